@@ -95,7 +95,7 @@ $$;
 drop function if exists sync.edit_states(xid8), sync.require_approver(), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]),
   sync.decide_batch(text, boolean, bigint[], text, boolean, bigint, bigint[]), sync.wanted_columns(text), sync.wanted(text, jsonb), sync.resolve_message(bigint, uuid, bigint, text),
   sync.note_request(bigint, uuid, text, jsonb, jsonb), sync.withdraw_request(bigint, uuid, text), sync.hold_messages(text),
-  sync.decide_requests(text, bigint, jsonb, text, text, boolean, bigint), sync.undecide_requests(bigint, text, bigint),
+  sync.decide_requests(text, bigint, jsonb, text, text, boolean, bigint), sync.undecide_requests(bigint, text, bigint), sync.undecide(bigint, text, boolean),
   mirror.require_write(bigint, text), mirror.message_terms(), mirror.check_message(), mirror.cancel_messages(), mirror.check_conversation_read();
 drop function if exists mirror.note_request(), mirror.check_tag() cascade;
 
@@ -121,7 +121,7 @@ alter table sync.changes drop column local_id, drop constraint changes_kind_chec
 alter table sync.changes add constraint changes_kind_check check (kind in ('adopt', 'return', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget', 'approve', 'reject', 'resolve', 'undo', 'place', 'call'));
 alter table sync.changes add constraint changes_user_check check (user_id is not null or kind in ('place', 'approve', 'call') or new ?| '{tag,message,conversation_read}'::text[]);
 comment on column sync.changes.user_id is 'The user whose fields moved; NULL: it is about a message, a tag or a read conversation, or about the mirror itself, or a person approved that many users lack a field.';
-comment on column sync.changes.kind is 'adopt: first sight. return: shown again after having been gone. pull: service to mirror. push: mirror to service. settle: both had moved to the same place. hold: a field now waits. tombstone: proven gone. forget: the bookkeeping of a row that is nowhere. approve, reject, resolve: a person decided about a held field; old is the service''s value then, new the mirror''s. approve without a field: a person agreed that the user has left. undo: a person took one of these back. place: a person said where this mirror is at home, or that it is a copy. call: a command sent a message, a tag or a read conversation at once; new is what was sent.';
+comment on column sync.changes.kind is 'adopt: first sight. return: shown again after having been gone. pull: service to mirror. push: mirror to service. settle: both had moved to the same place. hold: a field now waits. tombstone: proven gone. forget: the bookkeeping of a row that is nowhere. approve, reject, resolve: a person decided about a held field; old is the service''s value then, new the mirror''s. approve without a field: a person agreed that the user has left. undo: up to 0.1.0, a person took one of these back. place: a person said where this mirror is at home, or that it is a copy. call: a command sent a message, a tag or a read conversation at once; new is what was sent.';
 comment on column sync.changes.outcome is 'By field of a push: confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown. Of a rejection: withdrawn, where the mirror was given back. Of a resolved field: edited, where a person gave it another value than that of either side. Of a call: answered; confirmed, if it was seen on the service; refused; unsent, if it never left; or unknown.';
 
 -- The role for messages has nothing to do any more. Other databases of the server may still use it.

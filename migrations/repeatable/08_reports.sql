@@ -810,7 +810,7 @@ comment on view report.decisions is 'What people decided about what was held, an
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
 comment on column report.decisions.team_id is 'The team.';
 comment on column report.decisions.decided_at is 'When it was decided.';
-comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: one of these was taken back; it is undecided again, or the field was set back by an edit of whoever took it back.';
+comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: up to 0.1.0, one of these was taken back.';
 comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
@@ -825,7 +825,7 @@ comment on column report.decisions.decided_role is 'The role that was connected.
 comment on column report.decisions.decided_why is 'The reason that was given.';
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
-comment on column report.decisions.decision_id is 'Number of the decision, to give to "musterd undo --decision". Everything that was decided at once has the same number.';
+comment on column report.decisions.decision_id is 'Number of the decision. Everything that was decided at once has the same number.';
 comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
 comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it goes by itself. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person is to decide, also where what was approved is held again. rejected: a person said no. ended: it was taken back, edited again or given up. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';

@@ -41,8 +41,7 @@ begin
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
       ('musterd_approver', array['execute on function sync.approve(text, text, bigint[], bigint[], bigint)',
         'execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint)',
-        'execute on function sync.resolve(bigint, bigint, text, text, text, text, bigint, text, bigint)',
-        'execute on function sync.undecide(bigint, text, boolean)'])
+        'execute on function sync.resolve(bigint, bigint, text, text, text, text, bigint, text, bigint)'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name
     where not exists (select from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'mirror' and a.grantee = r.oid)

@@ -50,7 +50,7 @@ function neededFor(words: readonly string[]): NeededValues {
   return {
     teams: isValueOf('--team'),
     batches: ofCommand('approve', 'reject', 'withdraw'),
-    runs: (ofCommand('undo') && !isValueOf('--decision')) || isValueOf('--run'),
+    runs: ofCommand('undo') || isValueOf('--run'),
   };
 }
 

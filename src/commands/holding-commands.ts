@@ -51,7 +51,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
         (await import('./resolve.ts')).resolveCommand(context, options, who, field),
     ),
   )
-    .option('--batch <hash>', 'the fields of a batch of which a side has to be chosen')
+    .option('--batch <hash>', 'the fields of a batch of which a side has to be chosen, or that were rejected')
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
     .option('--if <value>', "only if this is the mirror's value, as you have seen it")
     .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')
@@ -90,12 +90,11 @@ export function addReturningCommands<C extends WithOptions<C>>({ add, json, grou
   group('Go back');
   json(
     add(
-      'undo [run]',
-      'reverse what a run moved or a decision let pass, where nothing has changed since',
-      async (context, options, [run]) => (await import('./undo.ts')).undoCommand(context, options, run),
+      'undo <run>',
+      'reverse what a run moved, where nothing has changed since',
+      async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
     ),
   )
-    .option('--decision <number>', 'take back this decision instead')
     .option('--apply', 'write it into the mirror; the next run sends it')
     .option('--exit-code', 'exit 2 if there is something to undo')
     .option('--reason <text>', 'reason for the record; lets these fields pass the limits on a whole run once')

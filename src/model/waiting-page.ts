@@ -22,7 +22,7 @@ export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${tea
 
 /** Most users of one update. */
 export const perRequest = 25;
-/** Most rows of a decision that a receipt follows, and that the page can take back. */
+/** Most rows of a decision that a receipt follows. */
 export const mostOfDecision = 1_000;
 
 /**
@@ -30,9 +30,7 @@ export const mostOfDecision = 1_000;
  *
  * | fate      | what it says                                                       |
  * |-----------|--------------------------------------------------------------------|
- * | undone    | the next decision about it took this one back                      |
  * | decided   | somebody has decided about the same edit again                     |
- * | undecided | taking a decision back made it wait again, and it does             |
  * | kept      | nothing was to be sent, and it is so still                         |
  * | sent      | the service has it                                                 |
  * | leaving   | it is in a request that is on its way                              |
@@ -52,29 +50,15 @@ export const fates = [
   'edited',
   'waits',
   'kept',
-  'undecided',
   'decided',
   'moved',
-  'undone',
 ] as const;
 export type Fate = (typeof fates)[number];
 
 /** The deeds in the words of the page. `value` is a value of neither side. */
-export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value' | 'undo';
+export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value';
 
 type Fates = Readonly<Partial<Record<Fate, number>>>;
-
-/** The number of its edits that may be taken back. */
-export function undoable({
-  decision,
-  fates: counts,
-}: {
-  readonly decision: Deed;
-  readonly fates: Fates;
-}): number {
-  if (decision === 'undo') return 0;
-  return (counts.sent ?? 0) + (counts.kept ?? 0) + (decision === 'value' ? 0 : (counts.coming ?? 0));
-}
 
 /** Whether nothing that was decided has left. */
 export const hasNotLeft = ({ sent, leaving, asked, refused }: Fates): boolean =>

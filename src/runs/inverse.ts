@@ -5,7 +5,6 @@ import { columnOf, type Field, type FieldValue, single } from '../model/fields.t
 import { isEmailAddress } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
-import { shownDigest } from '../model/shown-field.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { sameBytes, canonicalOf } from '../model/user.ts';
 
@@ -17,12 +16,11 @@ export interface Inverse {
   readonly to: FieldValue;
 }
 
-/** A field that the run changed, or that was decided about, but that is not undone. */
+/** A field that the run changed, but that is not undone. */
 export interface FieldLeftAlone {
   readonly userId: Id;
   readonly name: string;
-  /** `null` stands for whether the user has left. */
-  readonly field: Field | null;
+  readonly field: Field;
   /** The mirror's value now and before. They are also `null` if nothing is known. */
   readonly from: FieldValue;
   readonly to: FieldValue;
@@ -34,13 +32,7 @@ export interface FieldLeftAlone {
 export interface UndoPlan {
   readonly changes: readonly Inverse[];
   readonly edits: readonly UserEdit[];
-  /** The changes that a reason lets pass the limits. The others were rejected, and nobody has agreed to them. */
-  readonly approvable: readonly Inverse[];
-  /** The edits that wait for a decision again, with their values. */
-  readonly undecided: readonly Pick<FieldLeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly FieldLeftAlone[];
-  /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
-  readonly number: bigint | null;
 }
 
 /** Whether two values of a field are equal in canonical form. A name is compared half by half. */
@@ -124,26 +116,7 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
     const values = { ...edits.get(userId)?.values, [field]: old };
     edits.set(userId, { id: userId, expected: now.mirror, values });
   }
-  return {
-    changes,
-    approvable: changes,
-    undecided: [],
-    left,
-    edits: [...edits.values()],
-    number: null,
-  };
-}
-
-/** The rows of a plan as a page shows them and its form names them: user, field, and what becomes of it. */
-export function undoKeys({ changes, undecided }: Pick<UndoPlan, 'changes' | 'undecided'>): readonly string[] {
-  const all = [
-    ...changes.map((change) => ({ ...change, edit: null })),
-    ...undecided.map((row) => ({ ...row, to: null, edit: 0n })),
-  ];
-  return all.flatMap(({ userId, field, from, to, edit }) => {
-    const digest = shownDigest({ edit, mirror: to, service: from });
-    return field === null ? [] : [`${userId}.${columnOf(field)}.${digest}`];
-  });
+  return { changes, left, edits: [...edits.values()] };
 }
 
 /** The part of a plan that was done, if some users were edited in between. */

@@ -16,7 +16,7 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
 }
 
 /**
- * Decides about all fields of a batch of which a side has to be chosen, or about none.
+ * Decides about all fields of a batch of which a side has to be chosen, or that were rejected; or about none.
  * @throws MusterdError `usage` if any of them is not as it was held
  */
 export async function resolveBatch(
@@ -26,7 +26,7 @@ export async function resolveBatch(
   const teamId = await requireTeamId(setup);
   return await asPerson(setup.mirror.db, async (tx) => {
     const held = await readHeldFields(tx, teamId, { batch });
-    const open = held.filter(({ reason }) => !isApprovable(reason) && reason !== 'asked');
+    const open = held.filter(({ state, reason }) => state === 'rejected' || !isApprovable(reason));
     if (open.length === 0)
       throw new MusterdError('usage', `No field of a batch ${printable(batch)} needs a side to be chosen`, {
         hint:

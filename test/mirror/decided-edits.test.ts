@@ -345,194 +345,86 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     expect(await left()).toEqual(before);
   });
 
-  /** What comes after the decision, by what became of the edit then, and by what taking the decision back finds. */
+  /** What comes after the decision, and what is said of the edit then. */
   const arrive = `${open('{"email": "confirmed"}').replace("'open'", "'closed'")};
     ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`;
   const hold = (values: string) =>
     `update sync.held_fields set ${values} where user_id = 1 and field = 'email'`;
-  const undecided = { held: 'limit in the batch the decision about it was taken back', ...both('new') };
-  const approved = { held: 'limit approved in the batch', ...both('new') };
-  const afterwards: readonly (readonly [
-    fate: string,
-    decision: Decision,
-    change: string,
-    became: string,
-    outcome: string,
-    left: Left,
-  ])[] = [
-    ['is as it was', 'approve', 'select', 'waiting', 'undecided', undecided],
-    ['is being sent', 'approve', open(), 'sending', 'on its way', approved],
+  it.each<[fate: string, decision: Decision, change: string, became: string]>([
+    ['is as it was', 'approve', 'select', 'waiting'],
+    ['is being sent', 'approve', open(), 'sending'],
     [
       'was sent, and is unknown',
       'approve',
       open('{"email": "unknown"}'),
       'unknown, it was sent, and no answer came: a run reads it back',
-      'on its way',
-      approved,
     ],
+    ['is being sent under that', 'approve', `${open()}; ${hold(`decision = 'spent'`)}`, 'sending'],
+    ['has arrived', 'approve', arrive, 'confirmed'],
     [
-      'is being sent under that',
+      'has arrived although it was rejected',
       'approve',
-      `${open()}; ${hold(`decision = 'spent'`)}`,
-      'sending',
-      'on its way',
-      undecided,
-    ],
-    ['has arrived', 'approve', arrive, 'confirmed', 'arrived', { mirror: mail('new') }],
-    [
-      'has arrived although it was taken back',
-      'approve',
-      `${open()}; ${hold(`decision = 'spent'`)}; select * from sync.undecide((select max(decision_id) from sync.changes));
+      `${open()}; ${hold(`decision = 'spent'`)}; select * from sync.reject('${batch}');
         update sync.changes set state = 'closed', outcome = '{"email": "confirmed"}' where state = 'open';
         ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`,
       'confirmed',
-      'arrived',
-      { mirror: mail('new') },
     ],
     [
       'was refused',
       'approve',
       hold(`decision = null, reason = 'refused', detail = 'no'`),
       `held, refused, no (batch ${batch})`,
-      'moved',
-      { held: 'refused in the batch no', ...both('new') },
     ],
-    [
-      'is held again',
-      'approve',
-      hold(`decision = null`),
-      `held, limit, (batch ${batch})`,
-      'moved',
-      { held: 'limit in the batch', ...both('new') },
-    ],
-    [
-      'was withdrawn',
-      'approve',
-      set('old'),
-      'ended, it was taken back here',
-      'moved',
-      { mirror: mail('old') },
-    ],
-    [
-      'was replaced',
-      'approve',
-      set('other'),
-      'ended, somebody has edited the field again',
-      'moved',
-      { held: 'limit approved in the batch of an edit that is over', ...both('other') },
-    ],
+    ['is held again', 'approve', hold(`decision = null`), `held, limit, (batch ${batch})`],
+    ['was withdrawn', 'approve', set('old'), 'ended, it was taken back here'],
+    ['was replaced', 'approve', set('other'), 'ended, somebody has edited the field again'],
     [
       'was withdrawn, and has its value again',
       'approve',
       `${set('old')}; ${set('new')}`,
       'ended, it was taken back here',
-      'moved',
-      both('new'),
     ],
     [
       'is of a user who has left',
       'approve',
       past('update mirror.users set gone_at = now() where id = 1'),
       'waiting',
-      'moved',
-      approved,
     ],
-    [
-      'was decided about again',
-      'approve',
-      `select * from sync.reject('${batch}')`,
-      'rejected, limit',
-      'moved',
-      { held: 'rejected', ...both('new') },
-    ],
-    [
-      'was undecided, and decided about again',
-      'approve',
-      `select * from sync.undecide((select max(decision_id) from sync.changes)); select * from sync.approve('${batch}')`,
-      'waiting',
-      'moved',
-      { held: 'limit approved in the batch the decision about it was taken back', ...both('new') },
-    ],
-    ['is as it was', 'reject', 'select', 'rejected, limit, so', 'undecided', undecided],
-    ['is being sent', 'reject', open(), 'sending', 'on its way', { held: rejected, ...both('new') }],
-    [
-      'was withdrawn',
-      'reject',
-      set('old'),
-      'ended, it was taken back here',
-      'moved',
-      { mirror: mail('old') },
-    ],
-    [
-      'was replaced',
-      'reject',
-      set('other'),
-      'ended, somebody has edited the field again',
-      'moved',
-      { held: `${rejected} of an edit that is over`, ...both('other') },
-    ],
-    [
-      'was given back',
-      'revert',
-      'select',
-      'ended, it was taken back here',
-      'given back',
-      { mirror: mail('old') },
-    ],
-  ];
-
-  describe.each(afterwards)(
-    'an edit that %s after it was decided (%s)',
-    (_, decision, change, became, outcome, then) => {
-      const of = `user_id = 1 and field = 'email'`;
-      const undecide = (more = '') =>
-        run(`select user_id, field, outcome, decision_id is not null from sync.undecide(
-        (select decision_id from report.decisions where ${of} order by change_id limit 1)${more}) where ${of}`);
-
-      it('is told what became of it, and is taken back as far as nothing has', async () => {
-        await decide(decision);
-        await run(change);
-        const [[said] = []] = await run(
-          `select concat_ws(', ', state, reason, detail) from report.decisions where ${of} order by change_id limit 1`,
-        );
-        expect(said).toBe(became);
-        const before = await left();
-        expect(await undecide(', only_shown => true')).toEqual([[1n, 'email', outcome, false]]);
-        expect(await left()).toEqual(before);
-        expect(await undecide()).toEqual([[1n, 'email', outcome, true]]);
-        expect(await left()).toEqual({ held: undefined, lasts: undefined, ...then });
-        // Nothing is left of it to take back.
-        expect((await undecide()).map((row) => row[2])).toEqual([
-          outcome === 'undecided' ? 'moved' : outcome,
-        ]);
-      });
+    ['was decided about again', 'approve', `select * from sync.reject('${batch}')`, 'rejected, limit'],
+    ['is as it was', 'reject', 'select', 'rejected, limit, so'],
+    ['is being sent', 'reject', open(), 'sending'],
+    ['was withdrawn', 'reject', set('old'), 'ended, it was taken back here'],
+    ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
+    ['was given back', 'revert', 'select', 'ended, it was taken back here'],
+  ])(
+    'an edit that %s after it was decided (%s) is told what became of it',
+    async (_, decision, change, became) => {
+      await decide(decision);
+      await run(change);
+      const [[said] = []] = await run(
+        `select concat_ws(', ', state, reason, detail) from report.decisions where user_id = 1 and field = 'email' order by change_id limit 1`,
+      );
+      expect(said).toBe(became);
     },
   );
 
-  it('one decision has one number, and taking it back has another', async () => {
+  it('what was decided at once has one number, and decisions that 0.1.0 took back are told as such', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
-    await run('select * from sync.undecide((select min(decision_id) from sync.changes))');
-    expect(
-      await run(`select decision, array_agg(user_id || ' ' || field order by 1, user_id, field) from report.decisions
-        group by decision_id, decision order by decision_id`),
-    ).toEqual([
+    await run(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
+      select team_id, user_id, 'undo', base, old, new, edits, now(), sync.new_decision() from sync.changes where user_id = 1`);
+    const told = [
       ['approve', ['1 email', '1 role_id']],
       ['reject', ['2 email', '3 email']],
       ['undo', ['1 email', '1 role_id']],
-    ]);
-    await expect(
-      run('select * from sync.undecide((select max(decision_id) from sync.changes))'),
-    ).rejects.toThrow('took another one back');
-    await expect(run('select * from sync.undecide(1)')).rejects.toThrow('There is no decision 1');
-  });
-
-  it('what waited for a review waits for that again', async () => {
-    await run(hold(`reason = 'review'`));
-    await decide('reject');
-    await run('select * from sync.undecide((select max(decision_id) from sync.changes))');
-    expect((await left()).held).toContain('review in the batch');
-    expect(await decide('approve', ", only_users => '{1}'")).toContain('1 email approved');
+    ];
+    const fields = `array_agg(user_id || ' ' || field order by user_id, field)`;
+    expect(
+      await run(
+        `select decision, ${fields} from report.decisions group by decision_id, 1 order by decision_id`,
+      ),
+    ).toEqual(told);
+    expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
   it('an approval ends when the edit or the service has moved, and at no time', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
-import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
+import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { type Field, type FieldValue, fields } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Intent, IntentResult } from '../../src/model/intent.ts';
@@ -457,7 +457,7 @@ it('what a run moved is known to be on its way, to whoever would undo it', async
   await query(
     `insert into sync.changes (team_id, user_id, kind, state, new) values (42, 2, 'push', 'open', '{"phone": "1"}')`,
   );
-  const moved = await readMovedFields(database.db.kysely, teamId, ofRun(runId));
+  const moved = await readMovedFields(database.db.kysely, teamId, runId);
   expect(moved.map(({ userId, hasOpenIntent }) => [userId, hasOpenIntent])).toEqual([
     [1n, true],
     [2n, false],

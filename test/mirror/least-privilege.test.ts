@@ -84,7 +84,7 @@ const functions = {
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
-    'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) sync.undecide(bigint,text,boolean)',
+    'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean)',
   owner:
     'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
@@ -159,8 +159,7 @@ describe.each(places)('least privilege on $name', (server) => {
        grant select, insert, update, delete on all tables in schema mirror, sync to ${roles.daemon};
        grant select on all tables in schema report to ${roles.daemon};
        grant execute on function sync.approve(text, text, bigint[], bigint[], bigint) to ${roles.daemon};
-       grant execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint) to ${roles.daemon};
-       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon}`,
+       grant execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint) to ${roles.daemon}`,
     );
     await owner.close();
     await runSqlText(

@@ -15,7 +15,6 @@ import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readKnownUsers, readLookups } from '../../src/mirror/users/addresses.ts';
-import { readDecision } from '../../src/mirror/users/decision-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
@@ -26,7 +25,7 @@ import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts'
 import { readIntents } from '../../src/mirror/users/intents.ts';
 import { readLastEdits, readOwnEdits } from '../../src/mirror/users/last-edits.ts';
 import { readLedger } from '../../src/mirror/users/ledger.ts';
-import { ofDecision, ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
+import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
 import { readPresentUsers } from '../../src/mirror/users/present-users.ts';
 import { compareSides } from '../../src/mirror/users/users-compare.ts';
@@ -37,8 +36,6 @@ import { readShownEdits } from '../../src/mirror/users/waiting-fields.ts';
 interface Team {
   readonly team: string;
   readonly teamId: bigint;
-  /** Of its only decision, batch and so on. */
-  readonly decision: bigint;
   readonly runId: bigint;
   readonly batch: string;
   readonly users: readonly bigint[];
@@ -46,7 +43,7 @@ interface Team {
 }
 
 export async function readAllOf(db: Database, tx: Transaction, of: Team): Promise<Record<string, unknown>> {
-  const { team, teamId, decision, runId, batch, users, email } = of;
+  const { team, teamId, runId, batch, users, email } = of;
   const [id = 0n] = users;
   const nothing = { id: null, email: null, phone: null, name: null };
   const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null, limit: 99 };
@@ -90,7 +87,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readKnownUsers(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),
-    decision: () => readDecision(tx, teamId, decision),
     heldSince: () => readHeldSince(tx, teamId, id),
     openPush: () => readOpenPush(tx, teamId, intents[0]?.userId ?? id),
     lastEdit: () => readLastEdit(tx, teamId, id),
@@ -112,8 +108,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     roles: () => readRoles(tx, teamId),
     lastEdits: () => readLastEdits(tx, teamId, users),
     ledger: () => readLedger(tx, teamId, all),
-    movedByRun: () => readMovedFields(tx, teamId, ofRun(runId)),
-    movedByDecision: () => readMovedFields(tx, teamId, ofDecision(teamId, decision)),
+    movedByRun: () => readMovedFields(tx, teamId, runId),
     notAtRest: () => readNotAtRest(tx, [teamId]),
     presentUsers: () => readPresentUsers(tx, teamId, { emails: [email], phones: [], roleIds: [3n] }),
     unseen: () => readUnseenUsers(tx, teamId, [id], users),

@@ -8,7 +8,7 @@ import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-ed
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { readIntents } from '../../src/mirror/users/intents.ts';
-import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
+import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { notePruneTurn, prune, takePruneTurn } from '../../src/mirror/runs/retention.ts';
 import { readLastRuns } from '../../src/mirror/runs/runs.ts';
@@ -61,7 +61,7 @@ async function readGrounds(since: number) {
     `select run_id from sync.runs where team = 'main' and started_at > ${ago(since)} order by run_id`,
   );
   const undone = [];
-  for (const [runId] of recent) undone.push(await readMovedFields(kysely, teamId, ofRun(runId as bigint)));
+  for (const [runId] of recent) undone.push(await readMovedFields(kysely, teamId, runId as bigint));
   const { nowMs, standings, ...told } = await readTeamsNow(database.db, ['main', 'other']);
   const fresh = await readFreshEdits(kysely, ['main', 'other']);
   return {

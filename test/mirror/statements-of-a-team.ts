@@ -101,36 +101,6 @@ export const statementsOfATeam: Readonly<Record<string, readonly string[]>> = {
     `insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at) values (41, 'tags', 8, now(), 'aa', 'few', 's', now())`,
     `select * from sync.approve('aa', only_users => '{8}', team => 41)`,
   ],
-  'takes an approval back': [
-    `select * from sync.approve('bb', team => 41)`,
-    'select * from sync.undecide((select max(decision_id) from sync.changes where team_id = 41))',
-  ],
-  'takes an approval back that is being sent': [
-    `select * from sync.approve('bb', team => 41)`,
-    `insert into sync.changes (team_id, user_id, run_id, kind, state, old, new, edits)
-       select 41, user_id, 1, 'push', 'open', '{}', jsonb_build_object(field, new_value), jsonb_build_object(field, edit_id)
-       from sync.edits where team_id = 41 and user_id = 1 and field = 'email' and ended_at is null`,
-    'select * from sync.undecide((select max(decision_id) from sync.changes where team_id = 41))',
-  ],
-  'takes an approval back that has arrived': [
-    `select * from sync.approve('bb', team => 41)`,
-    `set local musterd.writing = 'on'`,
-    `insert into sync.changes (team_id, user_id, run_id, kind, old, new, edits, outcome)
-       select 41, user_id, 1, 'push', '{}', jsonb_build_object(field, new_value), jsonb_build_object(field, edit_id), jsonb_build_object(field, 'confirmed')
-       from sync.edits where team_id = 41 and user_id = 1 and field = 'email' and ended_at is null`,
-    `update sync.user_base set email = 'edited@example.com' where team_id = 41 and id = 1`,
-    'select * from sync.undecide((select max(decision_id) from sync.changes where team_id = 41))',
-  ],
-  'takes a rejection back': [
-    `select * from sync.reject('bb', team => 41)`,
-    'select * from sync.undecide((select max(decision_id) from sync.changes where team_id = 41))',
-  ],
-  'takes a rejection back that gave back': [
-    `select * from sync.reject('bb', revert => true, team => 41)`,
-    'select * from sync.undecide((select max(decision_id) from sync.changes where team_id = 41))',
-  ],
-  'takes an approval of missing users back': ['select * from sync.undecide(6)'],
-  'shows what taking a decision back would find': ['select * from sync.undecide(5, only_shown => true)'],
   'asks what became of edits': [
     `select s.* from (select distinct xid from sync.edits where team_id = 41) x, sync.edit_states(x.xid) s`,
   ],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
+import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
@@ -65,6 +65,6 @@ it('a name and a role that follow the team listing stand in the ledger, are coun
     [{ role: 'agent' }, { role: 'admin' }],
   ]);
   expect(
-    (await readMovedFields(database.db.kysely, 41n, ofRun(runId))).map(({ field, old }) => [field, old]),
+    (await readMovedFields(database.db.kysely, 41n, runId)).map(({ field, old }) => [field, old]),
   ).toEqual([['name', { first: 'Anne', last: 'Berg' }]]);
 });

@@ -527,153 +527,76 @@ describe('a list of many', () => {
   });
 });
 
-describe('a decision that is taken back', () => {
+describe('what became of a decision', () => {
   afterEach(() =>
     owned(`update sync.user_base set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20);
       update mirror.users set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20)`),
   );
-  /** As a run does that sends what was decided about last, and is answered. */
-  const arrive = (...ids: readonly number[]) =>
-    owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
-      select distinct on (c.user_id) c.team_id, c.user_id, (select max(run_id) from sync.runs), 'push', 'closed', c.base, c.old, c.new, c.edits,
-        (select jsonb_object_agg(f, 'confirmed') from jsonb_object_keys(c.new) f), clock_timestamp()
-      from sync.changes c where c.decision_id is not null and c.user_id in (${ids.join(', ')}) order by c.user_id, c.change_id desc;
-      delete from sync.held_fields where user_id in (${ids.join(', ')});
-      update sync.user_base b set email = u.email, phone = u.phone from mirror.users u
-      where u.team_id = b.team_id and u.id = b.id and b.id in (${ids.join(', ')})`);
   const approved = async () => {
     const { form } = await openBatch();
     return (await decide(form, 'Approve')).done.location ?? '';
   };
-  const questionOf = async (path: string, words: string) =>
-    await dora.press(formWith((await dora.ask(path)).forms, words).form, words);
-  const answer = async (asked: { readonly forms: readonly PageForm[] }, words: string) =>
-    await dora.press(formWith(asked.forms, words).form, words);
-  const emails = () => rowsOf('select email from mirror.users where id in (11, 12, 13) order by id');
-  const undoForms = (forms: readonly PageForm[]) =>
-    forms.filter(({ hidden }) => hidden.some(([, value]) => value === 'Undo'));
 
-  it('waits undecided again before the first request, and both receipts say so', async () => {
+  it('leads to the values of what it has sent, and to no others', async () => {
     const receipt = await approved();
-    const asked = await questionOf(receipt, 'Take it back');
-    expect(asked.text).toContain('Take back 3 email addresses and 1 phone number?');
-    expect(asked.text).toContain(
-      '4 edits wait undecided again, and nothing of them is sent before somebody decides.',
-    );
-    expect(asked.text).toMatch(/Robin Reed12 12emailnew12@example\.com → waits undecided again/);
-    expect(asked.text).toMatch(/Decided4 approved by you at [\w :]+, “a test”/);
-    expect(await decisions()).toHaveLength(4);
-    const done = await answer(asked, 'Take back 4');
-    expect(done.status).toBe(303);
-    expect((await dora.ask(done.location ?? '')).text).toMatch(
-      /4 taken back by you at [\w :]+\. They wait undecided again\. Nothing was sent\. Approved at [\w :]+, taken back at [\w :]+\.Reason: a testThe 4, with values/,
-    );
-    expect((await reasons()).length).toBe(4);
-    expect((await dora.ask('/waiting')).text).toContain(
-      'to be approvedThe decision about it was taken back. None of it',
-    );
-    const before = await dora.ask(receipt);
-    expect(before.text).toMatch(/4 approved by you at [\w :]+\. They were undone at [\w :]+\./);
-    expect(before.text).toMatch(/Decided last.*you4 taken back.*you4 approvedThey were undone/s);
-    expect(undoForms(before.forms)).toEqual([]);
-    const { form } = formWith(before.forms, 'Approve');
-    const again = await decide(form, 'Approve', (row) => row.includes('new12'));
-    expect((await dora.ask(done.location ?? '')).text).toContain(
-      '3 wait undecided again; 1 was decided about again',
-    );
-    expect((await dora.ask(again.done.location ?? '')).text).toContain('1 approved by you');
-  });
-
-  it('gives the mirror the earlier values, and leaves what has moved since', async () => {
-    const receipt = await approved();
-    await arrive(11, 12, 13);
-    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
-    const { text, links } = await dora.ask(receipt);
-    expect(text).toMatch(
-      /They were sent in run \d+ and are confirmed since [\w :]+\..*The 4, with valuesUndo the 4…Close/s,
-    );
     // With one of them another field was sent, and somebody else besides.
-    await owned(`update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
+    await owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select c.team_id, c.user_id, (select max(run_id) from sync.runs), 'push', 'closed', c.base, c.old, c.new, c.edits,
+        (select jsonb_object_agg(f, 'confirmed') from jsonb_object_keys(c.new) f), clock_timestamp()
+      from sync.changes c where c.decision_id is not null and c.user_id in (11, 12, 13);
+      delete from sync.held_fields where user_id in (11, 12, 13);
+      update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
       insert into sync.changes (team_id, user_id, run_id, kind, old, new, edits, outcome)
       select team_id, 30, run_id, kind, old, new, edits, outcome from sync.changes, generate_series(1, 60)
       where kind = 'push' and user_id = 12`);
+    const { text, links } = await dora.ask(receipt);
+    expect(text).toMatch(
+      /They were sent in run \d+ and are confirmed since [\w :]+\..*musterd undo sets back what a run has sent\.The 4, with valuesClose/s,
+    );
     const values = links.find((link) => link.startsWith('/changes?decision=')) ?? '';
     const { text: shown } = await dora.ask(values);
     expect(shown).toMatch(/4 rows, and none older/);
     expect(shown.split('pushed').length).toBe(1 + 4 + 1);
-    const asked = await questionOf(receipt, 'Undo the 4');
-    expect(asked.text).toContain('Undo 3 of 4, leave 1 as it is?');
-    expect(asked.text).toContain(
-      'The mirror gets 3 earlier values, as edits of yours. The next run sends them, in 1 request.',
-    );
-    expect(asked.text).toMatch(/Robin Reed11 11phone15550177 → 15550000011/);
-    expect(asked.text).toMatch(/One is left as it is\..*Robin Reed13 13 email edited since/s);
-    const done = await answer(asked, 'Undo 3');
-    expect(await emails()).toEqual([['user11@example.com'], ['user12@example.com'], ['later@example.com']]);
-    expect(await decisions()).toContainEqual(['undo', 11n, 'phone']);
-    const undone = async () => (await dora.ask(done.location ?? '')).text;
-    expect(await undone()).toMatch(
-      /3 undone by you at [\w :]+\. The mirror has the earlier values\. No daemon runs/,
-    );
-    await arrive(11, 12);
-    expect(await undone()).toMatch(
-      /The mirror has the earlier values\. They were sent back in run \d+ and are confirmed since [\w :]+\. Approved at [\w :]+, undone at [\w :]+\./,
-    );
-    expect((await dora.ask(receipt)).text).toMatch(
-      /1 was sent in run \d+ and is confirmed since .*; 3 were undone at/,
-    );
-    const nothing = await questionOf(receipt, 'Undo the one');
-    expect(nothing.text).toContain('None of it can be undone');
-    expect(nothing.forms).toEqual([]);
   });
 
-  it('does nothing where something moved between the question and its answer, and lists that', async () => {
-    const receipt = await approved();
-    const asked = await questionOf(receipt, 'Take it back');
-    await arrive(12);
-    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
-    const moved = await answer(asked, 'Take back 4');
-    expect(moved.status).toBe(409);
-    expect(moved.text).toMatch(
-      /Nothing was undone\. 2 of the 4 rows have moved while you looked\. What can be undone now stands below/,
-    );
-    expect(moved.text).toMatch(
-      /Robin Reed12 12 email another value by now.*Robin Reed13 13 email no longer wanted/s,
-    );
-    expect(await decisions()).toHaveLength(4);
-    expect((await answer(moved, 'Undo 3')).status).toBe(303);
-    expect(await emails()).toEqual([['new11@example.com'], ['user12@example.com'], ['later@example.com']]);
-  });
-
-  it('is a rejection as well, and what was withdrawn is edited again', async () => {
+  it('is a rejection or a withdrawal as well, and what was decided about again says so', async () => {
     const { form } = await openBatch();
     const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
     expect((await dora.ask(rejected)).text).toMatch(
       /1 rejected by you at [\w :]+\. It stays in the mirror, and is not sent before somebody edits it again\. Nothing was sent\./,
     );
     expect((await dora.ask('/waiting')).text).toMatch(/3 of 4 edits are left.*1 rejected by you at/s);
-    await answer(await questionOf(rejected, 'Undo the one'), 'Take back 1');
-    expect(await reasons()).toContain('12 email review');
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const choice = { batch, only: ['13.email'], why: 'a test', actor: 'dora', revert: true };
-    const decided = await reject(setup, choice);
-    const withdrawn = `/waiting?done=${decided.decision}`;
-    expect((await dora.ask(withdrawn)).text).toMatch(
+    const choice = { batch, why: 'a test', actor: 'dora' };
+    const { decision: first } = await approve(setup, { ...choice, only: ['13.email'] });
+    const { decision: last } = await reject(setup, { ...choice, only: ['13.email'], revert: true });
+    expect((await dora.ask(`/waiting?done=${last}`)).text).toMatch(
       /1 withdrawn by you at [\w :]+\. It is in the mirror as last agreed\. Nothing was sent\./,
     );
-    const asked = await questionOf(withdrawn, 'Undo the one');
-    expect(asked.text).toContain('Undo the email of Robin Reed13?');
-    expect(asked.text).toContain('The next run looks at each as at any other edit');
-    await answer(asked, 'Undo 1');
-    expect((await emails()).at(-1)).toEqual(['new13@example.com']);
-    expect((await dora.ask(withdrawn)).text).toContain('It was undone at');
+    expect((await dora.ask(`/waiting?done=${first}`)).text).toMatch(
+      /1 approved by you at [\w :]+\. It was decided about again\./,
+    );
+  });
+
+  it('is nothing that 0.1.0 took back, which stands among the changes alone', async () => {
+    const receipt = await approved();
+    await owned(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
+      select team_id, user_id, 'undo', base, old, new, edits, now(), (select max(decision_id) + 1 from sync.changes)
+      from sync.changes where kind = 'approve';
+      update sync.held_fields set decision = null`);
+    const number = Number(/\d+$/.exec(receipt)?.[0]);
+    expect((await dora.ask(receipt)).text).toMatch(/4 approved by you at [\w :]+\. They wait again\./);
+    const { text } = await dora.ask(`/waiting?done=${number + 1}`);
+    expect(text).toMatch(/Decided last.*you4 approved/s);
+    expect(text).not.toContain('taken back by');
+    expect((await dora.ask(`/changes?decision=${number + 1}`)).text).toMatch(/taken back.*4 rows/s);
   });
 
   it.each([
     ['service', /The service’s email address taken by you at/],
     ['mirror', /The mirror’s email address taken by you at/],
     ['value', /Email of Robin Reed20 set to other@example\.com by you at .*\. No daemon runs/s],
-  ] as const)('is one about a conflict: %s', async (verb, words) => {
+  ] as const)('is told of a conflict: %s', async (verb, words) => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
     await owned(
@@ -685,72 +608,7 @@ describe('a decision that is taken back', () => {
     const question = asked.forms[0] as PageForm;
     const typed = verb === 'value' ? withField(question, 'value', 'other@example.com') : question;
     const done = await dora.press(typed, verb === 'value' ? 'Make' : 'Take');
-    const { text, forms } = await dora.ask(done.location ?? '');
-    expect(text).toMatch(words);
-    expect(undoForms(forms).length).toBe(verb === 'value' ? 0 : 2);
-    expect(asked.text.includes('There is an undo afterwards')).toBe(verb !== 'value');
-  });
-
-  describe('with four eyes', () => {
-    afterAll(() => visit('dora'));
-
-    it('is taken back by nobody who gives the one token', async () => {
-      const receipt = await approved();
-      const [form] = undoForms((await dora.ask(receipt)).forms);
-      const asked = await dora.press(form as PageForm, 'Take it back');
-      config = configOf({ fourEyes: true });
-      expect(undoForms((await dora.ask(receipt)).forms)).toEqual([]);
-      expect((await dora.press(form as PageForm, 'Take it back')).status).toBe(403);
-      config = configOf();
-      await rowsOf('update sync.teams set four_eyes = true');
-      const late = await answer(asked, 'Take back 4');
-      expect([late.status, late.text]).toEqual([409, expect.stringContaining('four eyes')]);
-      expect(await decisions()).toHaveLength(4);
-    });
-
-    it('sets back by edits that somebody else has to agree to', async () => {
-      config = configOf({ fourEyes: true, approve: 'always' });
-      await visit('admin', true);
-      const receipt = await approved();
-      await arrive(12);
-      const asked = await questionOf(receipt, 'Undo the 4');
-      expect(asked.text).toContain(
-        'The next run looks at each as at any other edit: where edits wait for an approval, these do.',
-      );
-      // What has counted for the team counts, though the settings of this process say nothing of it.
-      config = configOf();
-      expect((await questionOf(receipt, 'Undo the 4')).text).toContain('these do.');
-      const done = await answer(asked, 'Undo 4');
-      expect(
-        await rowsOf(
-          'select kind from sync.changes where decision_id = (select max(decision_id) from sync.changes) group by 1',
-        ),
-      ).toEqual([['undo']]);
-      await hold([12], batch);
-      expect((await dora.ask(done.location ?? '')).text).toMatch(
-        /4 undone by you at [\w :]+\. The mirror has the earlier values\. 1 waits for somebody; 3 wait undecided again/,
-      );
-    });
-  });
-
-  it.each([
-    ['decision', []],
-    ['decision', ['x']],
-    ['decision', ['9'.repeat(19)]],
-    ['decision', ['1', '2']],
-    ['decision', ['999999999']],
-    ['row', ['11.email.x']],
-    ['row', []],
-    ['row', Array.from({ length: 1_001 }, (_, i) => `${i}.email.0123456789ab`)],
-    ['why', [' ']],
-    ['why', ['a\0b']],
-  ])('is taken back by forms of ours alone: %s (%#)', async (name, values) => {
-    const asked = await questionOf(await approved(), 'Take it back');
-    const { form } = formWith(asked.forms, 'Take back');
-    const bare = name === 'why' ? { ...form, asksWhy: false } : form;
-    const { status, text } = await dora.press(withField(bare, name, ...values), 'Take back');
-    expect([status, text]).toEqual([400, expect.stringContaining('Nothing was decided')]);
-    expect((await decisions()).filter(([kind]) => kind === 'undo')).toEqual([]);
+    expect((await dora.ask(done.location ?? '')).text).toMatch(words);
   });
 
   it('stands above the list for a day, and behind it for good', async () => {

@@ -4,7 +4,7 @@ import type { FollowedDecision } from '../../src/page/read/page-decided.ts';
 import type { PageWaiting, Sending } from '../../src/page/read/page-waiting-view.ts';
 import { decidedLast, receiptCard } from '../../src/page/render/receipt.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
-import { fates, hasNotLeft, undoable } from '../../src/model/waiting-page.ts';
+import { fates, hasNotLeft } from '../../src/model/waiting-page.ts';
 
 const clock = (time: string) => new Date(`2026-03-11T${time}Z`);
 const team = { team: 'harbour', teamId: 41n, name: 'Harbour' };
@@ -52,12 +52,8 @@ const approved: FollowedDecision = {
   runs: [],
   sentAt: null,
   waitsIn: [],
-  otherNumber: null,
-  otherDeed: null,
-  otherAt: null,
 };
 const sent = { runs: [4824n], sentAt: clock('14:33:05') };
-const taken = { otherNumber: 9n, otherDeed: 'approve', otherAt: clock('14:33:02') } as const;
 
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '');
 /** The sentence, and the links and buttons below it. */
@@ -83,7 +79,7 @@ describe('the receipt', () => {
       'clock',
       { fates: { coming: 58 } },
       '58 approved by you at 14:33:02. The daemon begins with them now.',
-      ['Take it back…', 'Close'],
+      ['Close'],
     ],
     [
       'half',
@@ -111,19 +107,19 @@ describe('the receipt', () => {
       'tick',
       { fates: { sent: 56, edited: 2 }, ...sent, waitsIn: [{ batch: '5f0c', state: 'limit' }] },
       '58 approved by you at 14:33:02. 56 were sent in run 4,824 and are confirmed since 14:33:05; 2 were edited meanwhile and wait again.',
-      ['The 2 that wait again', 'The 56, with values', 'Undo the 56…', 'Close'],
+      ['The 2 that wait again', 'The 56, with values', 'Close'],
     ],
     [
       'alarm',
       { fates: { sent: 55, refused: 3 }, ...sent, runs: [4824n, 4825n] },
       '58 approved by you at 14:33:02. 55 were sent in 2 runs and are confirmed since 14:33:05; 3 were refused by the service and wait for somebody.',
-      ['The 3 that were refused', 'The 55, with values', 'Undo the 55…', 'Close'],
+      ['The 3 that were refused', 'The 55, with values', 'Close'],
     ],
     [
       'dashed',
       { fates: { sent: 50, asked: 8 }, ...sent },
       '58 approved by you at 14:33:02. 50 were sent in run 4,824 and are confirmed since 14:33:05; of 8 the answer was lost. The next run, at 14:35, looks whether they arrived, and sends them again only if not.',
-      ['The 8 without an answer', 'The 50, with values', 'Undo the 50…', 'Close'],
+      ['The 8 without an answer', 'The 50, with values', 'Close'],
     ],
     [
       'dashed',
@@ -135,7 +131,7 @@ describe('the receipt', () => {
       'tick',
       { decision: 'service', rows: 37, fates: { kept: 37 } },
       '37 of the service’s phone numbers taken by you at 14:33:02. They are in the mirror since 14:33:02. Nothing was sent.',
-      ['The 37, with values', 'Undo the 37…', 'Close'],
+      ['The 37, with values', 'Close'],
     ],
     [
       'tick',
@@ -147,13 +143,13 @@ describe('the receipt', () => {
       'tick',
       { decision: 'mirror', fields: ['email', 'phone'], fates: { sent: 58 }, ...sent, by: 'office for kim' },
       '58 of the mirror’s values taken by you at 14:33:02. They were sent in run 4,824 and are confirmed since 14:33:05.',
-      ['The 58, with values', 'Undo the 58…', 'Close'],
+      ['The 58, with values', 'Close'],
     ],
     [
       'tick',
       { decision: 'reject', rows: 60, fates: { kept: 60 } },
       '60 rejected by you at 14:33:02. They stay in the mirror, and are not sent before somebody edits them again. Nothing was sent.',
-      ['The 60, with values', 'Undo the 60…', 'Close'],
+      ['The 60, with values', 'Close'],
     ],
     [
       'clock',
@@ -175,25 +171,13 @@ describe('the receipt', () => {
     ],
     [
       'tick',
-      { decision: 'undo', rows: 56, at: clock('14:33:08'), fates: { sent: 56 }, ...sent, ...taken },
-      '56 undone by you at 14:33:08. The mirror has the earlier values. They were sent back in run 4,824 and are confirmed since 14:33:05. Approved at 14:33:02, undone at 14:33:08.',
-      ['The 56, with values', 'Close'],
-    ],
-    [
-      'tick',
-      { decision: 'undo', rows: 2, at: clock('14:33:08'), fates: { undecided: 2 }, ...taken },
-      '2 taken back by you at 14:33:08. They wait undecided again. Nothing was sent. Approved at 14:33:02, taken back at 14:33:08.',
-      ['The 2, with values', 'Close'],
-    ],
-    [
-      'tick',
-      { fates: { undone: 50, decided: 5, moved: 3 }, otherNumber: 14n, otherAt: clock('14:33:08') },
-      '58 approved by you at 14:33:02. 5 were decided about again; 3 were edited again or taken back meanwhile; 50 were undone at 14:33:08.',
-      ['The 58, with values', 'Close'],
+      { fates: { sent: 50, decided: 5, moved: 3 }, ...sent },
+      '58 approved by you at 14:33:02. 50 were sent in run 4,824 and are confirmed since 14:33:05; 5 were decided about again; 3 were edited again or taken back meanwhile.',
+      ['The 50, with values', 'Close'],
     ],
   ])('%s: %o', (shape, more, words, ways) => {
     const html = card(more);
-    const all = said(html.replaceAll(/<a [^>]*>(run|undone)/g, '$1'));
+    const all = said(html.replaceAll(/<a [^>]*>(run)/g, '$1'));
     expect([iconOf(html), all.words, all.ways]).toEqual([shape, words, ways]);
     const { rows = approved.rows, fates: of = {} } = more;
     expect(fates.reduce((sum, fate) => sum + (of[fate] ?? 0), 0)).toBe(rows);
@@ -222,17 +206,19 @@ describe('the receipt', () => {
     expect(isFollowed({ fates: { sent: 58 } })).toBe(false);
   });
 
-  it('offers to take back only where that can be done, and else says the command', () => {
-    const done = { fates: { sent: 58 }, ...sent };
-    expect(card(done)).toContain('name="decision" value="12"');
-    const barred = {
-      ...context,
-      decide: { actor: 'kim', token: () => '', barred: new Set(['harbour']) },
-    };
-    for (const of of [barred, { ...context, decide: null }])
-      expect(card(done, undefined, of)).not.toContain('<button');
-    expect(card(done, undefined, { ...context, decide: null })).toContain('musterd undo --decision 12');
-    expect(card(done)).not.toContain('musterd undo');
+  it.each<[string, Partial<FollowedDecision>]>([
+    ['musterd reject takes back what has not left.', { fates: { coming: 58 } }],
+    ['musterd undo sets back what a run has sent.', { fates: { sent: 58 }, ...sent }],
+    [
+      'musterd reject takes back what has not left. musterd undo sets back what a run has sent.',
+      { decision: 'mirror', fates: { sent: 31, coming: 27 }, ...sent },
+    ],
+    ['musterd resolve --take mirror sends it all the same.', { decision: 'reject', fates: { kept: 58 } }],
+    ['', { decision: 'withdraw', fates: { kept: 58 } }],
+    ['', { decision: 'value', rows: 1, fates: { coming: 1 } }],
+  ])('names the commands that go back: %s', (words, more) => {
+    const html = card({ why: null, ...more });
+    expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
   });
 
   it('says that it follows the first ones where there are more', () => {
@@ -279,14 +265,11 @@ describe('the receipt', () => {
     expect(links({ decision: 'reject', fates: { kept: 58 } })).toContain(
       '/changes?decision=12&direction=decided',
     );
-    expect(links({ fates: { undone: 58 }, otherNumber: 14n, otherAt: approved.at })).toContain(
-      '/waiting?done=14',
-    );
   });
 });
 
 describe('decided last', () => {
-  it('has a row for each decision, with what became of it and what can be taken back', () => {
+  it('has a row for each decision, with what became of it', () => {
     const other = { ...approved, number: 9n, by: 'm.okoye', at: clock('13:20:00') };
     const all = [
       { ...approved, fates: { sent: 56, edited: 2 }, ...sent },
@@ -302,30 +285,15 @@ describe('decided last', () => {
         'you',
         '58 approved',
         '56 were sent in run 4,824 and are confirmed since 14:33:05; 2 were edited meanwhile and wait again',
-        'Undo… 14:33',
       ],
-      ['13:20', 'm.okoye', '58 rejected', 'They were edited again or taken back meanwhile', ''],
+      ['13:20', 'm.okoye', '58 rejected', 'They were edited again or taken back meanwhile'],
     ]);
     expect(decidedLast({ ...context, team: null }, all).toString()).toContain('>harbour<');
     expect(decidedLast(context, []).toString()).toBe('');
   });
 });
 
-describe('what can be taken back', () => {
-  it.each([
-    ['approve', { sent: 50, coming: 5, edited: 3 }, 55],
-    ['mirror', { coming: 5 }, 5],
-    ['service', { kept: 5, moved: 1 }, 5],
-    ['reject', { kept: 5 }, 5],
-    ['withdraw', { kept: 1 }, 1],
-    ['value', { coming: 1 }, 0],
-    ['value', { sent: 1 }, 1],
-    ['undo', { sent: 5, coming: 1 }, 0],
-    ['approve', { asked: 5, refused: 1, leaving: 2, waits: 1, undone: 9 }, 0],
-  ] as const)('of %s: %o', (decision, of, rows) => {
-    expect(undoable({ decision, fates: of })).toBe(rows);
-  });
-
+describe('what was decided', () => {
   it.each(fates)('has left where it is %s, or not', (fate) => {
     expect(hasNotLeft({ [fate]: 1 })).toBe(!['sent', 'leaving', 'asked', 'refused'].includes(fate));
   });

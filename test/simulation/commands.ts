@@ -233,35 +233,17 @@ export async function createCommands(
 
   async function undoOne() {
     const by = random.pick(['anna', 'carol']);
-    const isRun = random.between(0, 1) === 0;
     const [row] = postgres.ask(
-      isRun
-        ? `select run_id from sync.changes where ${own} and kind in ('push', 'pull') and run_id is not null order by change_id desc limit 1`
-        : `select decision_id from sync.changes where ${own} and kind in ('approve', 'reject', 'resolve') and decision_id is not null order by change_id desc limit 1`,
+      `select run_id from sync.changes where ${own} and kind in ('push', 'pull') and run_id is not null order by change_id desc limit 1`,
     );
-    const [of] = row ?? [];
-    if (of === undefined || of === null) return;
-    const newest = () => postgres.ask('select max(change_id) from sync.changes')[0]?.[0];
-    let seen = newest();
+    const [run] = row ?? [];
+    if (run === undefined || run === null) return;
     const why = random.between(0, 1) === 0 ? 'a mistake' : undefined;
-    // It has several transactions, and what it edited in one is not taken back by the next.
-    const edited = new Set<string>();
     const onCommit = (changed: readonly string[]) => {
-      for (const key of changed) edited.add(key);
-      const undecided = postgres.ask(
-        `select user_id, jsonb_object_keys(edits) from sync.changes where ${own} and kind = 'undo' and change_id > ${seen}`,
-      );
-      // What somebody decides between two of them is not taken back.
-      seen = newest();
-      for (const [user, column] of isRun ? [] : undecided) {
-        const key = keyOf(Number(user), column ?? '');
-        if (!edited.has(key)) people.undecide(key);
-      }
       if (why !== undefined && !plan.fourEyes) for (const key of changed) letPass(key, by);
     };
     await play('undo', { by }, onCommit, async (setup, leased) => {
-      const undone = { kind: isRun ? 'run' : 'decision', number: BigInt(of) } as const;
-      await applyUndo(setup.mirror.db, { ...config, lease: leased.lease }, undone, { actor: by, why });
+      await applyUndo(setup.mirror.db, { ...config, lease: leased.lease }, BigInt(run), { actor: by, why });
     });
   }
 

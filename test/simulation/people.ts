@@ -264,12 +264,18 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
          where ${own} and user_id is not null order by user_id, field`,
       );
       const missing = postgres.ask(`select batch from report.missing where ${own} and resource = 'users'`);
+      const isYes = random.between(0, 2) > 0;
+      const passing = postgres.ask(
+        `select batch from sync.held_fields where ${own} and decision = 'approved' order by batch`,
+      );
       const batches = [
-        ...new Set([...held.map((row) => row[3]), ...missing.map(([batch]) => batch)]),
+        ...new Set([
+          ...held.map((row) => row[3]),
+          ...[...missing, ...(isYes ? [] : passing)].map(([batch]) => batch),
+        ]),
       ].flatMap((batch) => batch ?? []);
       if (batches.length === 0) return;
       const batch = random.pick(batches);
-      const isYes = random.between(0, 2) > 0;
       const revert = random.between(0, 1) === 0;
       const call = isYes
         ? `select user_id, field, outcome from sync.approve('${batch}', reason => 'looked at', team => ${service.team.id})`
@@ -284,7 +290,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
         if (outcome === 'approved' && row !== undefined)
           approve(key, { value: canonicalOf(field ?? '', row[4] ?? null), by });
         if (outcome === 'rejected') {
-          approvals.delete(key);
+          undecide(key);
           decidedMs.set(key, world.now());
         }
       }

@@ -44,7 +44,7 @@ describe('the simulation', () => {
 
   it('notices that a guard is missing', async () => {
     // It ends with the first that notices.
-    const played = await play('--without', 'send deadline', '--from', '50', '--seeds', '30');
+    const played = await play('--without', 'send deadline', '--from', '120', '--seeds', '30');
     expect(played.at(-1)?.result.split(':')[0]).toBe('a push leaves soon after the read');
   });
 });

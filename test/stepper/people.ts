@@ -167,7 +167,7 @@ export function createStaff(world: World, gate: Gate, known: People, users: read
         return 'commit';
       });
     await transact(person, random.pick(isolations), async (ask) => {
-      if (random.between(0, 5) === 0) return await undo(person, ask);
+      if (random.between(0, 5) === 0) return await takeBack(person, ask);
       const shown = seen ?? (await look(ask));
       if (shown.length === 0) return 'rollback';
       const batch = random.pick(shown)[2];
@@ -180,12 +180,14 @@ export function createStaff(world: World, gate: Gate, known: People, users: read
     });
   }
 
-  async function undo(person: Person, ask: Ask): Promise<'commit' | 'rollback'> {
-    const [[decision] = []] = await ask(
-      "select decision_id from report.decisions where decision <> 'undo' order by decision_id desc limit 1",
+  /** Rejects what was approved and is not sent yet. */
+  async function takeBack(person: Person, ask: Ask): Promise<'commit' | 'rollback'> {
+    const shown = await ask(
+      "select user_id, field, batch, mirror_value #>> '{}', edit_id from sync.held_fields where decision = 'approved' and batch is not null order by 1, 2",
     );
-    if (decision === undefined) return 'rollback';
-    await settle(person, ask, [], `sync.undecide(${decision}, 'a mistake')`);
+    if (shown.length === 0) return 'rollback';
+    const batch = random.pick(shown)[2];
+    await settle(person, ask, shown, `sync.reject('${batch}', reason => 'a mistake')`);
     return 'commit';
   }
 

@@ -34,8 +34,6 @@ const inDocuments: ReadonlySet<string> = new Set([
   'no-answer',
   'lists-390-light',
   'list-390-dark',
-  'undo-1280-light',
-  'undone-1280-light',
   'receipt-under-way-light',
   'teams-light',
   'runs-of-1',

@@ -19,7 +19,6 @@ const databases: TestDatabase[] = [];
 let [held, waiting, edited]: readonly number[] = [];
 let batch = '';
 let undoable = '';
-let decision = '';
 const roster = join(folder.path, 'roster.csv');
 
 const writes = () =>
@@ -57,10 +56,6 @@ beforeAll(async () => {
   expect((await reviewing.musterd('reconcile')).code).toBe(3);
   batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
   expect(batch).toMatch(/^[0-9a-f]{12}$/);
-  // It waits again, as before.
-  const { stdout } = await home.musterd('reject', batch, '--json');
-  decision = String((JSON.parse(stdout) as { decision_id: number }).decision_id);
-  expect((await home.musterd('undo', '--decision', decision, '--apply')).code).toBe(0);
   copy = at(await copyDatabase(original.url));
   writeFileSync(roster, `id,phone\n${other?.id ?? 0},15550177\n`);
 });
@@ -79,7 +74,6 @@ const decisions = (): Readonly<Record<string, readonly string[]>> => ({
   'hold --end': ['hold', String(edited), '--end'],
   import: ['import', roster, '--yes'],
   undo: ['undo', undoable, '--apply', '--reason', 'x'],
-  'undo --decision': ['undo', '--decision', decision, '--apply', '--reason', 'x'],
   resync: ['resync', '--adopt-service', '--apply'],
   api: ['api', 'POST', '/v1/tag', '--field', 'tag=from a copy'],
   'check --write-probe': ['check', '--write-probe', String(edited)],

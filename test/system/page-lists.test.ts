@@ -121,12 +121,6 @@ describe('lists, a question and a receipt', () => {
     await page.getByRole('button', { name: 'Take the service’s 2', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     await expectNoFault('receipt');
-    await page.getByRole('button', { name: 'Undo the 2…' }).click();
-    await expectNoFault('undo');
-    await page.getByLabel('Reason, kept with the decision').fill('theirs was wrong');
-    await page.getByRole('button', { name: 'Undo 2', exact: true }).click();
-    await page.waitForURL('**/waiting?done=*');
-    await expectNoFault('undone');
     await page.goto(`${origin}/people/default/80?hold=phone`);
     await expectNoFault('hold');
     expect(trouble).toEqual([]);
@@ -300,12 +294,6 @@ describe('lists, a question and a receipt', () => {
     const receipt = page.locator('#receipt');
     await expect.poll(() => receipt.textContent()).toContain('4 approved by you at');
     await receipt.getByRole('link', { name: 'Load again' }).click();
-    await page.getByRole('button', { name: 'Take it back…' }).click();
-    await expect.poll(() => page.locator('h1').textContent()).toBe('Take back 4 phone numbers?');
-    await page.getByLabel('Reason, kept with the decision').fill('they are not');
-    await page.getByRole('button', { name: 'Take back 4', exact: true }).click();
-    await page.waitForURL('**/waiting?done=*');
-    await expect.poll(() => receipt.textContent()).toContain('4 taken back by you at');
     await link('Close').click();
     await expect.poll(() => receipt.count()).toBe(0);
     await expect.poll(() => page.locator('[data-copy]:visible, [data-keys]:visible').count()).toBe(0);

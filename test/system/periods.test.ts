@@ -156,13 +156,7 @@ describe('what the roster was', () => {
       const [[last = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'pull'`);
       const { team, push } = stage.config;
       const of = { team, push, lease: { ttlMs: 60_000 } };
-      if (last !== '')
-        await applyUndo(
-          stage.db,
-          of,
-          { kind: 'run', number: BigInt(last) },
-          { actor: 'Kim of HR', why: undefined },
-        );
+      if (last !== '') await applyUndo(stage.db, of, BigInt(last), { actor: 'Kim of HR', why: undefined });
     },
   };
 

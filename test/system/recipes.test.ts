@@ -141,6 +141,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
     const sent = await one(
       `select max(run_id) from report.changes where kind = 'push' and outcome = 'confirmed'`,
     );
+    const withdrawn = await one(`select max(decision_id) from report.decisions where decision = 'reject'`);
     const { stdout } = text.includes('--expect')
       ? await live.musterd(['import', join(folder.path, 'roster.yaml'), '--dry-run', '--json'])
       : { stdout: '{}' };
@@ -149,6 +150,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
       .replaceAll('9c1f0a2b3d4e', batch)
       .replaceAll(/--expect \w+/g, `--expect ${hash}`)
       .replaceAll(/(?<=run_id = |undo )\d+/g, sent)
+      .replaceAll(/(?<=decision_id = )\d+/g, withdrawn)
       .replaceAll(/(?<![\w.])\/(etc|opt|usr\/local\/sbin)\//g, `${folder.path}/$1/`)
       .replaceAll('postgres://musterd:…@db.example.net/musterd', url);
   }
@@ -188,10 +190,10 @@ describe('every block of SQL and shell, beside a daemon', () => {
     eventually(`${wanted} ${text}`, async () => (await count(text)) === wanted);
 
   /** More than the guard lets pass: it waits in a batch. */
-  const editMany = async (tag: string) => {
+  const editMany = async (tag: string, more = '') => {
     const ids = people.slice(20, 100).map(({ id }) => id);
     await live.sql(
-      `update mirror.users set email = '${tag}' || id || '@example.com' where id in (${ids.join(', ')})`,
+      `update mirror.users set email = '${tag}' || id || '@example.com'${more} where id in (${ids.join(', ')})`,
     );
     await becomes(
       80,
@@ -263,6 +265,34 @@ describe('every block of SQL and shell, beside a daemon', () => {
         },
       ],
       'Take back what a run has sent': [() => editOne(personAt(0)), () => isBack(personAt(0))],
+      'Set again what a decision took out': [
+        async () => {
+          await editMany('again', `, first_name = 'Marian', last_name = 'of Sherwood'`);
+          const [[batch = ''] = []] = await live.sql(
+            `select batch from report.held where mirror_value #>> '{}' like 'again%' limit 1`,
+          );
+          await live.sql(`select from sync.reject('${batch}', revert => true)`);
+          expect(await count(`mirror.users where email like 'again%' or last_name = 'of Sherwood'`)).toBe(0);
+          // This one is somebody's by now.
+          await live.sql(`update mirror.users set email = 'later@example.com' where id = ${personAt(21).id}`);
+        },
+        async () => {
+          expect(await count(`mirror.users where email like 'again%' and last_name = 'of Sherwood'`)).toBe(
+            79,
+          );
+          expect(
+            await count(`mirror.users where email = 'later@example.com' and last_name = 'of Sherwood'`),
+          ).toBe(1);
+          await becomes(
+            79,
+            `report.held where batch is not null and reason = 'limit' and mirror_value #>> '{}' like 'again%'`,
+          );
+          for (const [batch = ''] of await live.sql(
+            `select distinct batch from report.held where reason = 'limit'`,
+          ))
+            await live.sql(`select from sync.reject('${batch}', revert => true)`);
+        },
+      ],
       'Choose a side': [
         async () => {
           await makeConflict(personAt(1), `email = 'mine@example.com'`, { email: 'web@example.com' });

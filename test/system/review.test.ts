@@ -316,12 +316,7 @@ describe('edits that a person sees first', () => {
     await stage.run();
     const [[run = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'push'`);
     const undo = (actor: string | undefined) =>
-      applyUndo(
-        stage.db,
-        { team, lease: { ttlMs: 60_000 }, push },
-        { kind: 'run', number: BigInt(run) },
-        { actor, why: 'wrong' },
-      );
+      applyUndo(stage.db, { team, lease: { ttlMs: 60_000 }, push }, BigInt(run), { actor, why: 'wrong' });
     await expect(undo(undefined)).rejects.toThrow('nobody approves what they edited themselves');
     expect((await undo('Anna')).changes.length).toBe(1);
     await stage.run();

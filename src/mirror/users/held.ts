@@ -7,7 +7,7 @@ import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { waitsForPerson } from './waiting-fields.ts';
+import { isDecidable } from './waiting-fields.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
 /** A row of `report.held`. */
@@ -43,7 +43,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads the held fields of a team or of one user, or those of a batch that wait for a person; the oldest first. */
+/** Reads the held fields of a team or of one user, or those of a batch of which a side can be chosen, also rejected ones; the oldest first. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -55,7 +55,8 @@ export async function readHeldFields(
            edited_at, edited_by
     from report.held h
     where team_id = ${teamId} and (${userId ?? null}::bigint is null or user_id = ${userId ?? null})
-      and (${batch ?? null}::text is null or batch = ${batch ?? null} and ${waitsForPerson})
+      and (${batch ?? null}::text is null or ${isDecidable} and exists (
+        select from sync.held_fields f where f.team_id = h.team_id and f.user_id = h.user_id and f.field = h.field and f.batch = ${batch ?? null}))
     order by since, user_id, field`.execute(db);
   return rows;
 }
@@ -86,7 +87,7 @@ async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
 
 /**
  * Holds fields of one user with the current values, or with those of an existing hold. A decision that let an edit pass is
- * taken back by that: the edit waits undecided again afterwards, as `sync.undecide()` leaves it.
+ * taken back by that: the edit waits undecided again afterwards.
  */
 export async function askHolds(
   tx: Transaction,

@@ -1,5 +1,5 @@
-/** The changes of one run or decision with their current state, for `musterd undo`. */
-import { type RawBuilder, sql } from 'kysely';
+/** The changes of one run with their current state, for `musterd undo`. */
+import { sql } from 'kysely';
 import { type Field, fieldOf, type UserValues, valuesIn } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
@@ -8,7 +8,7 @@ import type { Queryable, Row } from '../db/database.ts';
 import { heldBecause, isLetPass } from './holds.ts';
 import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 
-/** A field of a user that the run, or the decision, changed. */
+/** A field of a user that the run changed. */
 export interface MovedField {
   readonly userId: Id;
   readonly name: string;
@@ -71,38 +71,26 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
   return run !== undefined;
 }
 
-export const ofRun = (runId: bigint) => sql`c.run_id = ${runId}`;
-
-/** The changes of a decision: approved pushes, values taken from the service, edits taken back by a rejection. */
-export const ofDecision = (teamId: Id, decision: bigint) => sql`
-  c.user_id = any (array(select d.user_id from sync.changes d where d.decision_id = ${decision})) and exists (
-    select from sync.changes d
-    where d.decision_id = ${decision} and d.team_id = ${teamId} and d.user_id = c.user_id and (
-      c.change_id = d.change_id or c.kind = 'push' and c.edits -> f.field = d.edits -> f.field
-      or d.kind = 'resolve' and c.run_id = d.run_id and c.kind = 'pull' and d.new ? f.field)
-  )`;
-
 /**
- * Every field that these changes moved: pulled, adopted again, settled, pushed and confirmed, or given back with a
- * rejection. A first adoption does not count: there was no value before it.
+ * Every field that the run moved: pulled, adopted again, settled, or pushed and confirmed. A first adoption does not count:
+ * there was no value before it.
  */
 export async function readMovedFields(
   db: Queryable,
   teamId: Id,
-  isMeant: RawBuilder<unknown>,
+  runId: bigint,
 ): Promise<readonly MovedField[]> {
   const { rows } = await sql<MovedRow>`
     with moved as (
       select c.user_id, f.field, min(c.change_id) as first_id, max(c.change_id) as last_id,
-        (array_agg(case c.kind when 'reject' then 'push' else c.kind end order by c.change_id desc))[1] as kind,
-        (array_agg(case c.kind when 'reject' then c.new else c.old end -> f.field order by c.change_id))[1] as old,
-        (array_agg(c.kind = 'reject' or c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
-        (array_agg(case c.kind when 'reject' then c.base else c.new end -> f.field order by c.change_id desc))[1] as new
+        (array_agg(c.kind order by c.change_id desc))[1] as kind,
+        (array_agg(c.old -> f.field order by c.change_id))[1] as old,
+        (array_agg(c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
+        (array_agg(c.new -> f.field order by c.change_id desc))[1] as new
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
-      where c.team_id = ${teamId} and c.user_id is not null and ${isMeant} and f.field <> 'role'
-        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed'
-          or c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn')
+      where c.team_id = ${teamId} and c.user_id is not null and c.run_id = ${runId} and f.field <> 'role'
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
       group by c.user_id, f.field
     )
     select m.user_id, m.field, m.kind, m.old, m.new,

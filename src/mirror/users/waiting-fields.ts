@@ -1,11 +1,14 @@
-/** Conditions on a row h of `report.held`: whether it waits for a person, and whether in a batch. */
+/** Conditions on a row h of `report.held`: whether a side can be chosen, whether it waits for a person, whether in a batch. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
 
-/** Whether the field waits for a person, which it does not if it is asked or rejected, or its user is gone. */
-export const waitsForPerson = sql`(h.state = 'held' and h.reason <> 'asked' and not exists (
+/** Whether a person can choose a side, which they cannot while it is held on request or its user is gone. */
+export const isDecidable = sql`(h.reason <> 'asked' and not exists (
   select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
+
+/** Whether the field waits for a person, which it does not either if it was rejected. */
+export const waitsForPerson = sql`(h.state = 'held' and ${isDecidable})`;
 
 export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
 

@@ -30,10 +30,6 @@ export interface FollowedDecision {
   readonly sentAt: Date | null;
   /** The lists in which some of it waits again. */
   readonly waitsIn: readonly { readonly batch: string | null; readonly state: HeldReason }[];
-  /** The decision that took it back or, if it is an undo, the one that it took back. */
-  readonly otherNumber: bigint | null;
-  readonly otherDeed: Deed | null;
-  readonly otherAt: Date | null;
 }
 
 /** The verb of a decision. A value other than that of either side is an edit, as the ledger's row says. */
@@ -46,7 +42,7 @@ const deedOf = (d: RawBuilder<unknown>) => sql`(
 function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
   const before = (than: RawBuilder<unknown>) => sql`(
     select d.decision_id from report.decisions d
-    where d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision_id < ${than}
+    where d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision <> 'undo' and d.decision_id < ${than}
     order by d.decision_id desc limit 1)`;
   if (most === 0) return sql`select null::bigint, 0`;
   return sql`
@@ -61,15 +57,11 @@ const valuesInText = rowPerField((field) => [
     : sql`${sql.ref(`u.${columnOf(field)}`)}::text`,
 ]);
 
-/** The push of what was decided, the hold of the field, its value in the mirror, and the decisions about it before and after. */
+/** The push of what was decided, the hold of the field, its value in the mirror, and the next decision about it. */
 const followed = sql`
   select n.*, p.run_id as sent_in, p.closed_at, h.reason as held_for, h.batch as held_in,
-    coalesce(b.decision_id, a.decision_id) as other_number, coalesce(b.what, a.decision) as other_deed,
-    coalesce(b.decided_at, a.decided_at) as other_at,
     case
-      when a.decision = 'undo' then 'undone'
       when a.edit_id = n.edit_id then 'decided'
-      when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
       when n.what = 'reject' then case when 'rejected' in (h.state, h.held_before) then 'kept' else 'moved' end
       when n.what in ('service', 'withdraw') then
         case mirror.words(g.text) when mirror.words(case n.what when 'withdraw' then n.base_text else n.service_text end) then 'kept' else 'moved' end
@@ -85,7 +77,7 @@ const followed = sql`
     where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'push'
       and c.change_id > n.change_id and c.edit_id = n.edit_id
     order by c.change_id desc limit 1
-  ) p on n.what in ('approve', 'mirror', 'value', 'undo')
+  ) p on n.what in ('approve', 'mirror', 'value')
   left join lateral (
     select h.state, h.reason, h.held_before, h.edit_id, h.batch from report.held h
     where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1
@@ -96,17 +88,11 @@ const followed = sql`
     where u.team_id = n.team_id and u.id = n.user_id and u.gone_at is null and v.field = n.field
   ) g on true
   left join lateral (
-    select d.decision_id, d.decided_at, d.decision, d.edit_id from report.decisions d
+    select d.edit_id from report.decisions d
     where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
-      and d.change_id > n.change_id and d.decision_id <> n.decision_id
+      and d.change_id > n.change_id and d.decision_id <> n.decision_id and d.decision <> 'undo'
     order by d.change_id limit 1
-  ) a on true
-  left join lateral (
-    select d.decision_id, d.decided_at, d.edit_id, ${deedOf(sql`d`)} as what from report.decisions d
-    where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
-      and d.change_id < n.change_id and d.decision_id <> n.decision_id and d.decision <> 'undo'
-    order by d.change_id desc limit 1
-  ) b on n.what = 'undo'`;
+  ) a on true`;
 
 /** Reads the newest decisions, and the one with this number, if one is asked for. */
 export async function readDecided(
@@ -122,17 +108,16 @@ export async function readDecided(
   const numbers = wanted.map((decision) => decision.number);
   const { rows } = await sql<FollowedDecision>`
     with named as (
-      select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
-        row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most
-          and row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
+      select d.*, count(*) over (partition by d.decision_id) > a.most as is_more,
+        row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most as counts
       from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from unnest(${idArray(numbers)}) number) a
       cross join lateral (
         select d.* from report.decisions d
-        where d.decision_id = a.number and d.team_id = any (${idArray(teamIds)}) and d.field is not null
+        where d.decision_id = a.number and d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision <> 'undo'
         order by d.change_id, d.field limit a.most + 1
       ) d
     ), numbered as materialized (
-      select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.counts
+      select n.*, ${deedOf(sql`n`)} as what from named n where n.counts
     ), followed as materialized (${followed}),
     counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
     select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,
@@ -143,8 +128,7 @@ export async function readDecided(
       coalesce(array_agg(distinct f.sent_in) filter (where f.fate in ('sent', 'leaving') and f.sent_in is not null), '{}') as runs,
       max(f.closed_at) filter (where f.fate = 'sent') as "sentAt",
       coalesce(jsonb_agg(distinct jsonb_build_object('batch', case when f.held_for in ('limit', 'review') then f.held_in end, 'state', f.held_for))
-        filter (where f.fate in ('edited', 'waits')), '[]') as "waitsIn",
-      max(f.other_number) as "otherNumber", max(f.other_deed) as "otherDeed", max(f.other_at) as "otherAt"
+        filter (where f.fate in ('edited', 'waits')), '[]') as "waitsIn"
     from followed f group by f.decision_id, f.team_id order by f.decision_id desc`.execute(db);
   return rows;
 }

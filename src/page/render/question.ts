@@ -89,7 +89,7 @@ function leadOf(question: Question): string {
 const mostNamed = 5;
 
 /** One of the rows that a question is about: the person, the field, and the two values. */
-export interface QuestionRow {
+interface QuestionRow {
   readonly teamId: Id;
   readonly userId: Id | null;
   readonly name: string | null;
@@ -107,7 +107,7 @@ const whoseField = (context: PageContext, { teamId, userId, name }: Omit<Questio
       });
 
 /** `from → to`, each in the colour of the side that it comes from. */
-export const inPlaceOf = (
+const inPlaceOf = (
   context: PageContext,
   {
     of: row,
@@ -121,7 +121,7 @@ export const inPlaceOf = (
 };
 
 /** Shows the first of them, and the others folded. */
-export function movesTable(context: PageContext, head: Html, moves: readonly QuestionRow[]): Html {
+function movesTable(context: PageContext, head: Html, moves: readonly QuestionRow[]): Html {
   const isMany = new Set(moves.map(({ field }) => field)).size > 1;
   const columns = [{ label: 'Person' }, ...(isMany ? [{ label: 'Field' }] : []), { label: head, short: '' }];
   const cells = (move: QuestionRow) => ({
@@ -151,34 +151,26 @@ function movesOf(context: PageContext, verb: Verb, rows: readonly PageField[]): 
   return movesTable(context, there, moves);
 }
 
-/** Names the first of them. */
-export const namedRows = (context: PageContext, rows: readonly QuestionRow[]): Html =>
-  html`<ul>${rows.slice(0, mostNamed).map((row) => html`<li>${whoseField(context, row)} ${fieldName(row.field)} ${row.into}</li>`)}</ul>${rows.length > mostNamed ? html`<p>and ${count(rows.length - mostNamed)} more</p>` : none}`;
-
-/** Shows rows that are left out, and why. */
-export const leftRows = (context: PageContext, words: Html, rows: readonly QuestionRow[]): Html =>
-  rows.length === 0
-    ? none
-    : html`<div class="part stack left-out"><p>${icon('pause')} ${words}</p>${namedRows(context, rows)}</div>`;
-
 /** Says that somebody else has to decide. */
 function ownNote(context: PageContext, own: readonly PageField[]): Html {
+  if (own.length === 0) return none;
   const [is, them, wait] =
     own.length === 1 ? ['One is', 'it', 'It waits'] : [`${count(own.length)} are`, 'them', 'They wait'];
   const words = html`<b>${is} left out, since you edited ${them} yourself.</b> Nobody approves their own edits here (four eyes). ${wait} for somebody else; nothing happens to ${them} now.`;
-  const moves = own.map((row) => ({
-    ...row,
-    into: inPlaceOf(context, { of: row, from: row.base, to: row.mirror, side: 'mirror' }),
-  }));
-  return leftRows(context, words, moves);
+  const shown = own.slice(0, mostNamed).map((row) => {
+    const into = inPlaceOf(context, { of: row, from: row.base, to: row.mirror, side: 'mirror' });
+    return html`<li>${whoseField(context, row)} ${fieldName(row.field)} ${into}</li>`;
+  });
+  const more = own.length > mostNamed ? html`<p>and ${count(own.length - mostNamed)} more</p>` : none;
+  return html`<div class="part stack left-out"><p>${icon('pause')} ${words}</p><ul>${shown}</ul>${more}</div>`;
 }
 
 /** Says what sends it and when, if it is sent. */
-export const sentBy = ({ listens }: Sending): string =>
+const sentBy = ({ listens }: Sending): string =>
   listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
 
 /** `Field: phone, of 37 people`; for several fields, the number of each. */
-export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
+function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
   const people = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
   const [first, ...others] = fieldsOf(rows).fields;
   if (first === undefined) return none;
@@ -204,66 +196,33 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   return html`<dl class="pairs"><dt>Edited by</dt><dd>${editorWords}${when}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd>${moved}</dl>`;
 }
 
-/** The parts that every question has. */
-export interface QuestionShown {
-  readonly title: string;
-  readonly lead: string;
-  readonly before: Html;
-  /** The effects, at the left. */
-  readonly what: Html;
-  /** The known facts, and the fields to type into besides the reason, at the right. */
-  readonly facts: Html;
-  readonly path: string;
-  readonly values: FormValues;
-  /** `null` if nothing can be done, so that there is no form. */
-  readonly deed: Html | null;
-  readonly back: string;
-  readonly hasUndo: boolean;
-}
-
 /** A page of its own, with what happens at the left and the form at the right. */
-export function asking(context: PageContext, question: QuestionShown): PageShown {
-  const { title, lead, before, what, facts, path, values, deed, back, hasUndo } = question;
-  const { decide } = context;
-  if (decide === null) return { title, main: none };
-  const leave = html`<a class="button" href="${back}">Back</a>`;
-  const undo = hasUndo ? ' There is an undo afterwards.' : '';
-  const form =
-    deed === null
-      ? html`<div class="card stack">${facts}<div class="row buttons">${leave}</div></div>`
-      : postForm(
-          decide,
-          path,
-          { ...values, confirmed: 'yes' },
-          html`${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p>`,
-          html` class="card stack"`,
-        );
-  const left = what === none ? none : html`<div class="card flush">${what}</div>`;
-  const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
-  return {
-    title,
-    main: html`${before}${heading(title, lead, way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,
-  };
-}
-
 export function confirmation(context: PageContext, question: Question): PageShown {
   const { verb, path, back, rows, number, own, values } = question;
+  const title = titleOf(context, question);
+  const { decide } = context;
+  if (decide === null) return { title, main: none };
   const [first] = rows;
   const isName = first?.field === 'name';
   const typed =
     verb === 'value'
       ? html`<label class="field"><span class="label">The ${fieldName(first?.field ?? '')} that is to stand${isName ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`
       : none;
-  return asking(context, {
-    title: titleOf(context, question),
-    lead: leadOf(question),
-    what: rows.length === 0 ? none : html`${movesOf(context, verb, rows)}${ownNote(context, own)}`,
-    facts: html`${rows.length === 0 ? none : facts(context, question)}${typed}`,
+  const deed = verb === 'value' ? html`Make this edit` : deedWords(verb, count(number));
+  const form = postForm(
+    decide,
     path,
-    values,
-    deed: verb === 'value' ? html`Make this edit` : deedWords(verb, count(number)),
-    back,
-    hasUndo: rows.length > 0 && verb !== 'value',
-    before: none,
-  });
+    { ...values, confirmed: 'yes' },
+    html`${rows.length === 0 ? none : facts(context, question)}${typed}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button><a class="button" href="${back}">Back</a></div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.</p>`,
+    html` class="card stack"`,
+  );
+  const left =
+    rows.length === 0
+      ? none
+      : html`<div class="card flush">${movesOf(context, verb, rows)}${ownNote(context, own)}</div>`;
+  const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
+  return {
+    title,
+    main: html`${heading(title, leadOf(question), way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,
+  };
 }

@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { knownAs, value } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
-import { at, capital, count, many, named } from './words.ts';
+import { at, count, many, named } from './words.ts';
 
 const minuteMs = 60_000;
 
@@ -18,14 +18,7 @@ const pastOf: Readonly<Record<Deed, string>> = {
   mirror: 'taken',
   service: 'taken',
   value: 'set',
-  undo: 'undone',
 };
-
-/** Whether nothing had been sent, and it waits again. */
-const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =>
-  decision === 'undo' && of.undecided === rows;
-
-const undoneWord = (decided: FollowedDecision): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
 
 /** `58 approved`, `37 of the service’s phone numbers taken`, `Email of Ada Berg set to ada@example.com` */
 export function deedOf(context: PageContext, decided: FollowedDecision): Html {
@@ -43,7 +36,7 @@ export function deedOf(context: PageContext, decided: FollowedDecision): Html {
       ? html`The ${decision}’s ${singular} ${past}`
       : html`${n} of the ${decision}’s ${plural} ${past}`;
   }
-  return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
+  return html`${n} ${past}`;
 }
 
 /** `in run 4,824`; for several, how many. */
@@ -74,16 +67,9 @@ function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }:
 }
 
 function sentWords({ context, decided, isOne, is }: ReceiptPart): Html {
-  const { decision, sentAt } = decided;
+  const { sentAt } = decided;
   const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
-  const back = decision === 'undo' ? ' back' : '';
-  return html`${is('was', 'were')} sent${back}${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
-}
-
-function undoneWords({ context, decided: { otherNumber, otherAt }, is }: ReceiptPart): Html {
-  const when = otherAt === null ? none : html` at ${at(otherAt, context.now, true)}`;
-  const link = to(context, '/waiting', { done: String(otherNumber) });
-  return html`${is('was', 'were')} <a href="${link}">undone</a>${when}`;
+  return html`${is('was', 'were')} sent${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
 }
 
 const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: ReceiptPart) => Html>> = {
@@ -96,11 +82,9 @@ const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: ReceiptPart) => 
   edited: ({ isOne, is }) =>
     html`${is('was', 'were')} edited meanwhile and ${isOne ? 'waits' : 'wait'} again`,
   waits: ({ decided: { decision }, is }) =>
-    html`${is('waits', 'wait')} ${decision === 'value' || decision === 'undo' ? 'for somebody' : 'again'}`,
-  undecided: ({ is }) => html`${is('waits', 'wait')} undecided again`,
+    html`${is('waits', 'wait')} ${decision === 'value' ? 'for somebody' : 'again'}`,
   decided: ({ is }) => html`${is('was', 'were')} decided about again`,
   moved: ({ is }) => html`${is('was', 'were')} edited again or taken back meanwhile`,
-  undone: undoneWords,
   kept: keptWords,
 };
 
@@ -169,27 +153,19 @@ function onItsWay(
   return html`${goes} with the next run${nextRun === null ? none : html`, at ${at(nextRun, context.now)}`}.`;
 }
 
-/** The answers to the next questions: whether anything was sent, when the next run looks, and what an undo was about. */
-function afterParts(context: PageContext, decided: FollowedDecision, { nextRun }: Sending): Html {
-  const { fates, otherAt, otherDeed } = decided;
+/** The answers to the next questions: whether anything was sent, and when the next run looks. */
+function afterParts(context: PageContext, { fates }: FollowedDecision, { nextRun }: Sending): Html {
   const run = nextRun === null ? none : html`, at ${at(nextRun, context.now)},`;
   const [they, them] = fates.asked === 1 ? ['it', 'it'] : ['they', 'them'];
   const look =
     fates.asked === undefined
       ? none
       : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
-  const unsent = fates.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
-  const history =
-    decided.decision !== 'undo' || otherAt === null || otherDeed === null
-      ? none
-      : html` ${capital(pastOf[otherDeed])} at ${at(otherAt, context.now, true)}, ${undoneWord(decided)} at ${at(decided.at, context.now, true)}.`;
-  return html`${look}${unsent}${history}`;
+  const unsent = fates.kept !== undefined ? ' Nothing was sent.' : '';
+  return html`${look}${unsent}`;
 }
 
 export function statusOf(context: PageContext, decided: FollowedDecision, sending: Sending): Html {
-  const { undecided = 0, decided: again = 0, moved = 0 } = decided.fates;
-  const isSetBack = decided.decision === 'undo' && undecided + again + moved < decided.rows;
-  const before = isSetBack ? 'The mirror has the earlier values. ' : '';
   const ahead = onItsWay(context, decided, sending);
-  return html`${before}${ahead ?? html`${partsOf(context, decided)}.${afterParts(context, decided, sending)}`}`;
+  return ahead ?? html`${partsOf(context, decided)}.${afterParts(context, decided, sending)}`;
 }

@@ -1,16 +1,15 @@
 /** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
-import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
+import { hasNotLeft } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCells, teamColumns } from './components.ts';
-import { mayDecide, postForm } from './decide.ts';
 import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
 import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
-import { type PageContext, teamOf } from './view.ts';
+import type { PageContext } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
 const dayMs = 86_400_000;
@@ -26,19 +25,21 @@ function shapeOf(decided: FollowedDecision): readonly [IconShape, 'ok' | 'act' |
   return fates.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
 }
 
-/** Asks what taking it back would do. What has not left is taken back; the rest is undone. */
-function undoButton(context: PageContext, decided: FollowedDecision, words: Html): Html {
-  const { decide } = context;
-  const { team } = teamOf(context, decided.teamId);
-  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
-  const values = { team, verb: 'Undo', decision: String(decided.number) };
-  return postForm(decide, '/waiting', values, html`<button class="linked">${words}</button>`);
-}
-
-function undoWords(decided: FollowedDecision): Html {
-  const n = undoable(decided);
-  if (hasNotLeft(decided.fates) && decided.fates.coming !== undefined) return html`Take it back…`;
-  return html`Undo the ${n === 1 ? 'one' : count(n)}…`;
+/** Names the commands by which it is taken back. */
+function wayBack({ decision, fates }: FollowedDecision): Html {
+  const isApproved = decision === 'approve' || decision === 'mirror';
+  const ways = [
+    isApproved && fates.coming !== undefined
+      ? html`<code>musterd reject</code> takes back what has not left.`
+      : none,
+    fates.sent === undefined ? none : html`<code>musterd undo</code> sets back what a run has sent.`,
+    decision === 'reject' && fates.kept !== undefined
+      ? html`<code>musterd resolve --take mirror</code> sends it all the same.`
+      : none,
+  ].filter((way) => way !== none);
+  return ways.length === 0
+    ? none
+    : html`<p class="note">${ways.map((way, i) => html`${i === 0 ? '' : ' '}${way}`)}</p>`;
 }
 
 const those = (n: number, single: string, more: string): string =>
@@ -83,7 +84,7 @@ export function receiptCard(
 ): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
-  const { fates, number, why } = decided;
+  const { fates, why } = decided;
   const isMoving = fates.leaving !== undefined || fates.coming !== undefined;
   const isOpen = isMoving || fates.asked !== undefined;
   const isFollowed =
@@ -93,20 +94,17 @@ export function receiptCard(
   const ways = [
     ...(isUnderWay(decided) && isFollowed
       ? [meter(fates.sent ?? 0, decided.rows)]
-      : [...waysOf(context, decided), undoButton(context, decided, undoWords(decided))]),
+      : waysOf(context, decided)),
     isOpen ? again : none,
     html`<a href="${href(context, { done: null })}">Close</a>`,
   ];
-  const command =
-    context.decide === null && !isCopy(context) && undoable(decided) > 0
-      ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
-      : none;
+  const command = isCopy(context) ? none : wayBack(decided);
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;
 }
 
 /** Says above a list that nothing was decided. */
-export const nothingCard = (words: Html | string, what = 'Nothing was decided.'): Html =>
-  html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
+export const nothingCard = (words: Html | string): Html =>
+  html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>Nothing was decided.</b> ${words}</div></div>`;
 
 /** By this a second person sees what the first one decided. */
 export function decidedLast(context: PageContext, all: readonly FollowedDecision[]): Html {
@@ -117,7 +115,6 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
     const link = isNew
       ? to(context, '/waiting', { done: number })
       : to(context, '/changes', { decision: number });
-    const when = clockTime(decided.at, context.now);
     return {
       cells: [
         html`<a href="${link}">${at(decided.at, context.now)}</a>`,
@@ -125,7 +122,6 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
         byWhom(context, decided.by),
         deedOf(context, decided),
         partsOf(context, decided),
-        undoButton(context, decided, html`Undo…<span class="away"> ${when}</span>`),
       ],
     };
   };
@@ -137,7 +133,6 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
       { label: 'By' },
       { label: 'What' },
       { label: 'What became of it', short: 'Became' },
-      { label: '' },
     ],
     rows: all.map(rowOf),
   });

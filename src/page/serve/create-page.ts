@@ -25,7 +25,6 @@ import {
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
 import { pageViews } from './page-views.ts';
-import { planUndoOf } from './undo-on-page.ts';
 
 export interface PageOptions {
   readonly db: Database;
@@ -121,23 +120,21 @@ async function answerDecision(
   const form = question.form ?? new URLSearchParams();
   const answer = async (
     work: (posted: PostedForm, frame: PageFrame, context: PageContext) => Promise<PageShown | CarryOut>,
-  ): Promise<PageAnswer | CarryOut> => {
-    const undo = await planUndoOf(by, form);
-    return await readPageFrame(
+  ): Promise<PageAnswer | CarryOut> =>
+    await readPageFrame(
       db,
       team,
       async (frame) => {
         if (frame.reader.teams.length === 0) return notFound;
         const context = contextOf(options, question, frame);
         const config = decidingOn(by, question, context);
-        const next = 'main' in config ? config : await work({ question, form, config, undo }, frame, context);
+        const next = 'main' in config ? config : await work({ question, form, config }, frame, context);
         if (typeof next === 'function') return next;
         const body = layout(context, tab, next, links).toString();
         return { status: next.status ?? 200, type: htmlType, body };
       },
       deciderOf(options, question),
     );
-  };
   const prepared = await answer((posted, frame, context) =>
     prepare(by, posted, frame, context).catch((error: unknown) => {
       if (!(error instanceof MusterdError)) throw error;

@@ -9,7 +9,6 @@ import { mayDecide, refusedPage, whyBarred } from '../render/decide.ts';
 import type { PageContext, PageShown, Tab } from '../render/view.ts';
 import type { Mirror } from '../../runs/open.ts';
 import type { PageQuestion } from './page-routes.ts';
-import type { PlannedUndo } from './undo-on-page.ts';
 
 export interface DecideOptions {
   readonly mirror: Mirror;
@@ -21,8 +20,6 @@ export interface PostedForm {
   readonly question: PageQuestion;
   readonly form: URLSearchParams;
   readonly config: Config;
-  /** What it would take back, if it is about that. */
-  readonly undo: PlannedUndo | null;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { MusterdError } from '../../errors.ts';
 import { type Field, fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
-import { mostOfDecision, perList } from '../../model/waiting-page.ts';
+import { perList } from '../../model/waiting-page.ts';
 import { type Verb, verbs } from '../render/decide.ts';
 import { readValue } from '../../runs/read-take.ts';
 import type { WinningValue } from '../../runs/resolve-field.ts';
@@ -54,8 +54,8 @@ const readNumber = (text: string): Id | undefined => {
 
 const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
-function readRows(keys: readonly string[], most = perList): readonly RowOfForm[] {
-  if (keys.length > most) throw unreadable('it has more rows than a page shows');
+function readRows(keys: readonly string[]): readonly RowOfForm[] {
+  if (keys.length > perList) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
     const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
     const userId = readNumber(id);
@@ -77,16 +77,6 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
   const back = form.get('back') ?? '';
   return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
-}
-
-/** Reads the number of a decision that is to be taken back, and what the page showed of it. @throws MusterdError `usage` */
-export function readUndoForm(form: URLSearchParams): {
-  readonly number: bigint;
-  readonly keys: readonly string[];
-} {
-  const number = readNumber(only(form, 'decision'));
-  if (number === undefined) throw unreadable('it does not say which decision');
-  return { number, keys: readRows(form.getAll('row'), mostOfDecision).map(({ key }) => key) };
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */

@@ -6,7 +6,6 @@ import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts'
 import { shownKey, type Verb } from '../render/decide.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
-import { undoQuestion } from '../render/undo-question.ts';
 import type { PageContext, PageShown } from '../render/view.ts';
 import { waiting } from '../render/waiting-list.ts';
 import { count } from '../render/words.ts';
@@ -14,15 +13,7 @@ import { approve, reject } from '../../runs/approve-batch.ts';
 import { readField } from '../../runs/named-user.ts';
 import { ownKey } from '../../model/waiting-page.ts';
 import { resolveAll } from '../../runs/resolve-field.ts';
-import { applyUndo } from '../../runs/undo-run.ts';
-import {
-  readDecisionForm,
-  readReason,
-  readTyped,
-  readUndoForm,
-  requireReadable,
-  type RowOfForm,
-} from './decision-form.ts';
+import { readDecisionForm, readReason, readTyped, requireReadable, type RowOfForm } from './decision-form.ts';
 import {
   type CarryOut,
   type DecideOptions,
@@ -31,7 +22,6 @@ import {
   type PostedForm,
   setupOf,
 } from './deciding.ts';
-import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** The paths that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
@@ -192,12 +182,8 @@ function carryOut(
   };
 }
 
-async function prepare(
-  options: DecideOptions,
-  posted: PostedForm,
-  frame: PageFrame,
-  context: PageContext,
-): Promise<PageShown | CarryOut> {
+const prepare: FormHandler['prepare'] = async (options, posted, frame, context) => {
+  requireReadable(posted.form);
   const form = readForm(posted);
   if (form.rows?.length === 0) {
     const refusal = 'No row is ticked. Tick those that you want to decide.';
@@ -209,46 +195,13 @@ async function prepare(
   return posted.form.get('confirmed') === null
     ? ask(decisionForm, posted, context)
     : carryOut(decisionForm, options, posted, context);
-}
-
-async function prepareUndo(
-  options: DecideOptions,
-  posted: PostedForm,
-  frame: PageFrame,
-  context: PageContext,
-  planned: PlannedUndo,
-): Promise<PageShown | CarryOut> {
-  if ('refusal' in planned) throw planned.refusal;
-  const { form, config } = posted;
-  if (form.get('confirmed') === null) return undoQuestion(context, await askUndo(planned, frame, null));
-  const why = readReason(form);
-  const { number, keys: seen } = readUndoForm(form);
-  if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
-  const { setup, leased } = setupOf(options, posted);
-  return async () => {
-    const leasedTeam = { ...config, ...leased };
-    const confirmation = { actor: context.decide?.actor, why, seen };
-    return doneAt(
-      (await applyUndo(setup.mirror.db, leasedTeam, { kind: 'decision', number }, confirmation)).number,
-    );
-  };
-}
-
-const prepareDecision: FormHandler['prepare'] = async (options, posted, frame, context) => {
-  requireReadable(posted.form);
-  return posted.undo === null
-    ? await prepare(options, posted, frame, context)
-    : await prepareUndo(options, posted, frame, context, posted.undo);
 };
 
 /** The list as it is by now, with the reason why the decision was refused after all. */
 const refusedAfterAll: FormHandler['refusedAfterAll'] = async (posted, frame, context, why) => {
-  const { form, undo } = posted;
-  if (undo !== null && !('refusal' in undo))
-    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why }));
-  const ticks = form.getAll('row').join(',');
+  const ticks = posted.form.getAll('row').join(',');
   return await listAgain(posted, frame, context, { status: 409, refusal: why, ticks });
 };
 
 /** Decides about what waits in lists. */
-export const deciding: FormHandler = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };
+export const deciding: FormHandler = { tab: 'Waiting', prepare, refusedAfterAll };
