@@ -51,6 +51,10 @@ with pulled as (
 )
 update sync.changes c set new = c.new || p.old, outcome = c.outcome || (select jsonb_object_agg(k, 'withdrawn') from jsonb_object_keys(p.old) k)
 from pulled p where p.change_id = c.change_id;
+drop index sync.edits_over_by_transaction;
+create index edits_by_transaction on sync.edits (xid);
+comment on index sync.edits_by_transaction is 'What a transaction has edited, and which edits a run has not seen.';
+alter table sync.edits add constraint edits_pkey primary key (edit_id);
 drop function if exists sync.decide_edits(text, bigint, jsonb, text, text, boolean, bigint, bigint, text, boolean), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]);
 
 -- What a row is.

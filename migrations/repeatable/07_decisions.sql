@@ -41,10 +41,6 @@ begin
     raise exception 'Batch % is held in % teams', decide.batch, cardinality(teams)
       using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
   end if;
-  if missing is not null and decide.only_edits is not null then
-    raise exception 'Batch % consists of missing %, which are not edits', decide.batch, missing
-      using errcode = 'invalid_parameter_value', hint = 'only_users names them by their ids.';
-  end if;
   select o.what into stranger
   from (
     select 'User ' || u.id as what, u.id, null::bigint as edit_id from unnest(decide.only_users) as u (id)
@@ -155,27 +151,35 @@ returns setof sync.decided_edit
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  h      sync.held_fields;
-  agreed sync.user_base;
-  number constant bigint := coalesce((select c.decision_id from sync.changes c
-    where c.decision_id = resolve.part_of and c.decided_role = session_user and c.closed_at >= transaction_timestamp() limit 1), sync.new_decision());
+  writing constant text := coalesce(current_setting('musterd.writing', true), '');
+  as_run  constant text := coalesce(current_setting('musterd.run', true), '');
+  -- A part of what this transaction has resolved.
+  number  constant bigint := coalesce((select c.decision_id from sync.changes c
+    where c.decision_id = resolve.part_of and c.kind = 'resolve' and c.xmin = pg_current_xact_id()::xid limit 1), sync.new_decision());
   -- As sync.edits has it: a name has a bar between its halves, or is split as the service's names are.
-  given  constant jsonb := case when resolve.take <> 'value' then null
+  given   constant jsonb := case when resolve.take <> 'value' then null
     when resolve.field = 'name' and resolve.value like '%|%' then jsonb_build_object(
       'first', btrim(split_part(resolve.value, '|', 1)), 'last', btrim(substr(resolve.value, strpos(resolve.value, '|') + 1)))
     when resolve.field = 'name' then mirror.split_name(resolve.value)
-    when resolve.field = 'role_id' then to_jsonb(resolve.value::bigint)
-    else coalesce(to_jsonb(nullif(btrim(resolve.value), '')), 'null') end;
-  split  jsonb;
-  side   text := resolve.take;
-  shown  jsonb;
-  seen   jsonb;
-  found  sync.decided_edit;
-  waits  boolean := false;
+    else coalesce(case resolve.field when 'role_id' then to_jsonb(resolve.value::bigint) else to_jsonb(nullif(btrim(resolve.value), '')) end, 'null') end;
+  h       sync.held_fields;
+  agreed  sync.user_base;
+  split   jsonb;
+  now_at  jsonb;
+  side    text := resolve.take;
+  shown   jsonb;
+  seen    jsonb;
+  found   sync.decided_edit;
+  waits   boolean := false;
 begin
   perform sync.require_approver();
   if side not in ('mirror', 'service', 'value') or side is null then
     raise exception '"%" is not mirror, service or value', side using errcode = 'invalid_parameter_value';
+  end if;
+  -- What is typed is an edit of whoever decides, who has to have the right to it.
+  if side = 'value' and not has_column_privilege(session_user, 'mirror.users', case resolve.field when 'name' then 'first_name' else resolve.field end, 'UPDATE') then
+    raise exception '% may not edit %', session_user, resolve.field
+      using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_editor, or musterd_role_editor for roles.';
   end if;
   -- In the order in which a run locks.
   perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id for update;
@@ -186,48 +190,48 @@ begin
       using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
-  -- The service has shown an empty value only in a conflict; otherwise it has shown none.
+  -- The service has shown an empty value only in a conflict; otherwise it has shown none, and what was agreed on counts.
   shown := nullif(coalesce(h.shown_value, h.service_value), 'null');
-  if side = 'value' and given is not distinct from coalesce(h.mirror_value, 'null') then
-    side := 'mirror';
+  if shown is null and h.reason <> 'conflict' then
+    shown := to_jsonb(agreed) -> h.field;
   end if;
+  split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)
+    then mirror.split_name(shown #>> '{}') end;
+  agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, shown) else jsonb_strip_nulls(jsonb_build_object(
+    'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
+  now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else to_jsonb(agreed) -> h.field end;
+  side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
   -- What was seen otherwise is about no edit that there is.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
     'edit_id', case when resolve.seen_service <> coalesce(shown #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
-  select d.* into found from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, only_shown => true) d;
+  select d.* into found from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, revert => side = 'service', only_shown => true) d;
   if found.outcome <> 'resolved' then
     return next found;
     return;
   end if;
+  -- The triggers check what is typed, and know who typed it, whatever the session says.
+  perform set_config('musterd.writing', '', true), set_config('musterd.run', '', true);
   -- Mirror and service are compared with the base again, except where the mirror's value is an edit that goes as it is.
-  if (shown is not null or h.reason = 'conflict') and (side <> 'mirror' or h.edit_id is null) then
-    split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)
-      then mirror.split_name(shown #>> '{}') end;
-    agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, shown) else jsonb_strip_nulls(jsonb_build_object(
-      'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
+  if side <> 'mirror' or h.edit_id is null then
     -- Which words of a name of the service are the first name is a guess.
     update sync.edits e set old_split = 'guessed'
     where split is not null and e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
     update sync.user_base b set name = agreed.name, {columns COLUMN = agreed.COLUMN}, agreed_at = clock_timestamp()
     where b.team_id = h.team_id and b.id = h.user_id;
   end if;
-  if side = 'mirror' and h.field = 'name' then
-    update mirror.users u set name_split = 'known'
-    where u.team_id = h.team_id and u.id = h.user_id and u.name_split = 'guessed';
-  end if;
+  update mirror.users u set name_split = 'known', first_name = coalesce(given ->> 'first', u.first_name), last_name = coalesce(given ->> 'last', u.last_name)
+  where h.field = 'name' and (side = 'value' or side = 'mirror' and u.name_split = 'guessed') and u.team_id = h.team_id and u.id = h.user_id;
   if side = 'value' then
-    -- It is an edit of whoever decides. What held the whole run holds it too, and with four eyes somebody else agrees to it.
+    -- What held the whole run holds it too, and with four eyes somebody else agrees to it.
     waits := h.reason in ('limit', 'review') and not h.alone and h.decision is distinct from 'rejected'
       or coalesce((select t.four_eyes from sync.teams t where t.team_id = h.team_id), false);
     delete from sync.held_fields o where not waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
-    update mirror.users u set first_name = given ->> 'first', last_name = given ->> 'last'
-    where h.field = 'name' and u.team_id = h.team_id and u.id = h.user_id;
     update mirror.users u set (email, phone, role_id) = (select p.email, p.phone, p.role_id from jsonb_populate_record(u, jsonb_build_object(h.field, given)) p)
     where h.field <> 'name' and u.team_id = h.team_id and u.id = h.user_id;
     update sync.held_fields o set reason = case o.reason when 'review' then o.reason else 'limit' end, alone = false, decision = null, batch = null,
-      mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field), service_value = o.shown_value,
-      base_value = case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else to_jsonb(agreed) -> h.field end
+      detail = 'typed while deciding about another value', mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field),
+      base_value = now_at, service_value = shown, shown_value = shown
     where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
     seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
   end if;
@@ -236,9 +240,10 @@ begin
   select d.edit_id, d.user_id, d.field, case when waits then 'held' else d.state end,
     case when waits then 'somebody has to approve the value that was typed' else d.detail end, d.decision_id, d.outcome
   from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, h.batch, side = 'service', number) d;
+  perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);
 end
 $$;
-comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one field that is held, whatever holds it: take is mirror, and the mirror''s value is sent; service, and the mirror gets what the service has; or value, and both get that value, which is an edit of whoever decides. With edit_id it is about that edit, otherwise about the one that is held now, and with seen_service over that value of the service, otherwise over the one that a run last saw; part_of is the number of a decision that the same transaction has made, of which it is a part. Says what sync.approve() says, and: resolved.';
+comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one field that is held, whatever holds it: take is mirror, and the mirror''s value is sent; service, and the mirror gets what the service has; or value, and both get that value, which is an edit of whoever decides, and needs the right to it. With edit_id it is about that edit, otherwise about the one that is held now, and with seen_service over that value of the service, otherwise over the one that a run last saw; part_of is the number of a decision of this function in the same transaction, of which it is a part. Says what sync.approve() says, and: resolved.';
 revoke execute on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) from public;
 
 create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text

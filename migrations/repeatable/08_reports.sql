@@ -361,7 +361,7 @@ comment on column report.runs.counts_text is 'How many rows were read and moved,
 
 -- Postgres puts it into the query that asks.
 create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
-returns table (state text, detail text, reason text, request_id text, edited_at timestamptz, edited_by text)
+returns table (state text, detail text, reason text, request_id text)
 language sql stable parallel safe rows 1
 begin atomic
   select case
@@ -381,13 +381,8 @@ begin atomic
       select c.request_id from sync.changes c
       where c.team_id = team and c.user_id = users and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
         and (e.ended_at is null or c.outcome ->> of_field = 'confirmed')
-      order by c.change_id desc limit 1) end), e.edited_at, sync.named_editor(e.edited_by, e.actor)
-  from (
-    select l.* from sync.edits l
-    where l.team_id = team and l.user_id = users and l.field = of_field and l.ended_at is null and l.edit_id = edit
-    union all
-    select o.* from sync.edits o where o.team_id = team and o.edit_id = edit and o.ended_at is not null
-  ) e
+      order by c.change_id desc limit 1) end)
+  from (select * from sync.edits o where o.team_id = team and o.edit_id = edit offset 0) e
   left join report.held h on h.team_id = team and h.user_id = users and h.field = of_field and e.ended_at is null
     and (h.edit_id = edit or h.until > clock_timestamp())
   left join lateral (
@@ -396,7 +391,7 @@ begin atomic
       and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
   ) p on true;
 end;
-comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now, and who made it; no row: nobody knows.';
+comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now; no row: nobody knows.';
 
 -- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
 -- name is its two halves, joined.
@@ -408,8 +403,8 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
          w.old as old_value, w.new as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
          c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
-         coalesce(c.edited_by ->> f.field, (select x.edited_by from sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x)) as edited_by,
-         (select x.edited_at from sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x) as edited_at,
+         coalesce(c.edited_by ->> f.field, (select sync.named_editor(e.edited_by, e.actor) from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id)) as edited_by,
+         (select e.edited_at from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id) as edited_at,
          mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, c.decision_id
   from sync.changes c
   left join lateral (
@@ -793,7 +788,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
-           else x.state end as state, x.detail, x.reason
+           else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
   from sync.changes c
   -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
   left join lateral (

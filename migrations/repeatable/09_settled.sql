@@ -14,14 +14,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       else 'the daemon sends it in a moment' end,
     f.request_id, f.reason
   from (
-    select distinct on (s.team_id, s.user_id, s.field) s.*
-    from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
-    cross join lateral (
-      select * from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.xid = edit_states.of_xid
-      union all
-      select * from sync.edits o where o.team_id = t.team_id and o.ended_at is not null and o.xid = edit_states.of_xid
-    ) s
-    where s.field <> 'name_split'
+    select distinct on (s.team_id, s.user_id, s.field) s.* from sync.edits s
+    where s.xid = edit_states.of_xid and s.field <> 'name_split' and sync.session_sees(s.team_id)
     order by s.team_id, s.user_id, s.field, s.edit_id desc
   ) e
   left join mirror.users u on u.team_id = e.team_id and u.id = e.user_id

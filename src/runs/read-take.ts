@@ -20,12 +20,6 @@ export function readValue(field: Field, text: string): FieldValue {
   return value;
 }
 
-/** The text that `readValue` reads as this value. */
-export function typedText(value: FieldValue): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? `${value.first}|${value.last}` : String(value);
-}
-
 /** @throws MusterdError `usage`, like `readValue` */
 export function readTake(field: Field, text: string | undefined): WinningValue {
   if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');

@@ -5,6 +5,7 @@ import { asPerson } from '../mirror/team/known-place.ts';
 import { resolveHeld } from '../mirror/users/decide-edits.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { columnOf, type Field, type FieldValue } from '../model/fields.ts';
+import { typedText } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
 import { splitName } from '../model/name.ts';
@@ -12,7 +13,6 @@ import { canonicalShown, sameBytes, type ServiceValue } from '../model/user.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
-import { typedText } from './read-take.ts';
 import { type HeldField, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
 /** The value that wins: that of one side, or another one. */

@@ -2,11 +2,12 @@
 import { isApprovable } from '../model/user-plan.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
+import { typedText } from '../model/field-values.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';
 import { printable, quoted } from '../model/in-words.ts';
 import { canonicalShown, type ServiceValue, sameValue } from '../model/user.ts';
-import { readSeen, readShown, typedText } from './read-take.ts';
+import { readSeen, readShown } from './read-take.ts';
 
 export interface SeenHold {
   readonly field: Field;

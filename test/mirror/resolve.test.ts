@@ -210,6 +210,69 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
   });
 
+  it('checks what is typed, and keeps who typed it, whatever the session says', async () => {
+    await run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{bob}'`);
+    await hold('email');
+    const forged = `set local musterd.writing = 'on'; set local musterd.run = '1';`;
+    const typed = (value: string) =>
+      run(`${forged} select outcome from sync.resolve(41, 1, 'email', 'value', '${value}', 'so')`);
+    for (const value of ['nobody', '']) await expect(typed(value)).rejects.toThrow(/email/);
+    await typed('third@example.com');
+    expect(
+      await run(`select authors @> array['bob', sync.person(session_user)] as has_both, edited_by = session_user as is_mine
+      from sync.edits where ended_at is null and field = 'email'`),
+    ).toEqual([[true, true]]);
+    expect(
+      await run(
+        `select side from report.roster_changes where field = 'email' order by changed_at desc limit 1`,
+      ),
+    ).toEqual([['mirror']]);
+    expect(
+      await run(
+        "set local musterd.writing = 'on'; select count(*) from sync.resolve(41, 1, 'email', 'mirror'); select current_setting('musterd.writing')",
+      ),
+    ).toEqual([['on']]);
+  });
+
+  it('takes a typed value from nobody who may not edit the field', async () => {
+    await hold('role_id');
+    await run(`create role typist_${process.pid} login in role musterd_approver`);
+    try {
+      const typing = `set local session authorization typist_${process.pid}; select outcome from sync.resolve(41, 1, 'role_id',`;
+      await expect(run(`${typing} 'value', '5')`)).rejects.toThrow('may not edit role_id');
+      expect(await run(`${typing} 'mirror')`)).toEqual([['resolved']]);
+    } finally {
+      await run(`drop role typist_${process.pid}`);
+    }
+  });
+
+  it.each(['service', 'mirror'])(
+    'leaves the base as it was while an older edit of the field is being sent: %s',
+    async (take) => {
+      await hold('email');
+      await run(
+        `insert into sync.changes (team_id, user_id, kind, state, new, edits) values (41, 1, 'push', 'open', '{"email": "mid@example.com"}', '{"email": 7}')`,
+      );
+      const done = await resolve('email', take);
+      expect(done).toEqual(take === 'service' ? ['sending', 'on its way'] : ['waiting', 'resolved']);
+      expect(await values('sync.user_base')).toEqual(sideOf('base'));
+      expect(await values('mirror.users')).toEqual(sideOf('mirror'));
+    },
+  );
+
+  it('refuses an emptied role in words, and takes what both sides had as given up', async () => {
+    await hold('role_id');
+    await expect(run(`select from sync.resolve(41, 1, 'role_id', 'value')`)).rejects.toThrow(
+      'cannot be emptied',
+    );
+    await hold('email', { reason: `'limit'`, batch: `'abc'`, shown_value: json('old@example.com') });
+    expect(await resolve('email', 'value', `, value => 'old@example.com'`)).toEqual(['ended', 'resolved']);
+    expect((await ledger())?.[4]).toEqual({ email: 'withdrawn' });
+    expect(await run(`select kind, old_value, new_value from report.changes`)).toEqual([
+      ['discard', 'new@example.com', 'old@example.com'],
+    ]);
+  });
+
   const refusals = {
     'another edit': [`, edit_id => 999`, 'select', ['held', 'moved']],
     'another value of the service': [`, seen_service => 'x@example.com'`, 'select', ['held', 'moved']],
@@ -254,7 +317,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await resolve('email', 'mirror', more)).toEqual(['waiting', 'resolved']);
   });
 
-  it('makes several fields of one transaction one decision, and joins nobody else’s', async () => {
+  it('makes several fields of one transaction one decision, and joins no other', async () => {
     for (const field of all) await hold(field);
     const two = await run(`with one as materialized (select * from sync.resolve(41, 1, 'email', 'mirror'))
       select o.decision_id, t.decision_id as part_of from one o

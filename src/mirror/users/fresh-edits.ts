@@ -23,14 +23,8 @@ const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
  * Rows of `sync.edits` that `d.mark` did not see. A transaction id in the future is another server's.
  */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
-  select s.user_id
-  from (
-    select l.user_id, l.xid from sync.edits l where l.team_id = ${teamId} and l.ended_at is null
-    union all
-    select o.user_id, o.xid from sync.edits o
-    where o.team_id = ${teamId} and o.ended_at is not null and o.xid >= pg_snapshot_xmin(d.mark)
-  ) s
-  where s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
+  select s.user_id from sync.edits s
+  where s.team_id = ${teamId} and s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /**

@@ -54,7 +54,7 @@ export async function nameBatches(tx: Transaction, runId: bigint): Promise<void>
       select team_id, user_id, run_id, jsonb_object_agg(field, edit_id) as edits, case count(distinct batch) when 1 then min(batch) end as batch
       from put group by team_id, user_id, run_id
     ) p
-    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold'`.execute(
+    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold' and c.edits is null`.execute(
     tx,
   );
 }
