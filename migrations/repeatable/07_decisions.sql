@@ -82,10 +82,6 @@ begin
     return;
   end if;
 
-  -- A daemon that listens looks at what may go now.
-  update sync.due d set mark = null from sync.teams t
-  where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
-  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
   select coalesce(jsonb_agg(s.row), '[]') into seen
   from sync.held_fields h
   cross join lateral jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0),
@@ -199,7 +195,7 @@ begin
     then mirror.split_name(shown #>> '{}') end;
   agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, shown) else jsonb_strip_nulls(jsonb_build_object(
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
-  now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else to_jsonb(agreed) -> h.field end;
+  now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
   -- What was seen otherwise is about no edit that there is.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
@@ -212,8 +208,9 @@ begin
   end if;
   -- The triggers check what is typed, and know who typed it, whatever the session says.
   perform set_config('musterd.writing', '', true), set_config('musterd.run', '', true);
-  -- Mirror and service are compared with the base again, except where the mirror's value is an edit that goes as it is.
-  if side <> 'mirror' or h.edit_id is null then
+  -- Mirror and service are compared with the base again, except where an edit goes as it is over a value that is shown.
+  if side <> 'mirror' or h.edit_id is null or shown is null then
+    seen := case side when 'mirror' then jsonb_set(seen, '{0,base}', now_at) else seen end;
     -- Which words of a name of the service are the first name is a guess.
     update sync.edits e set old_split = 'guessed'
     where split is not null and e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
@@ -235,7 +232,6 @@ begin
     where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
     seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
   end if;
-  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = h.team_id;
   return query
   select d.edit_id, d.user_id, d.field, case when waits then 'held' else d.state end,
     case when waits then 'somebody has to approve the value that was typed' else d.detail end, d.decision_id, d.outcome
@@ -288,6 +284,10 @@ declare
 begin
   if not only_shown then
     perform sync.require_approver(anybody => decide_edits.verb = 'withdraw');
+    -- A daemon that listens looks at what may go now.
+    update sync.due d set mark = null from sync.teams t
+    where t.team_id = decide_edits.team and d.team = t.team and d.run_group = 'edits';
+    perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = decide_edits.team;
     -- In the order in which a run locks: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u

@@ -1,5 +1,4 @@
 /** Shows the value of a field to a person. */
-import type { FieldValue } from './fields.ts';
 import type { NamePair } from './name.ts';
 import { toJson } from './json.ts';
 
@@ -17,10 +16,4 @@ export function showValue(value: unknown): string {
 /** A moment in UTC, to the second. */
 export function showTime(date: Date | null | undefined): string {
   return date === null || date === undefined ? '' : date.toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** The text that `readValue` of `runs/read-take.ts` reads as this value. */
-export function typedText(value: FieldValue): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? `${value.first}|${value.last}` : String(value);
 }

@@ -1,8 +1,7 @@
 /** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
 import { isApprovable } from '../model/user-plan.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
-import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
-import { typedText } from '../model/field-values.ts';
+import { columnOf, type Field, fieldOf, type FieldValue, typedText } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';
 import { printable, quoted } from '../model/in-words.ts';

@@ -109,20 +109,6 @@ describe('undoing a run', () => {
     expect(stage.emulator.team.user(id)).toMatchObject({ first, last, email });
   });
 
-  it('takes back what `resolve` took from the service', async () => {
-    const { id } = await open();
-    stage.emulator.team.editUser(id, { email: 'service@example.com' });
-    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
-    await stage.run();
-    await musterd('resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com');
-    const [[runId = ''] = []] = await stage.sql(`select run_id from sync.runs where command = 'resolve'`);
-    expect(await undo(BigInt(runId), '--apply')).toMatchObject({
-      changes: [{ field: 'email', from: 'service@example.com', to: 'mirror@example.com' }],
-    });
-    await stage.run();
-    expect(stage.emulator.team.user(id).email).toBe('mirror@example.com');
-  });
-
   it('leaves alone what no longer stands, and says why', async () => {
     await open();
     const [edited, pushed, moved, held, gone, empty, stays] = users().map(({ id }) => id);

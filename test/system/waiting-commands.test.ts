@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/commands/context.ts';
 import { holdCommand } from '../../src/commands/hold.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { resolveCommand } from '../../src/commands/resolve.ts';
 import { resyncCommand } from '../../src/commands/resync.ts';
 import { undoCommand } from '../../src/commands/undo.ts';
 import { MusterdError } from '../../src/errors.ts';
@@ -72,7 +71,6 @@ describe('a command that waits for a run', () => {
   };
 
   const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
-    ['resolve', (context) => resolveCommand(context, { take: 'mirror', edit: '1' }, userId, 'email')],
     ['hold', (context) => holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email')],
     ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
     ['undo --apply', (context) => undoCommand(context, { apply: true }, '1')],
