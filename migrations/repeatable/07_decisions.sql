@@ -82,6 +82,9 @@ begin
     return;
   end if;
 
+  -- A daemon that listens looks at what may go now, and of two who decide at once the second sees what the first has done.
+  update sync.due d set mark = null from sync.teams t where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
   select coalesce(jsonb_agg(s.row), '[]') into seen
   from sync.held_fields h
   cross join lateral jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0),
@@ -232,6 +235,8 @@ begin
     where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
     seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
   end if;
+  update sync.due d set mark = null from sync.teams t where t.team_id = h.team_id and d.team = t.team and d.run_group = 'edits';
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = h.team_id;
   return query
   select d.edit_id, d.user_id, d.field, case when waits then 'held' else d.state end,
     case when waits then 'somebody has to approve the value that was typed' else d.detail end, d.decision_id, d.outcome
@@ -284,10 +289,6 @@ declare
 begin
   if not only_shown then
     perform sync.require_approver(anybody => decide_edits.verb = 'withdraw');
-    -- A daemon that listens looks at what may go now.
-    update sync.due d set mark = null from sync.teams t
-    where t.team_id = decide_edits.team and d.team = t.team and d.run_group = 'edits';
-    perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = decide_edits.team;
     -- In the order in which a run locks: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u
