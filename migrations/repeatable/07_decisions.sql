@@ -181,7 +181,7 @@ begin
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_editor, or musterd_role_editor for roles.';
   end if;
   -- In the order in which a run locks.
-  perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id for update;
+  perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id and sync.session_sees(u.team_id) for update;
   select o.* into h from sync.held_fields o
   where o.team_id = resolve.team_id and o.user_id = resolve.user_id and o.field = resolve.field and sync.session_sees(o.team_id) for update;
   if h.field is null then
@@ -203,7 +203,7 @@ begin
   -- What was seen otherwise is about no edit that there is.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
-    'edit_id', case when resolve.seen_service <> coalesce(shown #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
+    'edit_id', case when resolve.seen_service <> coalesce(coalesce(h.shown_value, h.service_value) #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
   select d.* into found from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, revert => side = 'service', only_shown => true) d;
   if found.outcome <> 'resolved' then
     return next found;

@@ -126,7 +126,7 @@ export interface HeldChoice {
   readonly userId: Id;
   readonly field: Field;
   readonly take: 'mirror' | 'service' | 'value';
-  /** The value that was typed, as `sync.typed()` reads it. */
+  /** The value that was typed; of a name its halves, with a bar between them. */
   readonly value: string | null;
   readonly why: string;
   /** The edit that was seen, if there is one. */
