@@ -227,6 +227,26 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
+  it('tells what a person gave up for the value of the service as given up, and other pulls as pulls', async () => {
+    await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
+      select 41, user_id, max(run_id), kind, base::jsonb, old::jsonb, new::jsonb, now(), decided_by from sync.runs, (values
+        (1, 'pull', '{"email": "old"}', '{"email": "mine"}', '{"email": "web"}', null),
+        (1, 'pull', '{"phone": "1"}', '{"phone": "2"}', '{"phone": "3"}', null),
+        (1, 'resolve', '{"email": "old"}', '{"email": "web"}', '{"email": "web"}', 'ada'),
+        (2, 'resolve', '{"email": "old"}', '{"email": "web"}', '{"email": "mine"}', 'ada')) v (user_id, kind, base, old, new, decided_by)
+      group by 1, 2, 4, 5, 6, 7, 8, 9`);
+    await drop();
+    expect(
+      await sql(`select user_id, kind, field, old_text, new_text, decided_by from report.changes
+        where run_id = (select max(run_id) from sync.runs where command = 'resolve') order by 1, 2`),
+    ).toEqual([
+      [1n, 'discard', 'email', 'mine', 'web', 'ada'],
+      [1n, 'pull', 'phone', '2', '3', null],
+      [2n, 'resolve', 'email', 'web', 'mine', 'ada'],
+    ]);
+  });
+
   it('keeps since when, and how often, a user was shown older than before', async () => {
     await sql(
       `insert into sync.stale_rows (team_id, id, since, passes) values (41, 2, '2026-11-27 09:00', 2), (41, 9, now(), 1), (42, 1, now(), 1)`,
@@ -259,6 +279,12 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     const before = (await sql(rights)).filter(([, grantee]) => grantee !== messenger);
     await drop();
     expect(await sql(rights)).toEqual(before);
+    // Whoever may approve may choose a side, which was a command of the owner's.
+    const mayCall = (name: string) =>
+      sql(
+        `select ${granted} from pg_proc p, aclexplode(p.proacl) a where p.proname = '${name}' and a.grantee <> p.proowner order by 1`,
+      );
+    expect(await mayCall('resolve')).toEqual(await mayCall('approve'));
     expect(before.map(([place]) => place)).toEqual(
       expect.arrayContaining([
         'approve',
