@@ -85,6 +85,26 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(named).toContain(four);
   });
 
+  it('writes edits and batch into the hold of the ledger, once', async () => {
+    await run(
+      `insert into sync.changes (team_id, user_id, run_id, kind, new) select 41, id, 1, 'hold', '{"email": "x"}' from generate_series(1, 2) id`,
+    );
+    await name();
+    const ledger = `select c.user_id, c.edits = jsonb_build_object('email', e.edit_id) as is_first, c.batch from sync.changes c
+      join sync.edits e on e.user_id = c.user_id and e.new_value = to_jsonb('new' || c.user_id || '@example.com') where c.kind = 'hold' order by 1`;
+    const [batch] = await batches();
+    const told = [1n, 2n].map((id) => [id, true, batch]);
+    expect(await run(ledger)).toEqual(told);
+    expect(await run('select edited_by, batch from report.changes')).toEqual(
+      [1, 2].map(() => ['kim', batch]),
+    );
+    // A value that is typed in place of it waits on under the run that held the first one.
+    await run(`select from sync.resolve(41, 1, 'email', 'value', 'typed@example.com')`);
+    await name();
+    expect((await batches())[0]).not.toBe(batch);
+    expect(await run(ledger)).toEqual(told);
+  });
+
   it('tells in a plan the names that a run gives, and who edited what', async () => {
     await name();
     const rows = await run(

@@ -52,11 +52,13 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   beforeEach(async () => {
     await run(`set local musterd.writing = 'on';
       delete from mirror.users; delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.edits;
-      update sync.teams set four_eyes = false;
+      update sync.teams set four_eyes = false; delete from sync.due;
+      insert into sync.due (team, run_group, mark) select 'north', g, pg_current_snapshot() from unnest(array['users', 'edits']) g;
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
         values (41, 1, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100', 2);
       insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, resolved)
         select team_id, id, name, first_name, last_name, 'known', email, phone, role_id, true from sync.user_base;
+      update sync.user_base set agreed_at = '2020-01-01';
       set local musterd.writing = 'off'`);
     await run(
       `update mirror.users set ${all.map((field) => assigned(field, fields[field].mirror)).join(', ')}`,
@@ -199,6 +201,40 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
       { ...sideOf('mirror'), name: fields.name.base },
       'known',
     ]);
+  });
+
+  it('sends over a value that the service leaves out, as an edit of what is empty there', async () => {
+    await hold('phone', { shown_value: 'null' });
+    await run('update sync.held_fields set service_value = null');
+    expect(await resolve('phone', 'mirror')).toEqual(['waiting', 'resolved']);
+    expect((await values('sync.user_base')).phone).toBeNull();
+    expect(await run('select base_value, mirror_value, decision from sync.held_fields')).toEqual([
+      [null, '15550101', 'approved'],
+    ]);
+  });
+
+  it('wakes the daemon for the edits of the team, and tells the shortcut that the base is another', async () => {
+    await hold('email');
+    await resolve('email', 'service');
+    expect(await run('select run_group from sync.due where mark is null')).toEqual([['edits']]);
+    expect(await run(`select agreed_at > now() - interval '1 day' as is_new from sync.user_base`)).toEqual([
+      [true],
+    ]);
+  });
+
+  it('knows no field of a team that the approver does not see', async () => {
+    await hold('email');
+    const role = `abroad_${process.pid}`;
+    await run(`create role ${role} login in role musterd_approver; delete from mirror.team_roles;
+      insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
+    try {
+      const deciding = `set local session authorization ${role}; select from sync.resolve(41, 1, 'email', 'mirror')`;
+      await expect(run(deciding)).rejects.toThrow('The email of user 1 is not held');
+    } finally {
+      await run(
+        `drop role ${role}; delete from mirror.team_roles; insert into mirror.team_roles (role_name, all_teams) values ('public', true)`,
+      );
+    }
   });
 
   it('sends a name that nobody edited over an empty one', async () => {
