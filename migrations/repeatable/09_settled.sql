@@ -6,8 +6,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
       when l.expires_at > clock_timestamp() then 'a run is under way'
-      when r.next_at > clock_timestamp() + interval '1 s'
-        then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.next_at - clock_timestamp())) || ' s'
+      when r.learned_at > clock_timestamp() + interval '1 s'
+        then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.learned_at - clock_timestamp())) || ' s'
       when not exists (
         select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%')
         then 'no daemon listens here: the next run sends it'
@@ -21,7 +21,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   left join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
   left join sync.teams t on t.team_id = e.team_id
   left join sync.leases l on l.team = t.team
-  left join sync.rate_limits r on r.team = t.team
+  left join sync.learned r on r.team = t.team and r.topic = 'pace'
   cross join lateral sync.edit_fate(e.team_id, e.user_id, e.field, e.edit_id) f
   order by e.user_id, e.field
 $$;

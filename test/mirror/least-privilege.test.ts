@@ -24,7 +24,6 @@ const all = 'select insert update references delete truncate trigger';
 const works = 'select insert update delete';
 const lookups = 'select(added_at,email,phone,team_id)';
 const of = (rights: string) => ({ reader: rights, editor: rights, roleEditor: rights, approver: rights });
-const none = of('');
 /** Neither key. */
 const keys = of('select(four_eyes,pinned_at,team,team_id)');
 const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
@@ -65,7 +64,6 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     nobody: '',
   },
   { places: 'sync.migrations', ...reads, owner: all, daemon: works, nobody: '' },
-  { places: 'sync.rate_limits', ...none, owner: all, daemon: works, nobody: '' },
   { places: 'sync.teams', ...keys, owner: all, daemon: works, nobody: '' },
   { places: 'sync.role_names', ...reads, owner: all, daemon: works, nobody: '' },
   {

@@ -350,7 +350,7 @@ describe('the views of a team beside one that has everything alike, also the ids
          (41, 6, 'email', 'asked', '2100-01-01'), (41, 6, 'phone', 'limit', null);
        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
          values ('north', gen_random_uuid(), 'Own', 1, 'Own', now(), now() + interval '1 hour');
-       insert into sync.rate_limits (team, next_at) values ('north', now() + interval '1 hour');
+       insert into sync.learned (team, topic, value, learned_at) values ('north', 'pace', 'true', now() + interval '1 hour');
        insert into sync.runs (team, team_id, command, outcome, error_code, groups, finished_at)
          values ('north', 41, 'daemon', 'failed', 'credentials', '{counts}', now()), ('north', 41, 'resync', 'complete', null, '{users}', now());
        update sync.due set schedule = '* * * * *', due_at = now() + case run_group when 'counts' then interval '1 hour' else '-1 hour' end,

@@ -16,8 +16,8 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
 
   const aheadOf = async (team: string) => {
     const { rows } = await sql<{ ms: number }>`
-      select (extract(epoch from next_at - clock_timestamp()) * 1000)::float8 as ms
-      from sync.rate_limits where team = ${team}`.execute(database.db.kysely);
+      select (extract(epoch from learned_at - clock_timestamp()) * 1000)::float8 as ms
+      from sync.learned where team = ${team} and topic = 'pace'`.execute(database.db.kysely);
     return rows[0]?.ms ?? Number.NaN;
   };
   /** Slow enough that nothing refills while a busy machine asks for many. */
@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
   it('stalls nobody for longer than the longest pause after a step of the clock', async () => {
     const places = createSharedPlaces(database.db, 'stepped');
     await places.take(slow);
-    await sql`update sync.rate_limits set next_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(
+    await sql`update sync.learned set learned_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(
       database.db.kysely,
     );
     expect(await places.take(slow)).toBeLessThanOrEqual(15 * 60_000 + slow.periodMs);

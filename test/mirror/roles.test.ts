@@ -35,7 +35,6 @@ describe.each(servers())('the roles for people on $name', (server) => {
     ['musterd_reader', 'select edit_key from sync.teams'],
     ['musterd_editor', 'update sync.user_base set email = null'],
     ['musterd_editor', 'delete from sync.changes'],
-    ['musterd_editor', 'select * from sync.rate_limits'],
     ['musterd_editor', 'update mirror.users set gone_at = null'],
     ['musterd_editor', `update mirror.tags set tag = 'x'`],
     ['musterd_editor', 'truncate mirror.users'],

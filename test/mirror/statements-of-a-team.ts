@@ -111,7 +111,7 @@ export const statementsOfATeam: Readonly<Record<string, readonly string[]>> = {
   'asks what became of edits while nothing is held or running': [
     'delete from sync.held_fields where team_id = 41',
     `delete from sync.leases where team = 'north'`,
-    `delete from sync.rate_limits where team = 'north'`,
+    `delete from sync.learned where team = 'north' and topic = 'pace'`,
     `select s.* from (select distinct xid from sync.edits where team_id = 41) x, sync.edit_states(x.xid) s`,
   ],
 };

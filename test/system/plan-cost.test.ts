@@ -78,9 +78,9 @@ describe('the cost of a plan', () => {
     expect(sent).toBeGreaterThan(burst);
     // Each had its place, one period after that of the one before; the last one waited for it, but for the burst.
     const [[apart, waited] = []] = await stage.sql(
-      `select next_at >= started_at + ${(sent - burst) * periodMs} * interval '1 ms' as apart,
-              finished_at >= next_at - ${burst * periodMs} * interval '1 ms' as waited
-       from sync.rate_limits, sync.runs order by run_id desc limit 1`,
+      `select learned_at >= started_at + ${(sent - burst) * periodMs} * interval '1 ms' as apart,
+              finished_at >= learned_at - ${burst * periodMs} * interval '1 ms' as waited
+       from sync.learned, sync.runs where topic = 'pace' order by run_id desc limit 1`,
     );
     expect([apart, waited]).toEqual(['true', 'true']);
   });

@@ -54,7 +54,9 @@ describe('a push that has to wait before it leaves', () => {
     const unhook = stage.emulator.before({ path: '/v1/users/get', times: 'always' }, async () => {
       reads += 1;
       if (reads === 2)
-        await stage.sql(`update sync.rate_limits set next_at = clock_timestamp() + interval '8 s'`);
+        await stage.sql(
+          `update sync.learned set learned_at = clock_timestamp() + interval '8 s' where topic = 'pace'`,
+        );
     });
     expect(await stage.run()).toMatchObject({ outcome: 'partial' });
     unhook();

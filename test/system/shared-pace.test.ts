@@ -85,10 +85,10 @@ describe('the shared pace', () => {
     ] as const) {
       for (const args of commands) {
         stage.emulator.clearRequests();
-        await stage.sql(`update sync.rate_limits set next_at = '2000-01-01'`);
+        await stage.sql(`update sync.learned set learned_at = '2000-01-01' where topic = 'pace'`);
         await run(args);
         const [[isTaken] = []] = await stage.sql(
-          `select coalesce(bool_or(next_at > '2000-01-02'), false) from sync.rate_limits`,
+          `select coalesce(bool_or(learned_at > '2000-01-02'), false) from sync.learned where topic = 'pace'`,
         );
         const requests = stage.emulator.requests.length;
         expect([args.join(' '), isTaken, requests > 0]).toEqual([

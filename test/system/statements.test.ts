@@ -16,7 +16,7 @@ const log = createLog({ level: 'silent' });
 function tally(sent: readonly string[]) {
   const of = (pattern: RegExp) => sent.filter((text) => pattern.test(text)).length;
   // Places in the pace are taken in blocks, a transaction each: how many depends on how long things take.
-  const blocks = of(/insert into sync\.rate_limits/);
+  const blocks = of(/'pace'/);
   return {
     statements: sent.length - 3 * blocks,
     transactions: of(/^begin/) - blocks,

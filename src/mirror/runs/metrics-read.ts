@@ -65,10 +65,10 @@ export async function readTokensLeft(
   const buckets = [...paces].map(([team, pace]) => ({ team, ...paceOf(pace) }));
   const { rows } = await sql<TokensLeft>`
     select p.team, greatest(0, least(p.burst, p.burst
-        - coalesce(extract(epoch from r.next_at - clock_timestamp())::float8 * 1000 / p."periodMs", 0))) as tokens
+        - coalesce(extract(epoch from l.learned_at - clock_timestamp())::float8 * 1000 / p."periodMs", 0))) as tokens
     from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb)
       p (team text, burst float8, "periodMs" float8)
-    left join sync.rate_limits r on r.team = p.team
+    left join sync.learned l on l.team = p.team and l.topic = 'pace'
     order by p.team`.execute(db);
   return rows;
 }

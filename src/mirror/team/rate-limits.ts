@@ -1,6 +1,6 @@
 /**
- * The pace of a team for all processes on this database: one row per team, by the database's clock. `next_at` is when
- * the next call would be due if all were evenly spaced (a generic cell rate algorithm).
+ * The pace of a team for all processes on this database: the topic `pace` of `sync.learned`, by the database's clock.
+ * Its time is when the next call would be due if all were evenly spaced (a generic cell rate algorithm).
  */
 import { sql } from 'kysely';
 import type { Pace, Places } from '../../model/pace.ts';
@@ -17,19 +17,20 @@ export function createSharedPlaces(db: Database, team: string): Places {
     take: (pace, count = 1) =>
       db.transaction(async (tx) => {
         const { rows } = await sql<{ wait: number }>`
-          insert into sync.rate_limits as r (team, next_at) values (${team}, ${later(count * pace.periodMs)})
-          on conflict (team) do update
-            set next_at = greatest(least(r.next_at, ${latest(pace)}), clock_timestamp()) + ${count * pace.periodMs} * interval '1 ms'
-          returning extract(epoch from next_at - clock_timestamp())::float8 * 1000
+          insert into sync.learned as l (team, topic, value, learned_at)
+          values (${team}, 'pace', 'true', ${later(count * pace.periodMs)})
+          on conflict (team, topic) do update
+            set learned_at = greatest(least(l.learned_at, ${latest(pace)}), clock_timestamp()) + ${count * pace.periodMs} * interval '1 ms'
+          returning extract(epoch from learned_at - clock_timestamp())::float8 * 1000
             - ${pace.burst * pace.periodMs}::float8 as wait`.execute(tx);
         return rows[0]?.wait ?? 0;
       }),
     pause: async (pauseMs, pace) => {
       await db.transaction((tx) =>
         sql`
-          update sync.rate_limits
-          set next_at = least(greatest(next_at, ${later(pauseMs + (pace.burst - 1) * pace.periodMs)}), ${latest(pace)})
-          where team = ${team}`.execute(tx),
+          update sync.learned
+          set learned_at = least(greatest(learned_at, ${later(pauseMs + (pace.burst - 1) * pace.periodMs)}), ${latest(pace)})
+          where team = ${team} and topic = 'pace'`.execute(tx),
       );
     },
   };
