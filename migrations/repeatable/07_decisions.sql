@@ -130,7 +130,7 @@ returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select a.* from (
     select e.team_id, jsonb_agg(jsonb_build_object('user_id', e.user_id, 'field', e.field, 'edit_id', e.edit_id, 'mirror', e.new_value,
-      'base', v.value, 'service', coalesce(h.shown_value, v.value))) as seen
+      'base', v.value, 'service', case when h.field is null then v.value else h.shown_value end)) as seen
     from sync.edits e
     left join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
     left join lateral (values {fields (FIELD, VALUE(b.))}) v (field, value) on v.field = e.field
@@ -189,9 +189,9 @@ begin
       using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
-  -- The service has shown an empty value only in a conflict; otherwise it has shown none, and what was agreed on counts.
-  shown := nullif(coalesce(h.shown_value, h.service_value), 'null');
-  if shown is null and h.reason <> 'conflict' then
+  -- The service has shown an empty value in a conflict, or after another; else it has shown none, and what was agreed on counts.
+  shown := nullif(h.shown_value, 'null');
+  if shown is null and h.reason <> 'conflict' and coalesce(h.service_value, 'null') = 'null' then
     shown := to_jsonb(agreed) -> h.field;
   end if;
   split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)
@@ -203,7 +203,7 @@ begin
   -- What was seen otherwise is about no edit that there is.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
-    'edit_id', case when resolve.seen_service <> coalesce(coalesce(h.shown_value, h.service_value) #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
+    'edit_id', case when resolve.seen_service <> coalesce(h.shown_value #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
   select d.* into found from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, revert => side = 'service', only_shown => true) d;
   if found.outcome <> 'resolved' then
     return next found;

@@ -194,6 +194,16 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect((await values('mirror.users')).email).toBe(taken);
   });
 
+  it.each(['conflict', 'refused', 'returned'])(
+    'takes what the service has emptied since the field was held as %s as empty',
+    async (reason) => {
+      await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
+      expect(await resolve('phone', 'service', `, seen_service => '15550102'`)).toEqual(['held', 'moved']);
+      expect(await resolve('phone', 'service', `, seen_service => ''`)).toEqual(['ended', 'resolved']);
+      expect([(await values('mirror.users')).phone, (await values('sync.user_base')).phone]).toEqual([null, null]);
+    },
+  );
+
   it('gives another split of the same name back with what was known of it', async () => {
     await hold('name', { shown_value: json('Anne Berg') });
     expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
