@@ -102,7 +102,7 @@ const rows: readonly (readonly [Decision['kind'] | HoldReason, (is: Facts) => bo
   ['held', (is) => is.wins === 'hold' && is.batched && is.sameValue],
   ['conflict', (is) => is.wins === 'hold' || (is.wins === 'service-wins' && is.blank)],
   ['pull', (is) => is.wins === 'service-wins'],
-  ['conflict', (is) => is.decided && is.sameValue && !is.batched && is.policy !== 'mirror-wins'],
+  ['review', (is) => is.decided && is.sameValue && !is.batched && is.policy !== 'mirror-wins'],
   ['unsupported', (is) => !is.sendable],
   ['push', () => true],
 ];

@@ -200,7 +200,10 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       expect(await resolve('phone', 'service', `, seen_service => '15550102'`)).toEqual(['held', 'moved']);
       expect(await resolve('phone', 'service', `, seen_service => ''`)).toEqual(['ended', 'resolved']);
-      expect([(await values('mirror.users')).phone, (await values('sync.user_base')).phone]).toEqual([null, null]);
+      expect([(await values('mirror.users')).phone, (await values('sync.user_base')).phone]).toEqual([
+        null,
+        null,
+      ]);
     },
   );
 

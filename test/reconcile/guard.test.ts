@@ -817,25 +817,43 @@ describe('A hold by a limit on one field', () => {
   });
 
   const today = (count: number) => new Set(Array.from({ length: count }, (_, at) => BigInt(at + 101)));
-  it.each<readonly [string, number, Edits, Partial<GuardSettings>, boolean]>([
-    ['stays where a person reviews each push', 1, {}, { isReviewed: true }, false],
+  const tooMany = 'nothing else holds it any more, and too many users would be pushed within a day';
+  const day = { reason: 'limit', isAlone: true, detail: tooMany };
+  it.each<readonly [string, number, Edits, Partial<GuardSettings>, object | null]>([
     [
-      'stays where as many as a day may have were pushed to',
+      'is a review where a person reviews each push',
+      1,
+      {},
+      { isReviewed: true },
+      { reason: 'review', detail: 'a person is to see it first' },
+    ],
+    [
+      'says so where as many as a day may have were pushed to',
       1,
       { history: { pushedToday: today(8) } },
       {},
-      false,
+      day,
     ],
-    ['stays where as many are pushed to now', 1, { edits: many(8) }, {}, false],
-    ['ends where one fewer is pushed to', 1, { edits: many(7) }, {}, true],
-    ['stays, like another one, where there is place for one', 2, { edits: many(7) }, {}, false],
-    ['ends where what would be pushed is held', 1, { edits: sharing(8) }, {}, true],
-  ])('%s', (_, count, given, more, ends) => {
+    ['says so where as many are pushed to now', 1, { edits: many(8) }, {}, day],
+    ['ends where one fewer is pushed to', 1, { edits: many(7) }, {}, null],
+    ['says so, like another one, where there is place for one', 2, { edits: many(7) }, {}, day],
+    ['ends where what would be pushed is held', 1, { edits: sharing(8) }, {}, null],
+  ])('%s', (_, count, given, more, waits) => {
     const ids = Array.from({ length: count }, (__, at) => at + 31);
     const mine = Object.fromEntries(ids.map((id) => [id, { email: `held${id}@example.com` }]));
     const held = Object.fromEntries(ids.map((id) => [id, [alone(BigInt(id), `held${id}@example.com`, '')]]));
-    const { stays } = look({ ...given, edits: { ...given.edits, ...mine }, held }, more);
-    expect(stays).toEqual(ends ? [] : ids);
+    const again = (holds: NonNullable<Edits['held']>) =>
+      look({ ...given, edits: { ...given.edits, ...mine }, held: holds }, more);
+    const { verdict, sent } = again(held);
+    expect(ids.filter((id) => sent.includes(id))).toEqual(waits === null ? ids : []);
+    const now = ids.map((id) => planOf(verdict.plans.map(inLists), BigInt(id))?.holds ?? []);
+    expect(now).toMatchObject(ids.map(() => (waits === null ? [] : [waits])));
+    // It is said once.
+    const said = Object.fromEntries(
+      ids.map((id, at) => [id, now[at]?.map((hold) => ({ ...held[id]?.[0], ...hold })) ?? []]),
+    );
+    if (waits !== null)
+      expect(again(said as NonNullable<Edits['held']>)).toMatchObject({ stays: ids, renewed: [] });
   });
 
   const has = (id: number) => `user ${id} has or is to get the same email`;

@@ -49,17 +49,21 @@ describe('taking everything from the service', () => {
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)('holds an edit of %s as a conflict, and base takes what the service has', (field) => {
-    for (const service of [shown[field], there[field]]) {
-      const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
-      const plan = resync(state);
-      const hold = { field, reason: 'conflict', base: base[field], mirror: here[field], service };
-      expect(plan).toMatchObject({ moves: [], holds: [hold], patch: {} });
-      const after = applyPlan(state, plan);
-      expect(after.mirror?.[field]).toEqual(here[field]);
-      expect(after.base?.[field]).toEqual(service === shown[field] ? base[field] : taken[field]);
-    }
-  });
+  it.each(fields)(
+    'holds an edit of %s, as a conflict where the service has moved, and base takes what it has',
+    (field) => {
+      for (const service of [shown[field], there[field]]) {
+        const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
+        const plan = resync(state);
+        const reason = service === shown[field] ? 'review' : 'conflict';
+        const hold = { field, reason, base: base[field], mirror: here[field], service };
+        expect(plan).toMatchObject({ moves: [], holds: [hold], patch: {} });
+        const after = applyPlan(state, plan);
+        expect(after.mirror?.[field]).toEqual(here[field]);
+        expect(after.base?.[field]).toEqual(service === shown[field] ? base[field] : taken[field]);
+      }
+    },
+  );
 
   it.each(fields)('leaves a field alone that waits already: %s', (field) => {
     for (const hold of [holdOf(field), holdOf(field, { reason: 'asked', endsInMs: 1, mirror: null })]) {
@@ -79,7 +83,7 @@ describe('taking everything from the service', () => {
     for (const decision of ['approved', 'resolved'] as const) {
       const state = makeState({ mirror: { [field]: here[field] }, held: [holdOf(field, { decision })] });
       const { holds } = resync(state);
-      expect(holds).toMatchObject([{ field, reason: 'conflict', mirror: here[field] }]);
+      expect(holds).toMatchObject([{ field, reason: 'review', mirror: here[field] }]);
       expect(holds[0]?.decision).toBeUndefined();
     }
   });
@@ -118,7 +122,7 @@ describe('taking everything from the service', () => {
     ])
       expect(plan).toMatchObject({
         holds: [
-          { field: 'email', reason: 'conflict', base: base.email, mirror: here.email, service: base.email },
+          { field: 'email', reason: 'review', base: base.email, mirror: here.email, service: base.email },
         ],
         moves: [],
         patch: {},

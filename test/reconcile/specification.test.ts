@@ -248,7 +248,7 @@ describe('the specification', () => {
         states += 1;
       }
     }
-    const all = 'adopt conflict held pull push rejected returned same settle unsupported wait';
+    const all = 'adopt conflict held pull push rejected returned review same settle unsupported wait';
     if (comesToAll) expect([...seen].toSorted((a, b) => (a < b ? -1 : 1)).join(' ')).toBe(all);
   });
 

@@ -422,6 +422,7 @@ export function createInvariants(
         coalesce((select jsonb_object_agg(h.field, h.reason || coalesce(' ' || h.decision, '')) from sync.held_fields h where h.${own} and h.user_id = u.id), '{}')::text
       from mirror.users u left join sync.user_base b on b.team_id = u.team_id and b.id = u.id where u.${own} order by u.id`);
     for (const hold of commands.asked) leftAlone(hold);
+    holdsAreTrue();
     for (const [id, gone, isResolved, ...values] of rows) {
       // Nobody who is only listed is pulled or pushed.
       if (isResolved === 'f') continue;
@@ -447,6 +448,58 @@ export function createInvariants(
         kept(user, column, mine, isHeld, there === undefined);
       }
     }
+  }
+
+  /** What a hold says: the values are those of now, and its reason can be seen. */
+  function holdsAreTrue() {
+    const rows = postgres.ask(`
+      select h.user_id, h.field, h.reason, h.detail, h.decision, h.base_value, h.mirror_value, h.shown_value,
+        case h.field when 'name' then to_jsonb(u.first_name || ' ' || u.last_name) else to_jsonb(u) -> h.field end,
+        coalesce((select c.outcome ->> h.field from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id
+          and c.kind = 'push' and c.sent_at is not null and c.new ? h.field and coalesce(c.new ->> h.field, '') = coalesce(h.mirror_value #>> '{}', '') order by c.change_id desc limit 1), ''),
+        exists (select from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id and c.kind = 'return'),
+        h.until > now()
+      from sync.held_fields h join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+      where h.${own} and u.gone_at is null and u.resolved order by 1, 2`);
+    const isAbsent = plan.variants.blank === 'absent';
+    for (const [id, field, reason = '', detail = '', decision, ...rest] of rows) {
+      const column = columns.find((one) => one === field);
+      const there = service.team.users.get(Number(id));
+      if (column === undefined || there === undefined) continue;
+      const [base, noted, shown, mirror] = rest
+        .slice(0, 4)
+        .map((text) => textOf(column, JSON.parse(text ?? 'null')));
+      const [outcome = '', hasReturned, isAsked] = rest.slice(4);
+      const theirs = onService(there, column);
+      const says = `${column} of ${id} (${plan.approve}) is held as ${reason} (${detail}), decided ${decision}`;
+      if (reason !== 'asked')
+        require('a hold shows the mirror as it is', noted === mirror, () =>
+          `${says}: ${noted}, and is ${mirror}`);
+      require('a hold shows the service as it is', shown === theirs || (isAbsent && theirs === ''), () =>
+        `${says}: ${shown}, and is ${theirs}`);
+      const isTrue: Readonly<Record<string, () => boolean>> = {
+        conflict: () => base !== mirror && base !== theirs && mirror !== theirs,
+        refused: () => outcome === 'refused' && mirror !== theirs,
+        ineffective: () =>
+          ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && mirror !== theirs,
+        unsupported: () => mirror !== theirs,
+        returned: () => hasReturned === 't' && mirror !== theirs,
+        limit: () => mirror !== theirs && !isOver(detail ?? '', column, mirror),
+        review: () => mirror !== theirs,
+        asked: () => isAsked === 't',
+      };
+      require('a hold has its reason', isTrue[reason ?? '']?.() === true, () =>
+        `${says}: base ${base}, mirror ${mirror}, service ${theirs}, last outcome ${outcome}`);
+    }
+  }
+
+  /** A shared address that nobody else has any more, on either side. */
+  function isOver(detail: string, column: Column, mine: string | undefined): boolean {
+    const [, other] = /^user (\d+) has or is to get the same/.exec(detail) ?? [];
+    if (other === undefined) return false;
+    const there = service.team.users.get(Number(other));
+    const here = people.stateNow(Number(other)).get(keyOf(Number(other), column))?.text ?? null;
+    return canonicalOf(column, here) !== mine && (there === undefined || onService(there, column) !== mine);
   }
 
   /** What was held on request was not pulled meanwhile either. */

@@ -96,7 +96,7 @@ describe('taking everything from the service', () => {
         `select user_id, field, reason, detail like 'resync: %', mirror_value, service_value from report.held order by user_id`,
       ),
     ).toEqual([
-      [String(edited.id), 'email', 'conflict', 'true', 'here@example.com', edited.email],
+      [String(edited.id), 'email', 'review', 'true', 'here@example.com', edited.email],
       [String(both.id), 'name', 'conflict', 'true', '{"last":"Both","first":"Here"}', 'There Both'],
     ]);
     expect(
@@ -251,7 +251,7 @@ describe('taking everything from the service', () => {
     // Not seen, and still within the quiet period: it may yet take effect.
     expect(await resync('--apply')).toMatchObject({ code: 1, waiting: 1 });
     expect(await stage.sql('select field, reason, mirror_value, service_value from report.held')).toEqual([
-      ['email', 'conflict', 'here@example.com', edited.email],
+      ['email', 'review', 'here@example.com', edited.email],
     ]);
     // The quiet period of these runs is over at once: what was not seen was not applied.
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });

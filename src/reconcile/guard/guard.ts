@@ -213,6 +213,13 @@ function holdBack(
   return { waiting, plans: mapped };
 }
 
+/** Why a field waits on that no limit on itself holds any more; `undefined` if it does not. */
+function stillWaits(field: Field, values: Values, isTooMuch: boolean, isReviewed: boolean): Hold | undefined {
+  if (isReviewed) return { field, ...whyHeld([], true), ...values };
+  const detail = 'nothing else holds it any more, and too many users would be pushed within a day';
+  return isTooMuch ? { field, reason: 'limit', detail, ...values, isAlone: true } : undefined;
+}
+
 /**
  * What becomes of the offered fields: they are sent, or held in other words; fields for which nothing changes wait.
  * @param sent the users to whom this run pushes without a person
@@ -225,7 +232,8 @@ function lift(
 ): readonly UserPlan[] {
   const { offers, states, history } = view;
   const all = [...sent, ...offers.map(({ id }) => id)];
-  if (offers.length === 0 || massChange(all, history, settings).length > 0) return [];
+  if (offers.length === 0) return [];
+  const isTooMuch = !settings.isReviewed && massChange(all, history, settings).length > 0;
   const pushes = reviewPushes({ ...view, plans: [...plans, ...offers] });
   const { fieldLimits, postponed } = limitsOn(pushes, () => true, view, settings);
   const said = new Map(
@@ -236,7 +244,9 @@ function lift(
   return offers.map((plan) =>
     mapPushes(plan, (field, push) => {
       if (field === 'roleId' && postponed.has(plan.id)) return { kind: 'wait' };
-      const limit = fieldLimits.get(plan.id)?.find((hold) => hold.field === field);
+      const limit =
+        fieldLimits.get(plan.id)?.find((hold) => hold.field === field) ??
+        stillWaits(field, push.values, isTooMuch, settings.isReviewed);
       if (limit === undefined) return push;
       const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit })) === limit.detail;
       return isSaid ? { kind: 'wait' } : { kind: 'hold', hold: limit };
@@ -261,14 +271,8 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const limits = limitsOn(pushes, (push) => !waits(push, 'roleId'), view, settings);
   const { waiting, plans: decided } = holdBack(view, pushes, limits, waits, whyHeld(tooMuch, isReviewed));
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
-  const lifted = isReviewed
-    ? []
-    : lift(
-        view,
-        decided,
-        changed.filter((id) => going.has(id)),
-        settings,
-      );
+  const sent = changed.filter((id) => going.has(id));
+  const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
   const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({
     userId,

@@ -169,7 +169,9 @@ function underHold(
   }
   if (!isDecided && staysHeld(hold, base, state, policy, hasName)) return stillHeld(field, state.service);
   const detail = mirrorWins || decided === 'pull' ? undefined : voidDetail(hold, values, state);
-  return detail === undefined ? undefined : holdField(field, 'conflict', detail, values);
+  return detail === undefined
+    ? undefined
+    : holdField(field, decided === 'conflict' ? decided : 'review', detail, values);
 }
 
 /** The reason why a differing field is held from now on; `undefined` if there is none. */

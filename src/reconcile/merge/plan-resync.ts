@@ -6,14 +6,14 @@ import { type ServiceValue, sameBytes } from '../../model/user.ts';
 import { type Decision, decideEach, type Hold, holdField, type UserPlan } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isSameEdit, holdOn } from './held-field.ts';
-import type { Policy } from './merge-field.ts';
+import { mergeField, type Policy } from './merge-field.ts';
 import { holdStands, isAsked, type UserOnBothSides, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
 import { takeValues } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
-/** Decides as for a user who comes back, but each value taken is a separate change, and each edit a conflict. */
+/** Decides as for a user who comes back, but each value taken is a separate change, and each edit waits for a person. */
 function resyncField(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
   // An earlier approval no longer counts, because it was given in another situation.
@@ -23,9 +23,10 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
       : hold.decision === undefined && isSameEdit(hold, state) && holdStands(hold, mirror, service);
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
+  const reason = mergeField(field, base, mirror, service) === 'conflict' ? 'conflict' : 'review';
   // A name that the service no longer shows is not an edit; its hold has its own message.
   if (decision.kind === 'hold' && decision.hold.reason !== 'conflict')
-    return { ...decision, hold: { ...decision.hold, reason: 'conflict', base: values.base, detail } };
+    return { ...decision, hold: { ...decision.hold, reason, base: values.base, detail } };
   if (decision.kind !== 'adopt') return decision;
   const taken = { ...mirror, [field]: takeValues(service, mirror)[field] };
   if (!sameBytes(field, mirror, taken)) return { kind: 'pull', values, ends: decision.ends };
@@ -48,7 +49,7 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
     if (sameBytes(field, mirror, base) || holdOn(field, state) !== undefined) return plan.fields[field];
     const service = (field === 'name' ? joinName(base.name) : base[field]) as ServiceValue;
     const values = { base: base[field], mirror: mirror[field], service };
-    return holdField(field, 'conflict', detail, values);
+    return holdField(field, 'review', detail, values);
   });
   return { ...plan, fields };
 }
