@@ -63,7 +63,7 @@ export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, 
   const sendable = isSendable(field, state);
   const mayGo = hold?.reason === 'unsupported' && sendable && (field === 'name' || carries);
   const isVery = field !== 'name' && isShown && bytes(said === '' ? null : said) === bytes(mine);
-  const found = { hold, policy, unknown, edited, settles, sameValue, sendable };
+  const found = { hold, policy, unknown, edited, settles, sameEdit, sameValue, sendable };
   return {
     ...found,
     isNew: mirror === undefined,
@@ -92,7 +92,7 @@ const rows: readonly (readonly [Decision['kind'] | HoldReason, (is: Facts) => bo
   ['rejected', (is) => is.back && is.waits && is.hold?.reason === 'rejected' && is.sameValue],
   ['returned', (is) => is.back && is.waits],
   ['adopt', (is) => is.isNew || is.back],
-  ['held', (is) => is.unknown && is.hold !== undefined],
+  ['held', (is) => is.unknown && is.hold !== undefined && (is.sameEdit || !is.mayBeCleared)],
   ['conflict', (is) => is.unknown && is.mayBeCleared],
   ['wait', (is) => is.unknown],
   ['same', (is) => is.nothing],

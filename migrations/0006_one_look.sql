@@ -34,9 +34,13 @@ comment on column sync.migrations.timestamp is 'When it was applied; of a repeat
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
 alter table sync.teams drop column plan_key;
 -- A state of an edit and a reason to hold it have one word each.
-alter table sync.held_fields drop constraint held_fields_reason_check, add column alone boolean not null default false;
+alter table sync.held_fields drop constraint held_fields_reason_check, drop constraint if exists held_fields_decision_check,
+  drop constraint if exists why_asked_has_at_most_1000_characters, add column alone boolean not null default false;
 update sync.held_fields set alone = reason = 'limit' and batch is null, reason = case reason when 'gone' then 'returned' else reason end;
-alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked'));
+alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked')),
+  add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected')),
+  add constraint why_asked_has_at_most_1000_characters check (char_length(asked_why) <= 1000);
+comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if one held it, else those on a whole run. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: a limit stopped it, see alone. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
 alter view if exists report.pending rename column held_because to reason;
 -- Every held edit is in a batch. A limit on the field alone lets go by itself once it is true no more.
@@ -57,8 +61,6 @@ create index edits_by_transaction on sync.edits (xid);
 comment on index sync.edits_by_transaction is 'What a transaction has edited, and which edits a run has not seen.';
 alter table sync.edits add constraint edits_pkey primary key (edit_id);
 drop function if exists sync.decide_edits(text, bigint, jsonb, text, text, boolean, bigint, bigint, text, boolean), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]);
-
--- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
 comment on table sync.due is 'When a group of a team is to be done next, by the database''s clock, and how its last runs went.';

@@ -1,11 +1,3 @@
--- Why a field is held on request is bounded like any reason.
-alter table sync.held_fields drop constraint if exists why_asked_has_at_most_1000_characters;
-alter table sync.held_fields add constraint why_asked_has_at_most_1000_characters check (char_length(asked_why) <= 1000);
-
-alter table sync.held_fields drop constraint if exists held_fields_decision_check;
-alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
-comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if one held it, else those on a whole run. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
-
 -- Decides about what is held under the name of a batch, as it was when it was held: edits, or missing rows.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns setof sync.decided_edit

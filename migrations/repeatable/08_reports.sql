@@ -295,6 +295,40 @@ comment on column report.held.edited_by is 'Who edited the field, in the words o
 comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same one were edited together, such as by one import.';
 comment on column report.held.state is 'held: a person is to decide. rejected: a person said no, and the mirror still has the value.';
 
+-- Postgres puts it into the query that asks.
+create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
+returns table (state text, detail text, reason text, request_id text)
+language sql stable parallel safe rows 1
+begin atomic
+  select case
+      when e.ended_how = 'agreed' then 'confirmed'
+      when e.ended_at is not null then 'ended'
+      when p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
+      else coalesce(h.state, 'waiting') end,
+    case
+      when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
+      when e.ended_how = 'replaced' then 'somebody has edited the field again'
+      when e.ended_how = 'forgotten' then 'the user is in the team no longer'
+      when e.ended_how = 'withdrawn' then 'it was taken back here'
+      when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
+      when p.change_id is null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '') end,
+    case when p.change_id is null then h.reason end,
+    coalesce(p.request_id, case when h.reason = 'refused' or e.ended_how = 'agreed' then (
+      select c.request_id from sync.changes c
+      where c.team_id = team and c.user_id = users and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
+        and (e.ended_at is null or c.outcome ->> of_field = 'confirmed')
+      order by c.change_id desc limit 1) end)
+  from (select * from sync.edits o where o.team_id = team and o.edit_id = edit offset 0) e
+  left join report.held h on h.team_id = team and h.user_id = users and h.field = of_field and e.ended_at is null
+    and (h.edit_id = edit or h.until > clock_timestamp())
+  left join lateral (
+    select c.change_id, c.request_id, c.outcome ->> of_field as outcome from sync.changes c
+    where c.team_id = team and c.user_id = users and c.state = 'open' and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
+      and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
+  ) p on true;
+end;
+comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now; no row: nobody knows.';
+
 create or replace view report.pending with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.reason, v.edited_at, v.edited_by,
   mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name, v.detail
@@ -359,40 +393,6 @@ comment on column report.runs.endpoints is 'By endpoint: requests, of these thro
 comment on column report.runs.duration_seconds is 'How long it took, in seconds.';
 comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
 
--- Postgres puts it into the query that asks.
-create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
-returns table (state text, detail text, reason text, request_id text)
-language sql stable parallel safe rows 1
-begin atomic
-  select case
-      when e.ended_how = 'agreed' then 'confirmed'
-      when e.ended_at is not null then 'ended'
-      when p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
-      else coalesce(h.state, 'waiting') end,
-    case
-      when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
-      when e.ended_how = 'replaced' then 'somebody has edited the field again'
-      when e.ended_how = 'forgotten' then 'the user is in the team no longer'
-      when e.ended_how = 'withdrawn' then 'it was taken back here'
-      when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
-      when p.change_id is null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '') end,
-    case when p.change_id is null then h.reason end,
-    coalesce(p.request_id, case when h.reason = 'refused' or e.ended_how = 'agreed' then (
-      select c.request_id from sync.changes c
-      where c.team_id = team and c.user_id = users and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
-        and (e.ended_at is null or c.outcome ->> of_field = 'confirmed')
-      order by c.change_id desc limit 1) end)
-  from (select * from sync.edits o where o.team_id = team and o.edit_id = edit offset 0) e
-  left join report.held h on h.team_id = team and h.user_id = users and h.field = of_field and e.ended_at is null
-    and (h.edit_id = edit or h.until > clock_timestamp())
-  left join lateral (
-    select c.change_id, c.request_id, c.outcome ->> of_field as outcome from sync.changes c
-    where c.team_id = team and c.user_id = users and c.state = 'open' and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
-      and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
-  ) p on true;
-end;
-comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now; no row: nobody knows.';
-
 -- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
 -- name is its two halves, joined.
 create or replace view report.changes with (security_invoker) as
@@ -430,7 +430,7 @@ comment on column report.changes.field is 'The field, or message, tag or convers
 comment on column report.changes.base_value is 'The value last agreed on before.';
 comment on column report.changes.old_value is 'The value that was replaced.';
 comment on column report.changes.new_value is 'The value that replaced it.';
-comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a resolved field: edited, if it got another value than that of either side.';
+comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: the reason, as in report.held.reason, that it had then. For a resolved field: edited, if it got another value than that of either side.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
@@ -778,13 +778,17 @@ comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.'
 create or replace view report.decisions with (security_invoker) as
 select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.service_value,
   v.base_text, v.mirror_text, v.service_text, v.decided_by, v.decided_role, v.decided_why, v.batch, v.run_id, v.decision_id, v.edit_id,
-  v.state, v.detail, v.name as user_name, v.reason from (
+  v.state, v.detail, v.name as user_name, v.reason, v.deed, v.held_since from (
   select c.change_id, c.team_id, c.opened_at as decided_at, c.kind as decision, c.user_id, u.name, f.field,
          c.base -> f.field as base_value, c.new -> f.field as mirror_value, c.old -> f.field as service_value,
          mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
          mirror.field_text(c.old -> f.field) as service_text,
          c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
          c.decision_id, f.edit_id,
+         case when c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn' then 'withdraw' when c.kind <> 'resolve' then c.kind
+           when c.outcome ->> f.field = 'withdrawn' then 'service' when c.outcome ->> f.field = 'edited' then 'value' else 'mirror' end as deed,
+         (select max(k.opened_at) from sync.changes k where k.team_id = c.team_id and k.user_id = c.user_id and k.kind = 'hold'
+           and k.change_id < c.change_id and (k.edits ->> f.field)::bigint = f.edit_id) as held_since,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
@@ -825,6 +829,8 @@ comment on column report.decisions.edit_id is 'The edit that it is about; empty:
 comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it goes by itself. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person is to decide, also where what was approved is held again. rejected: a person said no. ended: it was taken back, edited again or given up. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
+comment on column report.decisions.deed is 'What it did: approve; reject; withdraw, also a rejection that gave the mirror back what both sides had agreed on; mirror, service or value, which one was to win; undo.';
+comment on column report.decisions.held_since is 'Since when the edit had been held; empty: it was not, or that is from before holds named their edits.';
 comment on column report.decisions.reason is 'Why it is held, or was before it was rejected, as in report.held.reason.';
 
 create or replace view report.missing with (security_invoker) as

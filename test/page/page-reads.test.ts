@@ -50,7 +50,7 @@ const ledger = `
   values (41, 1, 'adopt', '{}', '{}', '{"name": {"first": "Name", "last": "1"}, "email": "a", "phone": "1"}', '{}', '2026-01-01', '2026-01-01', null, null),
     (42, 1, 'pull', '{}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-09', '2026-03-09', null, null),
     (41, 2, 'push', '{}', '{"phone": "1", "email": "a"}', '{"phone": "2", "email": "b"}', '{"phone": "confirmed", "email": "refused"}', '2026-03-09', '2026-03-09', '{"phone": "a.novak", "email": "a.novak"}', null),
-    (41, 1, 'hold', '{"phone": "0"}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-10', '2026-03-10', null, null),
+    (41, 1, 'hold', '{"phone": "0"}', '{"phone": "1"}', '{"phone": "2"}', '{"phone": "conflict"}', '2026-03-10', '2026-03-10', null, null),
     (41, 7, 'resolve', '{}', '{"role_id": 1}', '{"role_id": 2}', '{}', '2026-03-11', '2026-03-11', null, 'm.okoye');`;
 
 /** Every hour for forty days, but for two days in the middle. */
@@ -223,9 +223,9 @@ describe('changes', () => {
     expect(older.rows.map(({ kind }) => kind)).toEqual(['adopt']);
   });
 
-  it('say of a hold that it stands, and what of it both sides agreed on', async () => {
+  it('say of a hold why it began, and what of it both sides agreed on', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
-    expect(rows).toMatchObject([{ held: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
+    expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
   });
 
   it('shows the text, the author and the outcome of a change without a user, and links to no person', async () => {

@@ -50,7 +50,6 @@ const change: ChangeRow = {
   edited_by: evil,
   edit_id: null,
   batch: null,
-  held: null,
 };
 const ledger = { rows: [change], isMore: true, searchEnd: null, actors: [evil] };
 

@@ -91,7 +91,7 @@ describe('a limit', () => {
 it('the words of a refusal', () => {
   const alone = (count: number) =>
     new Map(Array.from({ length: count }, (_, at) => [BigInt(at + 1), [hold({ detail: `why ${at + 1}` })]]));
-  const all = 'fields to be held on their own, and in no batch: ';
+  const all = 'fields that limits of their own hold: ';
   expect([0, 1, 3, 4, 5].map((count) => sayLimited(alone(count)))).toEqual([
     [],
     [`${all}email of 1: why 1`],
@@ -102,8 +102,8 @@ it('the words of a refusal', () => {
   expect([0, 2].map(sayLeft)).toEqual([[], ['2 users of an earlier batch wait for a decision']]);
   expect([0, 1, 2].map(sayReviewed)).toEqual([
     [],
-    ['1 user waits for a person to see it first (push.approve)'],
-    ['2 users wait for a person to see it first (push.approve)'],
+    ['1 user waits for a person to see it first'],
+    ['2 users wait for a person to see it first'],
   ]);
 });
 

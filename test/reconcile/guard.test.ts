@@ -246,7 +246,7 @@ describe('where a person sees each push first', () => {
     const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
     const verdict = reviewed({ edits });
     expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
-    expect(verdict.reviewed).toEqual(['5 users wait for a person to see it first (push.approve)']);
+    expect(verdict.reviewed).toEqual(['5 users wait for a person to see it first']);
     expect(verdict.plans.flatMap((plan) => Object.keys(inLists(plan).patch))).toEqual([]);
     expect(new Set(verdict.waiting.map(({ hold }) => hold.reason))).toEqual(new Set(['review']));
     expect(verdict.waiting.map(({ userId }) => userId)).toEqual([2n, 3n, 4n, 5n, 6n]);
@@ -265,7 +265,7 @@ describe('where a person sees each push first', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
-    expect(left.reviewed).toEqual(['1 user waits for a person to see it first (push.approve)']);
+    expect(left.reviewed).toEqual(['1 user waits for a person to see it first']);
     expect(judge({ edits: { 2: email(2), ...many(20) }, held })).toMatchObject({
       stopped: true,
       isNews: true,
@@ -276,7 +276,7 @@ describe('where a person sees each push first', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
-    expect(verdict.reviewed).toEqual(['20 users wait for a person to see it first (push.approve)']);
+    expect(verdict.reviewed).toEqual(['20 users wait for a person to see it first']);
     expect(verdict).toMatchObject({ stopped: false, isNews: false });
   });
 });
@@ -848,6 +848,9 @@ describe('A hold by a limit on one field', () => {
     expect(ids.filter((id) => sent.includes(id))).toEqual(waits === null ? ids : []);
     const now = ids.map((id) => planOf(verdict.plans.map(inLists), BigInt(id))?.holds ?? []);
     expect(now).toMatchObject(ids.map(() => (waits === null ? [] : [waits])));
+    // What waits from now on as any other is written with it.
+    const isReview = waits !== null && 'reason' in waits && waits.reason === 'review';
+    expect(verdict.writes.holds.map(({ id }) => Number(id))).toEqual(isReview ? ids : []);
     // It is said once.
     const said = Object.fromEntries(
       ids.map((id, at) => [id, now[at]?.map((hold) => ({ ...held[id]?.[0], ...hold })) ?? []]),

@@ -80,7 +80,7 @@ describe('edits that a person sees first', () => {
     expect(planned.code).toBe(3);
     expect(JSON.parse(planned.stdout)).toMatchObject({
       limit: [],
-      review: ['3 users wait for a person to see it first (push.approve)'],
+      review: ['3 users wait for a person to see it first'],
       batches: [first, second],
       changes: expect.arrayContaining([
         expect.objectContaining({

@@ -61,7 +61,10 @@ export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly Led
   if (holds.length === 0) return [];
   const held = holds.map((hold) => [hold.field, hold] as const);
   const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
-  return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') }];
+  const outcome = Object.fromEntries(
+    holds.map(({ field, reason }) => [columnOf(field), reason === 'rejected' ? 'limit' : reason]),
+  );
+  return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service'), outcome }];
 }
 
 /** A change for the ledger: the old values of both sides and the new one, for each field. */
@@ -71,6 +74,8 @@ interface LedgerEntry {
   readonly base: object;
   readonly old: object;
   readonly new: object;
+  /** Of a hold: its reasons, by field. */
+  readonly outcome?: object;
 }
 
 const ledgerShape: StageShape<LedgerEntry> = {
@@ -81,8 +86,13 @@ const ledgerShape: StageShape<LedgerEntry> = {
     ['base', 'jsonb'],
     ['old', 'jsonb'],
     ['new', 'jsonb'],
+    ['outcome', 'jsonb'],
   ],
-  values: ({ user_id, kind, base, old, new: now }) => [user_id, kind, toJson(base), toJson(old), toJson(now)],
+  values: ({ outcome = {}, ...row }) => [
+    row.user_id,
+    row.kind,
+    ...[row.base, row.old, row.new, outcome].map(toJson),
+  ],
 };
 
 export async function writeLedger(
@@ -93,8 +103,8 @@ export async function writeLedger(
   if (rows.length === 0) return;
   await withSpool(ledgerShape, rows, async (spool) => {
     await sql`
-      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
-      select ${teamId}, s.user_id, ${runId}, s.kind, s.base, s.old, s.new, clock_timestamp()
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, outcome, closed_at)
+      select ${teamId}, s.user_id, ${runId}, s.kind, s.base, s.old, s.new, s.outcome, clock_timestamp()
       from ${await stage(tx, spool)}`.execute(tx);
   });
 }

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
-import type { HeldReason } from '../../model/edit-state.ts';
 import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
@@ -34,8 +33,6 @@ export interface ChangesFilter {
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
-  /** The reason of a hold that still lasts. */
-  readonly held: HeldReason | null;
 }
 
 export interface SearchEnd {
@@ -163,16 +160,12 @@ async function readRows(
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
     select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value,
-      ${shown('old')}, ${shown('new')}, c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, h.reason as held
+      ${shown('old')}, ${shown('new')}, c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
         and (${field}::text is null or c.field = ${field})
     ) c
-    left join lateral (
-      select h.reason from report.held h
-      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = c.field offset 0
-    ) h on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);
   const roles = await readRoleNames(reader.db, reader.teamIds);

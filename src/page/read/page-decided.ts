@@ -32,12 +32,6 @@ export interface FollowedDecision {
   readonly waitsIn: readonly { readonly batch: string | null; readonly state: HeldReason }[];
 }
 
-/** The verb of a decision. A value other than that of either side is an edit, as the ledger's row says. */
-const deedOf = (d: RawBuilder<unknown>) => sql`(
-  select case when ${d}.decision = 'reject' and c.outcome = 'withdrawn' then 'withdraw' when ${d}.decision <> 'resolve' then ${d}.decision
-    when c.outcome = 'edited' then 'value' when c.outcome = 'withdrawn' then 'service' else 'mirror' end
-  from report.changes c where c.change_id = ${d}.change_id and c.field = ${d}.field)`;
-
 /** The newest decisions by number, each found by one lookup in an index. */
 function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
   const before = (than: RawBuilder<unknown>) => sql`(
@@ -117,7 +111,7 @@ export async function readDecided(
         order by d.change_id, d.field limit a.most + 1
       ) d
     ), numbered as materialized (
-      select n.*, ${deedOf(sql`n`)} as what from named n where n.counts
+      select n.*, n.deed as what from named n where n.counts
     ), followed as materialized (${followed}),
     counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
     select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,

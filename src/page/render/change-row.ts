@@ -1,4 +1,5 @@
 /** Changes of the ledger as a table: the values, who made each, and its outcome. */
+import type { HeldReason } from '../../model/edit-state.ts';
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
 import { person, table, type TableRow, teamCells, teamColumns } from './components.ts';
@@ -52,16 +53,8 @@ const refusals: ReadonlySet<string> = new Set([
   'changed',
 ]);
 
-function outcomeOf(
-  context: PageContext,
-  { kind, outcome, held, user_id: id, field, closed_at: closed }: ChangeRow,
-): Html {
-  const link = (words: string) =>
-    html`<a href="${to(context, `/waiting#c-${id}-${field}`, { state: held })}">${words}</a>`;
-  if (kind === 'hold')
-    return held === null
-      ? html`<span class="none">ended</span>`
-      : pill('pause', 'dim', link(heldWords(held)));
+function outcomeOf({ kind, outcome, closed_at: closed }: ChangeRow): Html {
+  if (outcome !== null && kind === 'hold') return pill('pause', 'dim', heldWords(outcome as HeldReason));
   if (outcome === null) return html`<span class="none">–</span>`;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
   if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? 'not known yet' : 'not known');
@@ -110,7 +103,7 @@ function rowOf(context: PageContext, row: ChangeRow): TableRow {
       row.run_id === null
         ? html`<span class="none">–</span>`
         : html`<a href="${to(context, `/runs/${row.run_id}`)}">${count(row.run_id)}</a>`,
-      outcomeOf(context, row),
+      outcomeOf(row),
     ],
   };
 }

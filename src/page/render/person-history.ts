@@ -1,5 +1,5 @@
 /** All that happened to one person, as a list of events. One change is one event. */
-import { editStates, needsDecision } from '../../model/edit-state.ts';
+import { editStates, type HeldReason, needsDecision } from '../../model/edit-state.ts';
 import type { ChangeRow } from '../read/page-changes.ts';
 import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
@@ -91,9 +91,9 @@ function signOf(steps: readonly HistoryStep[]): Html {
   return kinds.has('adopt') || kinds.has('return') ? sides.service : sides.mirror;
 }
 
-function outcomeOf({ kind, outcome, held }: ChangeRow): Html {
-  if (kind === 'hold') return held === null ? none : pill('pause', 'dim', heldWords(held));
+function outcomeOf({ kind, outcome }: ChangeRow): Html {
   if (outcome === null) return none;
+  if (kind === 'hold') return pill('pause', 'dim', heldWords(outcome as HeldReason));
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
   return pill('clock', 'dim', outcome === 'unknown' ? 'not known yet' : outcome);
 }

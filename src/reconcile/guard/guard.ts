@@ -69,7 +69,7 @@ import {
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
-import { sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
+import { sayLeft, sayLimited, sayReviewed, stillWaits, whyHeld } from './refusal-words.ts';
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
@@ -171,17 +171,15 @@ const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): st
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
 
-/** Why pushes are held that no limit on single fields holds. */
-function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<Hold, 'reason' | 'detail'> {
-  if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; ') };
-  return isReviewed
-    ? { reason: 'review', detail: 'a person is to see it first' }
-    : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
-}
+const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingField => ({
+  userId: id,
+  name: readable(users.get(id)?.name) ?? '',
+  hold,
+});
 
 /** The fields of these pushes that are not sent, and the plans without them. */
 function holdBack(
-  { plans, users }: GuardView,
+  view: GuardView,
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: PushTest,
@@ -190,18 +188,22 @@ function holdBack(
   const waiting = pushes.flatMap((push) => {
     const { plan, voids } = push;
     const limited = fieldsOf(fieldLimits.get(plan.id));
-    const name = readable(users.get(plan.id)?.name) ?? '';
     return push.pushed
       .filter(([field]) => !limited.includes(field) && waits(push, field))
       .map(([field, values]): WaitingField => {
         const voidWords = voids.get(field);
         const why = voidWords === undefined ? detail : `${voidWords}; ${detail}`;
-        const hold = { field, reason, ...values, edit: pushedEdit(plan, field), detail: why };
-        return { userId: plan.id, name, hold };
+        return waitingOf(view, plan, {
+          field,
+          reason,
+          ...values,
+          edit: pushedEdit(plan, field),
+          detail: why,
+        });
       });
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
-  const mapped = plans.map((plan) =>
+  const mapped = view.plans.map((plan) =>
     mapPushes(plan, (field, push) => {
       const hold =
         fieldLimits.get(plan.id)?.find((row) => row.field === field) ??
@@ -211,13 +213,6 @@ function holdBack(
     }),
   );
   return { waiting, plans: mapped };
-}
-
-/** Why a field waits on that no limit on itself holds any more; `undefined` if it does not. */
-function stillWaits(field: Field, values: Values, isTooMuch: boolean, isReviewed: boolean): Hold | undefined {
-  if (isReviewed) return { field, ...whyHeld([], true), ...values };
-  const detail = 'nothing else holds it any more, and too many users would be pushed within a day';
-  return isTooMuch ? { field, reason: 'limit', detail, ...values, isAlone: true } : undefined;
 }
 
 /**
@@ -246,7 +241,7 @@ function lift(
       if (field === 'roleId' && postponed.has(plan.id)) return { kind: 'wait' };
       const limit =
         fieldLimits.get(plan.id)?.find((hold) => hold.field === field) ??
-        stillWaits(field, push.values, isTooMuch, settings.isReviewed);
+        stillWaits(field, push, isTooMuch, settings.isReviewed);
       if (limit === undefined) return push;
       const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit })) === limit.detail;
       return isSaid ? { kind: 'wait' } : { kind: 'hold', hold: limit };
@@ -269,11 +264,21 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
   const limits = limitsOn(pushes, (push) => !waits(push, 'roleId'), view, settings);
-  const { waiting, plans: decided } = holdBack(view, pushes, limits, waits, whyHeld(tooMuch, isReviewed));
+  const { waiting: held, plans: decided } = holdBack(
+    view,
+    pushes,
+    limits,
+    waits,
+    whyHeld(tooMuch, isReviewed),
+  );
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
+  const turned = lifted.flatMap((plan) =>
+    holdsOf(plan).flatMap((hold) => (isStopped(hold) ? [waitingOf(view, plan, hold)] : [])),
+  );
+  const waiting = [...held, ...turned];
   const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({
     userId,
     field,

@@ -1,11 +1,12 @@
 /** The guard's messages about what it stops, besides those of the limits. */
-import { columnOf } from '../../model/fields.ts';
+import { columnOf, type Field } from '../../model/fields.ts';
+import type { Decision, Hold } from '../../model/user-plan.ts';
 import type { FieldLimits } from './field-limits.ts';
 
 /** Number of held fields to name in a refusal. */
 const namedBrakes = 3;
 
-/** The part of a refusal about fields that approving a batch does not release. */
+/** The part of a refusal about fields that limits of their own hold. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, holds]) =>
     holds.map(({ field, detail }) => `${columnOf(field)} of ${id}: ${detail}`),
@@ -13,13 +14,31 @@ export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   if (all.length === 0) return [];
   const named = all.slice(0, namedBrakes).join('; ');
   const more = all.length > namedBrakes ? `; and ${all.length - namedBrakes} more` : '';
-  return [`fields to be held on their own, and in no batch: ${named}${more}`];
+  return [`fields that limits of their own hold: ${named}${more}`];
 }
 
 export const sayLeft = (users: number): readonly string[] =>
   users === 0 ? [] : [`${users} users of an earlier batch wait for a decision`];
 
 export const sayReviewed = (users: number): readonly string[] =>
-  users === 0
-    ? []
-    : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first (push.approve)`];
+  users === 0 ? [] : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first`];
+
+/** Why pushes are held that no limit on single fields holds. */
+export function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<Hold, 'reason' | 'detail'> {
+  if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; ') };
+  return isReviewed
+    ? { reason: 'review', detail: 'a person is to see it first' }
+    : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
+}
+
+/** Why a field waits on that no limit on itself holds any more; `undefined` if it does not. */
+export function stillWaits(
+  field: Field,
+  { values, edit }: Pick<Extract<Decision, { kind: 'push' }>, 'values' | 'edit'>,
+  isTooMuch: boolean,
+  isReviewed: boolean,
+): Hold | undefined {
+  if (isReviewed) return { field, ...whyHeld([], true), ...values, edit };
+  const detail = 'nothing else holds it any more, and too many users would be pushed within a day';
+  return isTooMuch ? { field, reason: 'limit', detail, ...values, isAlone: true } : undefined;
+}

@@ -203,7 +203,11 @@ export function planField(field: Field, state: UserOnBothSides, policy: Policy, 
   const ends = hold !== undefined;
   if (isAsked(hold)) return stillHeld(field, service);
   const decided = applyPolicy(policy, field, mergeField(field, state.base, mirror, service));
-  if (decided === 'unread') return ends ? stillHeld(field, service) : planUnread(field, state);
+  if (decided === 'unread') {
+    // What held another edit says nothing of this one.
+    const anew = planUnread(field, state);
+    return ends && (anew.kind === 'wait' || isSameEdit(hold, state)) ? stillHeld(field, service) : anew;
+  }
   if (decided === 'nothing') return { kind: 'same', ends };
   if (decided === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);

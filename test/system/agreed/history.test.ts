@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTeams, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
+
+const cookbook = readFileSync('docs/sql-cookbook.md', 'utf8');
+const recipe = (title: string) =>
+  new RegExp(`### ${title}\\n[^#]*?\`{3}sql\\n([^\`]*)\`{3}`).exec(cookbook)?.[1] ?? '';
+
+/**
+ * A history that is known: Bob edits three users; one edit arrives, two meet a change on the service, of which Carol gives
+ * one to the service and one to the mirror. Then the service gives somebody another role. All times are set afterwards.
+ */
+describe('the cookbook, on a history of three edits, two holds and two decisions', () => {
+  let team: Team;
+  let ids: readonly [number, number, number, number];
+  const day = (n: number, time: string) => `(current_date - ${n} + time '${time}')`;
+  const dayOf = async (n: number) =>
+    (await team.sql(`select (date_trunc('week', current_date - ${n}))::date`))[0]?.[0];
+  beforeAll(async () => {
+    team = await teams.open({ push: { approve: 'guarded' } });
+    const [a = 0, b = 0, c = 0, d = 0] = team.ids;
+    ids = [a, b, c, d];
+    await team.bob.edit(a, `phone = '15550101'`);
+    await team.run();
+    for (const id of [b, c]) {
+      await team.bob.edit(id, `email = 'bob${id}@example.com'`);
+      team.emulator.team.editUser(id, { email: `web${id}@example.com` });
+    }
+    await team.run();
+    for (const [id, take] of [
+      [b, 'service'],
+      [c, 'mirror'],
+    ])
+      await team.carol.sql(
+        `select from sync.resolve(team_id => 41, user_id => ${id}, field => 'email', take => '${take}', reason => 'asked them')`,
+      );
+    await team.run();
+    team.emulator.team.editUser(d, { roleId: 1042 });
+    await team.run();
+    await team.sql(`
+      update sync.edits set edited_at = case user_id when ${a} then ${day(10, '8:00')} when ${b} then ${day(10, '9:00')} else ${day(10, '9:30')} end;
+      update sync.changes set closed_at = case user_id when ${a} then ${day(10, '8:00:10')} else ${day(10, '12:00:30')} end where kind = 'push';
+      update sync.changes set opened_at = ${day(10, '10:00')} where kind = 'hold';
+      update sync.changes set opened_at = case user_id when ${b} then ${day(10, '11:00')} else ${day(10, '12:00')} end where kind = 'resolve';
+      update sync.user_periods set valid_from = ${day(20, '0:00')} where valid_from = (select min(p.valid_from) from sync.user_periods p);
+      update sync.user_periods set valid_to = ${day(10, '13:00')} where user_id = ${d} and valid_to < 'infinity';
+      update sync.user_periods set valid_from = ${day(10, '13:00')} where user_id = ${d} and valid_to = 'infinity'`);
+  });
+  afterAll(() => team.close());
+
+  it('tells who changed what, what was given up as given up, and the service of nothing that a person did', async () => {
+    const [a, b, c] = ids;
+    const rows = await team.sql(
+      `select q.user_id, q.kind, q.old_text, q.new_text, q.edited_by, q.decided_by, q.outcome from report.changes q
+       where q.user_id in (${a}, ${b}, ${c}) and q.kind <> 'adopt' order by q.change_id`,
+    );
+    const [bob, carol] = [team.bob.role, team.carol.role];
+    const [wasB, wasC] = await Promise.all([b, c].map(async (id) => `web${id}@example.com`));
+    expect(rows).toEqual([
+      [String(a), 'push', expect.any(String), '15550101', bob, '', 'confirmed'],
+      [String(b), 'hold', `bob${b}@example.com`, wasB, bob, '', 'conflict'],
+      [String(c), 'hold', `bob${c}@example.com`, wasC, bob, '', 'conflict'],
+      [String(b), 'discard', `bob${b}@example.com`, wasB, bob, carol, 'withdrawn'],
+      [String(c), 'resolve', wasC, `bob${c}@example.com`, bob, carol, ''],
+      [String(c), 'push', wasC, `bob${c}@example.com`, bob, '', 'confirmed'],
+    ]);
+    const told = await team.sql(recipe('Who changed what, as a table for people'));
+    expect(told.map((row) => row.slice(5, 7))).toEqual([
+      [bob, ''],
+      [bob, carol],
+      [bob, carol],
+      [bob, ''],
+      [bob, ''],
+      [bob, ''],
+    ]);
+  });
+
+  it('tells how long edits took to arrive: ten seconds, and two and a half hours', async () => {
+    expect(await team.sql(recipe('From edit to arrival'))).toEqual([
+      [
+        await dayOf(10),
+        team.bob.role,
+        '2',
+        '{"hours":1,"minutes":15,"seconds":20}',
+        '{"hours":2,"minutes":30,"seconds":30}',
+      ],
+    ]);
+  });
+
+  it('tells how long decisions took, and what each did', async () => {
+    expect(await team.sql(recipe('From hold to decision'))).toEqual([
+      [team.carol.role, 'mirror', '1', '{"hours":2}', '{"hours":2}'],
+      [team.carol.role, 'service', '1', '{"hours":1}', '{"hours":1}'],
+    ]);
+  });
+
+  it('tells why edits were held, after nothing is held any more', async () => {
+    expect(await team.held()).toEqual([]);
+    const rows = await team.sql(recipe('Why edits were held'));
+    expect(rows.map((row) => row.slice(1))).toEqual([['conflict', '2', '2']]);
+  });
+
+  it('tells how many had each role each week', async () => {
+    const rows = await team.sql(recipe('Users by role over time'));
+    const all = rows.reduce((sum, [, , users]) => sum + Number(users), 0);
+    expect(all).toBe(3 * 30);
+    const [[was] = []] = await team.sql(
+      `select role from report.roster_as_of(current_date - 14) where user_id = ${ids[3]}`,
+    );
+    const of = (role: string | undefined) =>
+      rows.filter((row) => row[1] === role).map((row) => Number(row[2]));
+    const [then = 0] = of(was);
+    expect(of(was)).toEqual([then, then - 1, then - 1]);
+  });
+});
