@@ -22,8 +22,9 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'absence.maxShare': 'up to 3 missing rows, or a tenth of them, are marked as gone without an approval',
   'retention.counts': 'each count is kept for 90 days, and the last one of each day for ever',
   'service.apiKeyFile': 'name the file in MUSTERD_API_KEY_FILE, or give service.apiKey',
-  'status.password': 'give status.token, which is the password of status.user',
-  'status.passwordFile': 'give status.tokenFile, which has the password of status.user',
+  'status.user': 'give status.people, by name, each with a tokenFile',
+  'status.password': 'give status.people, by name, each with a token',
+  'status.passwordFile': 'give status.people, by name, each with a tokenFile',
   'lease.waitMs': 'the commands take --wait <seconds>',
   write:
     'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',

@@ -18,17 +18,32 @@ interface Pair {
   readonly file: Path;
 }
 
+const pairAt = (path: readonly string[]): Pair => ({
+  value: path,
+  file: [...path.slice(0, -1), `${path.at(-1)}File`],
+});
+
 const pairs: readonly Pair[] = [
   ['database', 'url'],
   ['service', 'secretKey'],
   ['service', 'nextSecretKey'],
   ['hooks', 'token'],
   ['status', 'token'],
-].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
+].map(pairAt);
+
+/** Those of all settings, and of each person. */
+function pairsIn({ status }: RawSettings): readonly Pair[] {
+  const people = isSection(status) ? status['people'] : undefined;
+  const names = isSection(people) ? Object.keys(people) : [];
+  return [...pairs, ...names.map((name) => pairAt(['status', 'people', name, 'token']))];
+}
+
+const valueAt = (settings: unknown, path: Path): unknown =>
+  path.reduce((inner, key) => (isSection(inner) ? inner[String(key)] : undefined), settings);
 
 /** Removes rivals: to set a value or its file overrides the other one from a weaker source. */
 export function withoutRivals(below: RawSettings, above: RawSettings): RawSettings {
-  return pairs.reduce(
+  return pairsIn(above).reduce(
     (settings, { value, file }) =>
       hasSetting(above, value) || hasSetting(above, file)
         ? withoutSetting(withoutSetting(settings, value), file)
@@ -41,7 +56,7 @@ export function withoutRivals(below: RawSettings, above: RawSettings): RawSettin
 export function rivalsIn(
   settings: RawSettings,
 ): readonly { readonly path: Path; readonly message: string }[] {
-  return pairs
+  return pairsIn(settings)
     .filter(({ value, file }) => hasSetting(settings, value) && hasSetting(settings, file))
     .map(({ value, file }) => ({
       path: file,
@@ -51,7 +66,7 @@ export function rivalsIn(
 
 /** The setting that names the file, if the value came from one. */
 export function settingOf(path: Path, settings: RawSettings): Path {
-  const pair = pairs.find(({ value }) => value.every((key, at) => key === path[at]));
+  const pair = pairsIn(settings).find(({ value }) => value.every((key, at) => key === path[at]));
   return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;
 }
 
@@ -119,10 +134,8 @@ export function readSecretFiles(settings: RawSettings, origins: Origins, places:
   const complaints: Complaint[] = [];
   const warnings: Complaint[] = [];
   let complete = settings;
-  for (const { value, file } of pairs) {
-    const [section = '', key = ''] = file.map(String);
-    const inner = settings[section];
-    const name = isSection(inner) ? inner[key] : undefined;
+  for (const { value, file } of pairsIn(settings)) {
+    const name = valueAt(settings, file);
     if (typeof name !== 'string' || name.trim() === '') continue;
     const path = lookUp(name.trim(), places);
     try {

@@ -1,5 +1,6 @@
 /** The settings of the status server and its page. */
-import { flag, longSecret, text, upTo } from './values.ts';
+import { z } from 'zod';
+import { flag, longSecret, oneOf, text, upTo } from './values.ts';
 
 export const statusSettings = {
   port: upTo(65_535)
@@ -11,16 +12,26 @@ export const statusSettings = {
   token: longSecret
     .optional()
     .describe(
-      'Anyone who enters it as the password sees the page, under any name or under status.user alone. Without a token, only this machine does.',
+      'Anyone who enters it as the password sees the page, under any name. Without a token and without people, only this machine does.',
     ),
   tokenFile: text.optional().describe('File that contains the token.'),
-  user: text
-    .optional()
-    .describe('Name of the only person who sees the page, with the token as the password.'),
+  people: z
+    .record(
+      text,
+      z.strictObject({
+        token: longSecret.optional(),
+        tokenFile: text.optional(),
+        may: oneOf('look', 'decide').default('look'),
+      }),
+    )
+    .default({})
+    .describe(
+      'Who sees the page as themselves, by name: tokenFile (or token) has the password, may says what they may do, which is to look or to decide. Then nobody else decides there.',
+    ),
   details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
   decide: flag
     .default(false)
     .describe(
-      'Approve, reject and resolve on the page, too. Needs a token; with push.fourEyes also status.user.',
+      'Approve, reject and resolve on the page, too. Needs a token, or people; with push.fourEyes people.',
     ),
 };

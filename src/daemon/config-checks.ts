@@ -34,14 +34,21 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
   });
 }
 
-/** A page that decides needs to know who decides: a name with the token. */
-function mistakesInStatus({ status: { user, token, decide } }: Config): readonly Mistake[] {
-  if (token !== undefined) return [];
-  const missing = (key: string, why: string) => [
-    { path: ['status', key], message: `status.tokenFile is missing: ${why}` },
-  ];
-  if (user !== undefined) return missing('user', 'nobody could log in');
-  return decide ? missing('decide', 'somebody has to be known who decides') : [];
+/** A page that decides needs to know who decides, and each person has a token of their own. */
+function mistakesInStatus({ status: { people, token, decide } }: Config): readonly Mistake[] {
+  const all = Object.entries(people);
+  const complaintAbout = (name: string, own: string | undefined) => {
+    if (own === undefined) return 'tokenFile is missing: nobody could log in';
+    const isShared = own === token || all.some(([other, given]) => other !== name && given.token === own);
+    return isShared ? 'this token is somebody else’s as well' : undefined;
+  };
+  const wrong = all.flatMap(([name, { token: own }]) => {
+    const message = complaintAbout(name, own);
+    return message === undefined ? [] : [{ path: ['status', 'people', name], message }];
+  });
+  if (!decide || token !== undefined || all.length > 0) return wrong;
+  const message = 'status.people is missing: somebody has to be known who decides';
+  return [{ path: ['status', 'decide'], message }];
 }
 
 export function mistakesIn(config: Config): readonly Mistake[] {

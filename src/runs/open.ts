@@ -137,6 +137,7 @@ export function secretsOf({ service, hooks, ping, notify, database, status }: Co
     notify.secret,
     database.url,
     status.token,
+    ...Object.values(status.people).map(({ token }) => token),
   ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
 }

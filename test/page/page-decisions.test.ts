@@ -78,13 +78,22 @@ const reasons = () =>
   );
 const decisions = () => rowsOf('select decision, user_id, field from report.decisions order by 2, 3');
 
+const withPeople = (people: Config['status']['people']): Config => ({
+  ...config,
+  status: { ...config.status, token: undefined, people },
+});
+
 /** @param isOwn whether the token belongs to this name alone */
-async function visit(name: string, isOwn = false) {
+async function visit(name: string, isOwn = false, may: 'look' | 'decide' = 'decide') {
   await server?.close();
   const mirror = { db: database.db } as Setup['mirror'];
   const page = createPage({
     db: database.db,
-    configs: () => [isOwn ? { ...config, status: { ...config.status, user: name } } : config],
+    configs: () => [
+      isOwn
+        ? withPeople({ [name]: { token, may }, ann: { token: 'the token of ann alone', may: 'decide' } })
+        : config,
+    ],
     version: '0',
     decide: { mirror, log },
   });
@@ -877,6 +886,21 @@ describe('with four eyes', () => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
   };
+
+  it('whoever may look alone decides nothing, and sees who may', async () => {
+    await openBoth();
+    await visit('bo', true);
+    const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');
+    await visit('bo', true, 'look');
+    for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
+      const { forms, text } = await dora.ask(path);
+      expect([path, forms]).toEqual([path, []]);
+      expect(text.split('You may look, and ann may decide').length).toBe(2);
+    }
+    const { status } = await dora.press(form, 'Approve');
+    expect([status, await decisions()]).toEqual([403, []]);
+    await visit('dora');
+  });
 
   it('whoever knows the one token decides nothing, and is told why', async () => {
     await openBoth();

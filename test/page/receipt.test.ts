@@ -17,7 +17,7 @@ const context: PageContext = {
   teams: [team, { team: 'north', teamId: 42n, name: null }],
   team,
   now: clock('14:33:10'),
-  decide: { actor: 'kim', token: () => 'secret', barred: new Set() },
+  decide: { actor: 'kim', token: () => 'secret', barred: new Set(), why: '' },
   waiting: 0,
   roleNames: new Map(),
   standings: new Map(),

@@ -54,6 +54,27 @@ describe('a complaint', () => {
     ['guard: {maxRows: [3]}\n', '1:18: guard.maxRows: a whole number, not a list'],
     ['push: {batchSize: 26}\n', '1:19: push.batchSize: a whole number from 1 to 25, not 26'],
     ['lease: {ttlMs: 1}\n', '1:16: lease.ttlMs: a whole number of at least 1000, not 1'],
+    ['status: {people: {ann: {}}}\n', '1:24: status.people.ann: tokenFile is missing: nobody could log in'],
+    [
+      'status: {token: a token of everybody, people: {ann: {token: a token of everybody}}}\n',
+      '1:53: status.people.ann: this token is somebody else’s as well',
+    ],
+    [
+      'status: {people: {ann: {token: a token of the two}, bo: {token: a token of the two}}}\n',
+      '1:24: status.people.ann: this token is somebody else’s as well\n1:57: status.people.bo: this token is somebody else’s as well',
+    ],
+    [
+      'status: {decide: true}\n',
+      '1:18: status.decide: status.people is missing: somebody has to be known who decides',
+    ],
+    [
+      'status: {user: kim}\n',
+      '1:16: status.user: this setting no longer exists: give status.people, by name, each with a tokenFile. Leave it out',
+    ],
+    [
+      'status: {people: {ann: {token: a token of ann alone, may: all}}}\n',
+      '1:59: status.people.ann.may: one of look, decide, not "all"',
+    ],
     ['status: {port: 65536}\n', '1:16: status.port: a whole number from 0 to 65535, not 65536'],
     ['roles: {admin: [one]}\n', '1:17: roles.admin.0: a whole number, not "one"'],
     ['guard: {maxShare: most}\n', '1:19: guard.maxShare: a number, not "most"'],

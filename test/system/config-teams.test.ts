@@ -385,10 +385,21 @@ describe('secrets in files', () => {
     ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
     ['hooks: {tokenFile: it}', ['hooks', 'token']],
     ['status: {tokenFile: it}', ['status', 'token']],
-    ['status: {user: kim, tokenFile: it}', ['status', 'token']],
   ])('can be given by %s', (yaml, [section = '', key = '']) => {
     write('it', 'a secret of sixteen\n');
     expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
+  });
+
+  it('can be given to each person, and to two of them only if they differ', () => {
+    write('anns', 'a secret of ann alone\n');
+    write('bos', 'a secret of bo alone\n');
+    const people = (bo: string) =>
+      `status: {people: {ann: {tokenFile: anns, may: decide}, bo: {tokenFile: ${bo}}}}\n`;
+    expect(load(people('bos')).teams[0].status.people).toEqual({
+      ann: { token: 'a secret of ann alone', tokenFile: 'anns', may: 'decide' },
+      bo: { token: 'a secret of bo alone', tokenFile: 'bos', may: 'look' },
+    });
+    expect(complaintOf(people('none'))).toContain('none cannot be read (ENOENT)');
   });
 
   it("are looked up among systemd's credentials first", () => {

@@ -6,6 +6,7 @@ import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { isShown } from './three-values.ts';
 import type { DecisionTerms, PageContext, PageShown } from './view.ts';
+import { listed } from './words.ts';
 
 /** The possible decisions about an edit. The last three say which value it is to have. */
 export const verbs = ['Approve', 'Reject', 'Withdraw', 'mirror', 'service', 'value'] as const;
@@ -15,14 +16,20 @@ export type Verb = (typeof verbs)[number];
 export const mayDecide = ({ decide }: Pick<PageContext, 'decide'>, team: string): boolean =>
   decide !== null && !decide.barred.has(team);
 
+/** Says to whom may look who decides. */
+export const whoDecides = (names: readonly string[]): string =>
+  names.length === 0
+    ? 'Nobody decides here: status.people lets everybody look alone.'
+    : `You may look, and ${listed(names)} may decide (status.people).`;
+
 /** The reason why nobody decides here although the settings allow it. */
 export const whyBarred =
-  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.user, so that the page knows who decides.';
+  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.people, so that the page knows who decides.';
 
 /** Stands in place of the forms of these teams. */
 export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: readonly string[]): Html =>
   decide !== null && teams.some((team) => decide.barred.has(team))
-    ? html`<p class="note">${whyBarred}</p>`
+    ? html`<p class="note">${decide.why}</p>`
     : none;
 
 export const hidden = (name: string, value: string): Html =>

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 const words: Readonly<Record<number, readonly [string, string]>> = {
   401: [
     'Who are you?',
-    'Give status.token as the password, and status.user as the name, or any name if there is no status.user.',
+    'Give your name and your token of status.people as the password; or status.token, with any other name.',
   ],
   403: [
     'Not from here',

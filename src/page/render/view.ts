@@ -44,8 +44,10 @@ export interface DecisionTerms {
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** Teams with four eyes about which nobody decides here, because anybody could have typed that name. */
+  /** Teams about which this person does not decide here. */
   readonly barred: ReadonlySet<string>;
+  /** Why not. */
+  readonly why: string;
 }
 
 /** The output of a view. */

@@ -7,7 +7,7 @@ import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
 import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
-import { refusedPage } from '../render/decide.ts';
+import { refusedPage, whoDecides, whyBarred } from '../render/decide.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
@@ -56,7 +56,12 @@ function contextOf(
   const byTeam = new Map(configs().map((config) => [config.team, config]));
   const { path, params, query, isCsv, actor, isKnown, token } = question;
   const fourEyes = configs().filter(({ push }) => push.fourEyes);
-  const barred = new Set(isKnown ? [] : fourEyes.map((config) => config.team));
+  const barring = isKnown ? [] : fourEyes;
+  const barred = new Set((question.mayDecide ? barring : configs()).map((config) => config.team));
+  const deciders = Object.entries(status.people).flatMap(([name, { may }]) =>
+    may === 'decide' ? [name] : [],
+  );
+  const why = question.mayDecide ? whyBarred : whoDecides(deciders);
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
   // The order of the settings. A mirror may have teams that are not in them.
@@ -80,7 +85,7 @@ function contextOf(
         ? null
         : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
-    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
+    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred, why } : null,
     placing,
     // A daemon that answers is running, and is about to report it.
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
@@ -94,8 +99,11 @@ function contextOf(
 }
 
 /** The person who may decide, and the teams in which somebody else has to approve what they edit. */
-function deciderOf({ configs, decide, status }: StartedPage, { actor }: PageQuestion): PageReader['decider'] {
-  if (decide === null || actor === null || !status.decide) return null;
+function deciderOf(
+  { configs, decide, status }: StartedPage,
+  { actor, mayDecide }: PageQuestion,
+): PageReader['decider'] {
+  if (decide === null || actor === null || !mayDecide || !status.decide) return null;
   const fourEyes = configs().filter(({ push }) => push.fourEyes);
   return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
@@ -159,7 +167,7 @@ export function createPage(given: PageOptions): PageSource {
   const byPath = new Map(pageViews.map((one) => [one.path, one]));
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
-  const { token, user, details } = first.status;
+  const { token, people, details } = first.status;
   const options = { ...given, status: first.status };
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
@@ -187,7 +195,7 @@ export function createPage(given: PageOptions): PageSource {
   };
 
   return {
-    keys: { token, user },
+    keys: { token, people },
     patterns: pageViews.map(({ path }) => path),
     decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
     assets: readAssets(),

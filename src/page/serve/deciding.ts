@@ -82,8 +82,8 @@ export function decidingOn(
   if (!mayDecide(context, config.team))
     return refusedPage(context, {
       status: 403,
-      message: whyBarred,
-      hint: 'With status.user the page knows who decides.',
+      message: context.decide.why,
+      hint: 'With status.people the page knows who decides.',
     });
   return config;
 }

@@ -4,10 +4,10 @@ import compress from '@fastify/compress';
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PagePart, PageSurroundings } from '../../http/server.ts';
-import { createPageAccess, type PageKeys } from './page-access.ts';
+import { type Asker, createPageAccess, type PageKeys } from './page-access.ts';
 import { createPageEvents } from './page-events.ts';
 
-export interface PageQuestion {
+export interface PageQuestion extends Asker {
   /** The pattern that matched. */
   readonly pattern: string;
   /** The path without query, and without `.csv`. */
@@ -15,10 +15,6 @@ export interface PageQuestion {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly isCsv: boolean;
-  /** The person who asks, if somebody has proven to know a key. */
-  readonly actor: string | null;
-  /** Whether the key belongs to that name. Otherwise the name is whatever somebody typed. */
-  readonly isKnown: boolean;
   /** Makes the token of a form, by which it can only come from here. */
   readonly token: (path: string) => string;
   /** The fields of a form of ours. */
@@ -79,7 +75,8 @@ export const pageRoutes = (page: PageSource): PagePart => ({
   sorry: (reply, status) => sendSorry(reply, page, status),
 });
 
-const askers = new WeakMap<FastifyRequest, { readonly actor: string | null; readonly isKnown: boolean }>();
+const askers = new WeakMap<FastifyRequest, Asker>();
+const nobody: Asker = { actor: null, isKnown: false, mayDecide: false };
 
 function admitOnly(
   scope: FastifyInstance,
@@ -136,7 +133,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
   const tokens = createTokens();
   const questionOf = (request: FastifyRequest, pattern: string): PageQuestion => {
     const [whole = '', search = ''] = request.url.split(/\?(.*)/s);
-    const { actor, isKnown } = askers.get(request) ?? { actor: null, isKnown: false };
+    const { actor, isKnown, mayDecide } = askers.get(request) ?? nobody;
     const isCsv = csvEnd.test(whole);
     const params = Object.entries(request.params as Readonly<Record<string, string>>);
     const query = new URLSearchParams(search);
@@ -153,6 +150,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       isCsv,
       actor,
       isKnown,
+      mayDecide,
       token: (path) => tokens.make(path, actor),
     };
   };
