@@ -8,34 +8,64 @@ import { afterBatch } from '../reconcile/guard/guard.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { type KnownPlan, readKnownPlan } from '../runs/known-plan.ts';
 import { watched } from './progress.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
-import { needsService, withMirror } from './setup.ts';
+import { withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
+interface PlanOptions {
+  readonly exitCode?: boolean;
+  readonly markdown?: boolean;
+}
+
 /** Shows what a run would do now, and writes nothing on either side. */
-export async function planCommand(
+export async function planCommand(context: Context, options: PlanOptions): Promise<ExitCode> {
+  return withMirror(context, async (setup) => {
+    const { config, log, mirror } = setup;
+    const known = await readKnownPlan(setup);
+    if (known !== undefined) return showKnown(context, known, options);
+    const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
+    const changes = plannedChangesOf(report);
+    if (context.json) printJson(context, planInJson(report, changes));
+    else if (options.markdown === true) printMarkdown(context, report, changes);
+    else printPlan(context, report, changes);
+    if (report.notes.reasons.length > 0) return exitCode.partial;
+    if (report.users.verdict.refused.length > 0) return exitCode.refused;
+    if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
+    const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
+    if (options.exitCode === true && differs) return exitCode.changes;
+    return report.held > 0 ? exitCode.waiting : exitCode.ok;
+  });
+}
+
+/** The plan of what is known, for a login that may not ask the service. */
+function showKnown(
   context: Context,
-  options: { readonly exitCode?: boolean; readonly markdown?: boolean },
-): Promise<ExitCode> {
-  return withMirror(
-    context,
-    async (setup) => {
-      const { config, log, mirror } = setup;
-      const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
-      const changes = plannedChangesOf(report);
-      if (context.json) printJson(context, planInJson(report, changes));
-      else if (options.markdown === true) printMarkdown(context, report, changes);
-      else printPlan(context, report, changes);
-      if (report.notes.reasons.length > 0) return exitCode.partial;
-      if (report.users.verdict.refused.length > 0) return exitCode.refused;
-      if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
-      const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
-      if (options.exitCode === true && differs) return exitCode.changes;
-      return report.held > 0 ? exitCode.waiting : exitCode.ok;
-    },
-    needsService,
-  );
+  { login, id, changes }: KnownPlan,
+  { markdown, exitCode: tellsChanges }: PlanOptions,
+): ExitCode {
+  const held = changes.filter((change) => change.state === 'held' && change.reason !== 'asked').length;
+  const reason = `this is what the mirror knows: the service is asked for the login that owns the mirror, which ${login} is not`;
+  if (context.json) {
+    const batches = batchesOf(changes);
+    printJson(context, {
+      team: { id, name: null },
+      complete: false,
+      reasons: [reason],
+      held,
+      batches,
+      changes,
+    });
+  } else {
+    printLine(context.out, `${markdown === true ? '# ' : ''}Team ${id}: ${plural(changes.length, 'change')}`);
+    if (markdown === true) printChangesInMarkdown(context, changes);
+    else printUserChanges(context, changes);
+    if (held > 0) printLine(context.out, `held: ${heldInWords(held)}`);
+    printLine(context.out, `note: ${printable(reason)}`);
+  }
+  if (tellsChanges === true && changes.length > 0) return exitCode.changes;
+  return held > 0 ? exitCode.waiting : exitCode.ok;
 }
 
 /** All changes by user, including those that the guard stops. */

@@ -265,6 +265,7 @@ export async function withReading<Result>(
   watch: Watch,
   work: (context: RunContext & { readonly service: ServiceClient }, team: Team) => Promise<Result>,
 ): Promise<Result> {
+  await requireService(config, watch.log);
   await requireSchema(db);
   const known = await readKnownTeam(db.kysely, config.team);
   const pace = sharePace(db, config);

@@ -478,7 +478,8 @@ export function createInvariants(
       require('a hold shows the service as it is', shown === theirs || (isAbsent && theirs === ''), () =>
         `${says}: ${shown}, and is ${theirs}`);
       const isTrue: Readonly<Record<string, () => boolean>> = {
-        conflict: () => (mirror !== theirs || isAbsent) && base !== theirs && (base !== mirror || theirs === ''),
+        conflict: () =>
+          (mirror !== theirs || isAbsent) && base !== theirs && (base !== mirror || theirs === ''),
         refused: () => outcome === 'refused' && mirror !== theirs,
         ineffective: () =>
           ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && mirror !== theirs,

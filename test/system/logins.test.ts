@@ -26,6 +26,7 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['surveys', logins, 0, ''],
     ['sql SELECT', logins, 0, ''],
     ['migrate', logins, 0, ''],
+    ['plan', logins, 3, ''],
     ['undo 1', logins, 0, ''],
     ['import SHEET --dry-run', logins, 0, ''],
     ['import SHEET --yes', ['editor', 'owner'], 0, 'the role musterd_editor'],
@@ -38,7 +39,6 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
       'the role musterd_approver',
     ],
     ['hold USER phone --until 1h --reason x', ['owner'], 0, owns],
-    ['plan', ['owner'], 0, owns],
     ['verify', ['owner'], 0, owns],
     ['reconcile', ['owner'], 0, owns],
     ['resync --adopt-service', ['owner'], 0, owns],
@@ -113,6 +113,58 @@ it('musterd refuses --as of a login that does not own the mirror, and names the 
     expect(
       await team.sql('select kind, decided_by, decided_why from report.changes where decided_by is not null'),
     ).toEqual([['approve', team.carol.role, 'seen']]);
+  } finally {
+    await team.close();
+  }
+});
+
+it('musterd plans for a reader what the mirror knows, without an address or a key of the service', async () => {
+  const team = await teams.open({ push: { fourEyes: false } });
+  try {
+    const [held = 0, waiting = 0] = team.ids;
+    await team.bob.edit(held, `email = 'ada@example.com'`);
+    await team.run();
+    await team.bob.edit(waiting, `phone = '15550123'`);
+    const reader = await team.person('rea', 'musterd_reader');
+    const url = new URL(team.url);
+    [url.username, url.password] = [reader.role, 'secret'];
+    const env = { DATABASE_URL: url.href, MUSTERD__log__level: 'silent' };
+    team.emulator.clearRequests();
+    const { code, stdout } = await runMusterd(['plan', '--json'], env);
+    const user = (id: number) => team.emulator.team.user(id);
+    const whole = { base: user(held).email, mirror: 'ada@example.com', service: user(held).email };
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      3,
+      {
+        complete: false,
+        held: 1,
+        batches: [await team.batchOf(held)],
+        changes: [
+          {
+            user_id: held,
+            change: 'hold',
+            field: 'email',
+            state: 'held',
+            reason: 'review',
+            ...whole,
+          },
+          {
+            user_id: waiting,
+            change: 'push',
+            field: 'phone',
+            state: 'waiting',
+            reason: null,
+            mirror: '15550123',
+          },
+        ],
+      },
+    ]);
+    for (const flags of [[], ['--markdown'], ['--exit-code']])
+      expect((await runMusterd(['plan', ...flags], env)).stdout).toContain('this is what the mirror knows');
+    expect((await runMusterd(['why', String(held)], env)).code).toBe(0);
+    expect(team.emulator.requests).toEqual([]);
+    const owner = await runMusterd(['plan'], { ...env, DATABASE_URL: team.url });
+    expect([owner.code, owner.stderr]).toEqual([78, expect.stringContaining('MUSTERD_BASE_URL')]);
   } finally {
     await team.close();
   }

@@ -1,0 +1,19 @@
+/** What waits, as the mirror knows it: the plan of a login that may not ask the service. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { PlannedChange } from '../../model/user-changes.ts';
+import type { Queryable } from '../db/database.ts';
+
+/** The edits that are not on the service, and what is held, with the service's values as a run last saw them. */
+export async function readKnownChanges(db: Queryable, teamId: Id): Promise<readonly PlannedChange[]> {
+  const { rows } = await sql<PlannedChange>`
+    select coalesce(p.user_id, h.user_id) as user_id, coalesce(p.name, h.name) as name, field,
+      case when h.field is null then 'push' else 'hold' end as change, coalesce(p.base_value, h.base_value) as base,
+      coalesce(p.mirror_value, h.mirror_value) as mirror, coalesce(h.service_value, p.base_value) as service,
+      coalesce(h.state, p.state) as state, h.reason, coalesce(h.detail, p.detail) as detail, h.batch,
+      coalesce(p.edited_by, h.edited_by) as edited_by, coalesce(p.edited_at, h.edited_at) as edited_at
+    from (select * from report.pending where team_id = ${teamId}) p
+    full join (select * from report.held where team_id = ${teamId}) h using (user_id, field)
+    order by 1, 3`.execute(db);
+  return rows;
+}
