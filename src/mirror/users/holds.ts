@@ -66,6 +66,9 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
 const isDone = sql`
   (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
+/** Whether what stopped it with others goes on to hold it, and a limit on the field alone adds nothing. */
+const staysStopped = sql`(excluded.alone and ${isHeldAtGuard} and not ${isDone})`;
+
 /**
  * Locks what is held of these users.
  * @returns the users with a field about which an open transaction decides: their holds must wait
@@ -116,11 +119,11 @@ export async function writeHolds(
         and l.new_value is not distinct from s.mirror_value offset 0
     ) e on true
     on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
-      reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
+      reason = case when excluded.decision is null and not ${staysStopped} then excluded.reason else h.reason end, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-      shown_value = excluded.shown_value, detail = excluded.detail,
+      shown_value = excluded.shown_value, detail = case when ${staysStopped} then h.detail else excluded.detail end,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
-      alone = excluded.alone and (${isDone} or not ${isHeldAtGuard}), batch = null,
+      alone = excluded.alone and not ${staysStopped}, batch = null,
       decision = excluded.decision
       where not ${isAskedFor} and not coalesce(${isRejected}, false) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
     tx,
