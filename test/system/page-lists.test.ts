@@ -173,86 +173,18 @@ describe('lists, a question and a receipt', () => {
     await context.close();
   });
 
-  it('go by keys, none of which decides, and which can be turned off', async () => {
+  it('tick all from the last one with Shift, and begin in the search where the address asks for it', async () => {
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
-    const press = async (...keys: readonly string[]) => {
-      for (const key of keys) await page.keyboard.press(key);
-    };
+    await page.goto(`${origin}/waiting?state=conflict&ticks=none`);
     const ticks = page.locator('input[name=row]');
     const ticked = () => page.locator('input[name=row]:checked').count();
-    const focusAt = () =>
-      page.evaluate<number>(
-        '[...document.querySelectorAll("input[name=row]")].indexOf(document.activeElement)',
-      );
-    const list = '/waiting?state=conflict&ticks=none';
-    const decided = async () => (await runSqlText(database.db, 'select count(*) from report.decisions')).rows;
-    const before = await decided();
-    await page.goto(`${origin}${list}`);
-    const all = await ticks.count();
-    await press('j', 'j', 'j', 'k');
-    await expect.poll(focusAt).toBe(1);
-    await press('x');
-    expect([await ticked(), await ticks.nth(1).isChecked()]).toEqual([1, true]);
-    await press('j', 'j', 'j', 'Shift+X');
+    await ticks.nth(1).click();
+    await ticks.nth(4).click({ modifiers: ['Shift'] });
     await expect.poll(ticked).toBe(4);
-    await press('Space');
-    await expect.poll(ticked).toBe(3);
-    await press('n');
-    await expect.poll(ticked).toBe(0);
-    for (const held of ['Control', 'Alt', 'Meta']) await press(`${held}+a`, `${held}+x`, `${held}+j`);
-    expect([await ticked(), await focusAt()]).toEqual([0, 4]);
-    await press('a');
-    await expect.poll(ticked).toBe(all);
-    await press('d');
-    await expect.poll(() => page.evaluate('document.activeElement.value')).toBe('mirror');
-    expect(page.url()).toBe(`${origin}${list}`);
-    await press('Enter');
-    await page.locator('h1', { hasText: /^Take the mirror’s \d+ phone numbers\?$/ }).waitFor();
-    await press('j', 'k', 'x', 'X', 'a', 'n', 'd', 'g', 'x');
-    await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Take the mirror’s/);
-    expect(await decided()).toEqual(before);
-
-    await page.goto(`${origin}${list}`);
-    await Promise.all([page.waitForEvent('load'), press('r')]);
-    await press('j', 'Enter');
-    await page.waitForURL('**/people/default/*');
-    for (const [key, path] of [
-      ['w', '/waiting'],
-      ['r', '/runs'],
-      ['p', '/people'],
-      ['c', '/counts'],
-    ] as const) {
-      await press('g', key);
-      await page.waitForURL(`${origin}${path}`);
-    }
-    await press('/');
-    await page.waitForURL(`${origin}/people#q`);
+    await ticks.nth(3).click({ modifiers: ['Shift'] });
+    await expect.poll(ticked).toBe(2);
+    await page.goto(`${origin}/people#q`);
     await page.locator('input[type=search]:focus').waitFor();
-    await press('g', 'w', '?', 'r');
-    await expect.poll(() => page.locator('input[type=search]').inputValue()).toBe('gw?r');
-
-    await page.goto(`${origin}${list}`);
-    await press('?');
-    const off = page.locator('[data-keys-off]');
-    expect([await off.isVisible(), await page.locator('summary:focus').textContent()]).toEqual([
-      true,
-      'Keys',
-    ]);
-    await off.click();
-    await expect.poll(() => off.textContent()).toBe('Turn them on again');
-    await page.reload();
-    await press('j', 'a', '?', 'g', 'r');
-    expect([await focusAt(), await ticked(), await off.isVisible(), page.url()]).toEqual([
-      -1,
-      0,
-      false,
-      `${origin}${list}`,
-    ]);
-    await page.locator('[data-keys] summary').click();
-    await off.click();
-    await page.locator('h1').click();
-    await press('j');
-    await expect.poll(focusAt).toBe(0);
     expect(trouble).toEqual([]);
     await context.close();
   });
@@ -296,7 +228,7 @@ describe('lists, a question and a receipt', () => {
     await receipt.getByRole('link', { name: 'Load again' }).click();
     await link('Close').click();
     await expect.poll(() => receipt.count()).toBe(0);
-    await expect.poll(() => page.locator('[data-copy]:visible, [data-keys]:visible').count()).toBe(0);
+    await expect.poll(() => page.locator('[data-copy]:visible').count()).toBe(0);
     await link('manual').click();
     await expect.poll(() => page.locator('pre').textContent()).toContain('# ');
     expect(trouble).toEqual([expect.stringContaining('400 (Bad Request)')]);

@@ -155,87 +155,6 @@ function findTeam(field) {
     one.hidden = !one.querySelector('a > span').textContent.toLowerCase().includes(typedText);
 }
 
-const places = { w: 'Waiting', r: 'Runs', p: 'People', c: 'Counts' };
-let isGoing = false;
-
-function goTo(tab) {
-  const links = Array.from(document.querySelectorAll('.tabs a'));
-  links.find((link) => link.textContent.startsWith(tab))?.click();
-}
-
-function moveBy(step) {
-  const ticks = ticksIn(document);
-  const all = ticks.length > 0 ? ticks : Array.from(document.querySelectorAll('tbody th a'));
-  const at = all.indexOf(document.activeElement);
-  all[at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step]?.focus();
-}
-
-function search() {
-  const field = document.querySelector('input[type="search"]');
-  if (field !== null) field.focus();
-  else location.href = '/people#q';
-}
-
-const listNow = () => document.activeElement.closest?.('form.list') ?? document.querySelector('form.list');
-const tickNow = () => (document.activeElement.matches?.(aTick) ? document.activeElement : null);
-
-const keys = {
-  '/': search,
-  j: () => moveBy(1),
-  k: () => moveBy(-1),
-  x: () => tickNow()?.click(),
-  X: () => {
-    const tick = tickNow();
-    if (tick === null) return;
-    tick.checked = !tick.checked;
-    tickRange(tick);
-  },
-  a: () => listNow() && tickAll(listNow(), true),
-  n: () => listNow() && tickAll(listNow(), false),
-  Enter: () => tickNow()?.closest('tr').querySelector('th a')?.click(),
-  d: () => listNow()?.querySelector('.bar-below .button')?.focus(),
-  // Reloading the answer to a form would send the form again.
-  r: () => live.querySelector('[data-again]').click(),
-  g: () => {
-    isGoing = true;
-  },
-  '?': () => {
-    const help = document.querySelector('[data-keys]');
-    help.open = !help.open;
-    help.querySelector('summary').focus();
-  },
-};
-
-/** No key decides: `d` goes to the button, which is then pressed. */
-function onKey(event) {
-  const { key, target } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey || areOff()) return;
-  if (target.matches('textarea, select, input:not([type="checkbox"])')) return;
-  const tab = isGoing ? places[key] : undefined;
-  isGoing = false;
-  const act = tab === undefined ? keys[key] : () => goTo(tab);
-  if (act === undefined || (key === 'Enter' && tickNow() === null)) return;
-  event.preventDefault();
-  act();
-}
-
-const areOff = () => localStorage.getItem('keys') === 'off';
-
-function showKeys() {
-  const help = document.querySelector('[data-keys]');
-  if (help === null) return;
-  help.hidden = false;
-  const off = help.querySelector('[data-keys-off]');
-  const showState = () => {
-    off.textContent = areOff() ? 'Turn them on again' : 'Turn them off here';
-  };
-  off.addEventListener('click', () => {
-    localStorage.setItem('keys', areOff() ? 'on' : 'off');
-    showState();
-  });
-  showState();
-}
-
 /** On a phone the tab of the view may be out of sight. */
 function showTab() {
   const tab = document.querySelector('.tabs [aria-current]');
@@ -244,11 +163,9 @@ function showTab() {
 }
 
 showCopies();
-showKeys();
 for (const field of document.querySelectorAll('[data-find-team]')) field.hidden = false;
 if (location.hash === '#q') document.querySelector('input[type="search"]')?.focus();
 showTab();
-document.addEventListener('keydown', onKey);
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy]');
   if (button) void copy(button);

@@ -95,21 +95,6 @@ function clock({ now, path, query }: PageContext): Html {
 const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
 
-const keys: readonly (readonly [string, string])[] = [
-  ['/', 'search for a person'],
-  ['j k', 'next row, previous row'],
-  ['x, Space', 'tick; with Shift all from the last one'],
-  ['a n', 'all, none'],
-  ['Enter', 'open the person'],
-  ['d', 'go to the first decision, which Enter then presses'],
-  ['r', 'load again'],
-  ['g and w r p c', 'go to Waiting, Runs, People, Counts'],
-  ['?', 'these keys'],
-];
-
-/** The script shows the keys, which need it. */
-const keysInFoot = html`<details data-keys hidden><summary>Keys</summary><dl class="pairs">${keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><button type="button" class="linked" data-keys-off>Turn them off here</button></details>`;
-
 /** @param links other pages of the server, for the foot */
 export function layout(
   context: PageContext,
@@ -141,7 +126,7 @@ ${tabLinks(context, current)}
 ${banner(context)}
 ${context.details ? content.main : withoutDetails(content.main)}
 </main>
-<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
+<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
 <div class="away" aria-live="polite" data-said></div>
 </body>
 </html>
