@@ -412,6 +412,27 @@ describe('one person', () => {
     expect((await read(id)).next).toBe(expected);
   });
 
+  it.each([
+    ['in a conflict', 'conflict', null, 'null', null],
+    ['in a conflict, while a person holds it', 'conflict', '2100-01-01', 'null', null],
+    ['after another value', 'limit', null, '"1"', null],
+    ['never: it has shown none', 'limit', null, 'null', '1'],
+  ])('has what the service has emptied %s', async (_, reason, until, then, expected) => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
+       on conflict do nothing;
+       insert into sync.user_base (team_id, id, name, first_name, last_name, phone) values (49, 7, 'A B', 'A', 'B', '1') on conflict do nothing;
+       delete from sync.held_fields where team_id = 49;
+       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until)
+       values (49, 7, 'phone', '${reason}', '"1"', '"2"', '${then}', 'null', ${until === null ? 'null' : `'${until}'`});
+       commit`,
+    );
+    const found = await readPerson(readerOf(49n), '7');
+    expect(found?.state.service?.phone).toBe(expected);
+  });
+
   it('has the side of its own changes, also where others changed at the same moment', async () => {
     await runSqlText(
       database.db,

@@ -64,12 +64,17 @@ export interface PersonRead {
 
 const mostPeriods = 200;
 
+/** Whether the service has shown the field empty: in a conflict, or after another value. Else it has shown none. */
+const isEmptied = ({ reason, held_before: before, service_value_then: then }: HeldRow): boolean =>
+  [reason, before].includes('conflict') || then !== null;
+
 /** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
 function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUser {
-  const shownValues = held.flatMap(({ field: column, service_value: value }) => {
-    const field = fieldOf(column);
-    if (value === null || value === undefined) return [];
-    return [[field, (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue]];
+  const shownValues = held.flatMap((row) => {
+    const field = fieldOf(row.field);
+    const { service_value: value } = row;
+    if (value === null && !isEmptied(row)) return [];
+    return [[field, (field === 'name' ? (value ?? '') : valueFromJson(field, value)) as ServiceValue]];
   });
   return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shownValues), raw: {} };
 }
