@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { drawChart, drawMoves } from '../../src/page/render/chart.ts';
-import { drawLane, joinValues } from '../../src/page/render/lanes.ts';
 
 const dayMs = 86_400_000;
 const from = Date.UTC(2026, 0, 1);
@@ -46,32 +45,5 @@ describe('a chart', () => {
 
   it('shows one of a thousand', () => {
     expect(drawMoves([{ added: 1_000, gone: 1 }]).bars[0]?.gone.height).toBe(2);
-  });
-});
-
-describe('a lane of values', () => {
-  const value = (fromMs: number, toMs: number, text = 'a') => ({
-    fromMs,
-    toMs,
-    text,
-    side: 'service' as const,
-  });
-
-  it('shows what fits, and a mark of what was short', () => {
-    expect(drawLane([value(-10, 50), value(50, 99, 'x'.repeat(90)), value(100, 110)], 0, 100)).toEqual([
-      { side: 'service', x: 0, width: 50, text: 'a' },
-      { side: 'service', x: 50, width: 49, text: '' },
-    ]);
-    expect(drawLane([value(99.9, 100, '')], 0, 100)).toEqual([
-      { side: 'service', x: 99.6, width: 0.4, text: '' },
-    ]);
-  });
-
-  it('joins the same value twice in a row', () => {
-    expect(joinValues([value(0, 1), value(1, 2), value(2, 3, 'b'), value(5, 6, 'b')])).toEqual([
-      value(0, 2),
-      value(2, 3, 'b'),
-      value(5, 6, 'b'),
-    ]);
   });
 });

@@ -16,14 +16,11 @@ import { toHold } from '../../mirror/users/users-read.ts';
 /** A period of the person in the roster, with the values. Times of absence have none. */
 export interface PersonPeriod {
   readonly valid_from: Date;
-  /** `null` for the current period. */
-  readonly valid_to: Date | null;
   readonly first_name: string;
   readonly last_name: string;
   readonly email: string | null;
   readonly phone: string | null;
   readonly role_id: Id | null;
-  readonly role: string | null;
   readonly resolved: boolean;
   /** The side that the change came from; `null` for the person's arrival. */
   readonly side: 'mirror' | 'service' | null;
@@ -148,8 +145,8 @@ async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<bool
 
 async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<readonly PersonPeriod[]> {
   const { rows } = await sql<PersonPeriod>`
-    select h.valid_from, nullif(h.valid_to, 'infinity') as valid_to, h.first_name, h.last_name, h.email, h.phone,
-      h.role_id, h.role, h.resolved, c.side, c.edited_by
+    select h.valid_from, h.first_name, h.last_name, h.email, h.phone,
+      h.role_id, h.resolved, c.side, c.edited_by
     from report.roster_history h
     left join (
       select distinct on (changed_at) changed_at, side, edited_by from report.roster_changes

@@ -209,7 +209,6 @@ function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: H
   return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="row note steps">${steps.map((step) => html`<li>${step.words}</li>`)}${last}</ol>${fold}</div></li>`;
 }
 
-/** The list is complete; the lanes above it are a picture of it. */
 export function personHistory(context: PageContext, read: PersonRead): Html {
   const { periods, changes, id } = read;
   const events = eventsOf([...changes.map((row) => stepOf(context, row)), ...editSteps(context, periods)]);

@@ -15,7 +15,6 @@ import { personHistory } from './person-history.ts';
 import { pill } from './pills.ts';
 import { nothingCard } from './receipt.ts';
 import { headOfThree, isShown, textOf, three } from './three-values.ts';
-import { overTime } from './values-over-time.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, clockTime, day, named, time, visible } from './words.ts';
 
@@ -196,6 +195,6 @@ export function onePerson(read: PersonRead, context: PageContext, request?: Hold
   const barred = mayAct && held.length > 0 ? barredNote(context, [team]) : none;
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
   const refused = request?.refusal === undefined ? none : nothingCard(`${request.refusal}.`);
-  const main = html`${refused}${heading(title, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
+  const main = html`${refused}${heading(title, lead(context, read), before)}${card}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
 }

@@ -1,7 +1,6 @@
 /** Charts as SVG. Their paint is in classes and their geometry in attributes, since the page allows no inline styles. */
 import { type Chart, type Curve, drawSparkline, type MoveChart } from './chart.ts';
 import { type Html, html, none } from './html.ts';
-import type { LaneBar } from './lanes.ts';
 import type { Gap, Point } from './series.ts';
 import { count, day } from './words.ts';
 
@@ -89,12 +88,3 @@ export function moveChart(
 /** A bar as long as its share of the longest, with the number beside it. */
 export const shareBar = (share: number): Html =>
   html`<svg class="drawn" height="8" aria-hidden="true"><rect class="quiet" width="${Math.max(0.5, Math.round(share * 1000) / 10)}%" height="8" rx="1.5"/></svg>`;
-
-/** The values of one field over time. A list below has the same. */
-export function lane(bars: readonly LaneBar[]): Html {
-  const drawnBars = bars.map(
-    ({ side, x, width, text }) =>
-      html`<svg x="${x}%" width="${width}%" height="26"><rect class="${side === 'held' ? 'act' : `value-${side}`}" width="100%" height="26" rx="3"/>${text === '' ? none : html`<text x="8" y="17">${text}</text>`}</svg>`,
-  );
-  return html`<svg class="drawn lane" height="26" aria-hidden="true">${drawnBars}</svg>`;
-}
