@@ -1,4 +1,4 @@
-/** The first view, and what others say of a first day. */
+/** The first view, runs and counts, of a mirror that has just begun and of an older one. */
 import { describe, expect, it } from 'vitest';
 import type { CountsRead } from '../../src/page/read/page-counts.ts';
 import type { Glance, GlanceGroup } from '../../src/page/read/page-glance.ts';
@@ -71,8 +71,6 @@ const young: Glance = {
   counts: [{ teamId: 41n, segment: 'all', day: '2026-03-11', count: 312_456n }],
   runs: [run(3, 42), run(2, 300), first],
   moves: [],
-  beganAt: began,
-  counted: [{ teamId: 41n, counted: 1, first: secondsAgo(600), last: secondsAgo(600) }],
   lists: [],
   missing: [],
 } as unknown as Glance;
@@ -87,9 +85,6 @@ const contextFor = (path: string, more: Partial<PageContext> = {}): PageContext 
 const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
   textOf(glance(read, contextFor('/', more)).main);
 
-/** What is said of a whole day or more. */
-const ofWholeDays = /24 h|90 days|twelve months|yesterday/;
-
 it('counts the fields of each list and each set of missing rows in "Waits for a person"', () => {
   const list = { teamId: 41n, batch: null, state: 'conflict', rows: 2, fields: [], editors: [], details: [] };
   const missing = { teamId: 41n, hash: 'aa', resource: 'tags', rows: 7, reason: 'too many', since: now };
@@ -98,84 +93,31 @@ it('counts the fields of each list and each set of missing rows in "Waits for a 
   expect(textOfGlance(young)).toMatch(/Waits for a person\s*0 fields\s*nothing waits/);
 });
 
-describe('the first view of a first day', () => {
-  it('says what its first run took, and nothing of a whole day', () => {
+describe('the first view', () => {
+  it('says what is so of a day, also where the mirror is younger, and calls nothing new', () => {
     const text = textOfGlance(young);
     for (const part of [
       'Nothing to do',
       'Both sides of harbour were equal at 11:59:18, 42 s ago. The next run begins at 12:04.',
-      'This mirror began 10 minutes ago, at 11:49:56. Its first run took 400 people, 60 contact fields and 1,200 tags from the service as they were, and sent nothing. What was before that, nobody wrote down; what moves from now on is kept.',
-      'complete 42 s ago, run 3 of 3',
-      '0 since it began',
-      'nothing was sent so far',
-      'Requests, busiest minute of eleven',
-      'the first fill, at 11:49',
-      'Since it began10 minutes; a whole day from tomorrow 11:49',
-      '11:49 to now',
-      'none yet',
+      'complete 42 s ago, run 3',
+      '0 in 24 hours0 fields pushed',
+      'Requests, busiest minute of a day',
+      '21 of 500by the minute in which a run began',
+      'Last 24 hours',
+      '12:00 yesterday to now',
       'on an edit',
-      'counted once, at 11:50. The next count is at 12:04, and the line begins with it.',
-      'Tags1,200 as they were',
-      'Contact fields60 as they were',
+      'counted today',
+      'Tags1,200',
+      'Contact fields60',
       'Nothing has moved yet',
     ])
       expect(text).toContain(part);
-    expect(text).not.toMatch(ofWholeDays);
-    expect(text.indexOf('This mirror began')).toBeLessThan(text.indexOf('Waits for a person'));
+    expect(text).not.toMatch(/\bnew\b|added|joined/i);
   });
 
-  it.each([
-    [
-      'with listings of a run of their own',
-      [run(2, 300, { counts: { tags_added: 12 } }), run(1, 604, { counts: { adopted: 1 } })],
-      'Its first runs took 1 person and 12 tags from',
-    ],
-    [
-      'whose first run failed',
-      [run(1, 604, { outcome: 'failed' })],
-      'began 10 minutes ago, at 11:49:56. What was before that',
-    ],
-  ])('of a mirror %s says so', (_, runs, words) => {
-    expect(textOfGlance({ ...young, runs })).toContain(words);
-  });
-
-  it('does not call tags as they were of which one came or went since', () => {
-    for (const counts of [{ tags_added: 1 }, { tags_gone: 1 }, { tags_changed: 1 }]) {
-      const text = textOfGlance({ ...young, runs: [run(2, 30, { counts }), first] });
-      expect(text).not.toContain('Tags1,200 as they were');
-      expect(text).toContain('Contact fields60 as they were');
-    }
-  });
-
-  it('says how often was counted, and does not promise a count without a daemon', () => {
-    const counted = { teamId: 41n, first: secondsAgo(600), last: secondsAgo(60) };
-    expect(textOfGlance({ ...young, counted: [{ ...counted, counted: 3 }] })).toContain(
-      'counted 3 times since 11:50',
-    );
+  it('promises no next run without a daemon', () => {
     const groups = young.groups.map((one) => ({ ...one, dueAt: null }));
-    const text = textOfGlance({ ...young, groups });
-    expect(text).toContain('counted once, at 11:50. The line begins with the next count.');
-    expect(text).toContain('No next run is planned.');
-  });
-
-  it('that began yesterday says so, and that the day is full today', () => {
-    const text = textOfGlance({ ...young, beganAt: secondsAgo(18 * 3_600) });
-    expect(text).toContain('This mirror began 18 hours ago, at 10 Mar 18:00:00.');
-    expect(text).toContain('Since it began18 hours; a whole day from today 18:00');
-    expect(text).toContain('18:00 yesterday to now');
-  });
-
-  it('says of an older mirror what is so of a day', () => {
-    const text = textOfGlance({ ...young, beganAt: null, counted: [] });
-    for (const part of [
-      'in 24 hours',
-      'Last 24 hours',
-      'yesterday to now',
-      'Requests, busiest minute of a day',
-      'counted today',
-    ])
-      expect(text).toContain(part);
-    expect(text).not.toMatch(/mirror began|since it began|as they were|run 3 of/i);
+    expect(textOfGlance({ ...young, groups })).toContain('No next run is planned.');
   });
 
   const two: Glance = {
@@ -186,9 +128,8 @@ describe('the first view of a first day', () => {
   };
   const both = { teams: two.teams, team: null };
 
-  it('of several teams says nothing of a whole day either', () => {
+  it('of several teams names those that need nothing', () => {
     const text = textOfGlance(two, both);
-    expect(text).not.toMatch(ofWholeDays);
     expect(text).toContain('Team south is stale. Team harbour needs nothing.');
     expect(text).toContain('run 3');
   });
@@ -239,7 +180,6 @@ describe('the first view without a daemon', () => {
   const stopped = new Map([['harbour', last]]);
   const old: Glance = {
     ...young,
-    beganAt: null,
     groups: young.groups.map((one) => ({ ...one, completeAt: secondsAgo(1_320) })),
   };
 
@@ -311,7 +251,7 @@ describe('the first view without a daemon', () => {
   });
 
   it('is ready to say that nobody answers: without a tick, and without how long ago', () => {
-    const page = glance({ ...young, beganAt: null }, contextFor('/')).main.toString();
+    const page = glance(young, contextFor('/')).main.toString();
     expect(page).toMatch(
       /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon dim" width="30"/,
     );
@@ -322,36 +262,25 @@ describe('the first view without a daemon', () => {
   });
 });
 
-describe('runs of a first day', () => {
-  const read = { runs: young.runs, open: null, isRecent: true, beganAt: began };
+describe('runs', () => {
+  const read = { runs: young.runs, open: null, isRecent: true };
 
-  it('are all since it began', () => {
+  it('are those of a day in the list, and of six hours in lanes', () => {
     const text = textOf(runsPage(read, contextFor('/runs')).main);
     for (const part of [
-      'Since it began 3 runs of the users: 3 complete.',
-      'Since it began10 minutes; a whole day from tomorrow 11:49',
-      '11:4912:00',
-      'Shown: 1 of 3 runs since it began',
+      'In 24 hours 3 runs of the users: 3 complete.',
+      '06:0007:00',
+      'Shown: 1 of 3 runs of the last 24 hours',
     ])
       expect(text).toContain(part);
-    expect(text).not.toMatch(ofWholeDays);
   });
 
   it('add up while one is under way, and say large numbers as all others', () => {
     const running = run(2, 1, { outcome: 'running', finishedAt: null });
     const whole = run(1, 42, { counts: { adopted: 4_000, tags_added: 1_200 } });
     const text = textOf(runsPage({ ...read, runs: [running, whole] }, contextFor('/runs')).main);
-    expect(text).toContain('Since it began 2 runs of the users: 1 complete, 1 under way.');
+    expect(text).toContain('In 24 hours 2 runs of the users: 1 complete, 1 under way.');
     expect(text).toContain('4,000 adopted, 1,200 tags new');
-  });
-
-  it('of seven hours have six of them in lanes, and of an older mirror a day in the list', () => {
-    const seven = { ...read, beganAt: secondsAgo(7 * 3_600) };
-    expect(textOf(runsPage(seven, contextFor('/runs')).main)).toContain('06:0007:00');
-    const old = textOf(runsPage({ ...read, beganAt: null }, contextFor('/runs')).main);
-    expect(old).toContain('In 24 hours 3 runs of the users');
-    expect(old).toContain('of the last 24 hours');
-    expect(old).not.toContain('Since it began');
   });
 });
 
@@ -403,7 +332,7 @@ describe('counts of a first day', () => {
       'Roles400 users, as of 11:59',
     ])
       expect(text).toContain(part);
-    expect(text).not.toMatch(ofWholeDays);
+    expect(text).not.toMatch(/24 h|90 days|twelve months|yesterday/);
   });
 
   it('promise no count where nobody makes one', () => {

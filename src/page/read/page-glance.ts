@@ -5,7 +5,7 @@ import type { ScheduledGroup } from '../../model/run-group.ts';
 import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
-import { type PageRun, readBegun, readRecentRuns } from './page-runs.ts';
+import { type PageRun, readRecentRuns } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
 /** The state of a group of a team. */
@@ -41,14 +41,6 @@ export interface GlanceCount {
   readonly count: bigint;
 }
 
-/** The number of counts of a team's contacts so far, on its first day. */
-export interface GlanceCounted {
-  readonly teamId: Id;
-  readonly counted: number;
-  readonly first: Date;
-  readonly last: Date;
-}
-
 export interface Glance extends WaitingTotals {
   readonly teams: readonly SeenTeam[];
   readonly groups: readonly GlanceGroup[];
@@ -58,10 +50,6 @@ export interface Glance extends WaitingTotals {
   readonly runs: readonly PageRun[];
   /** The fields of users that moved last, the newest first. */
   readonly moves: readonly ChangeRow[];
-  /** When the first run began; `null` if there was none, or if that was more than a day ago. */
-  readonly beganAt: Date | null;
-  /** Present on a first day only. */
-  readonly counted: readonly GlanceCounted[];
 }
 
 const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
@@ -108,12 +96,6 @@ const mainSegment = sql`
     ) as segment offset 0
   ) s`;
 
-const readCounted = (teamIds: readonly Id[]) => sql<GlanceCounted>`
-  select t.id as "teamId", count(*)::int as counted, min(c.counted_at) as first, max(c.counted_at) as last
-  from unnest(${teamIds}::bigint[]) t (id) ${mainSegment}
-  join mirror.contact_counts c on c.team_id = t.id and c.segment = s.segment
-  group by t.id`;
-
 /** Reads the last count of each day for each team, of its main segment. */
 export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
@@ -137,7 +119,6 @@ const movesShown = 5;
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
   const { db, teams, teamIds } = reader;
-  const beganAt = await readBegun(reader);
   return {
     teams,
     ...(await readWaitingLists(reader)),
@@ -146,7 +127,5 @@ export async function readGlance(reader: PageReader): Promise<Glance> {
     counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
     moves: await readMoves(reader, movedOfUsers(teamIds), movesShown),
-    beganAt,
-    counted: beganAt === null ? [] : (await readCounted(teamIds).execute(db)).rows,
   };
 }

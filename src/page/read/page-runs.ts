@@ -42,16 +42,6 @@ export async function readRecentRuns(
   return rows;
 }
 
-/** When the first run began; `null` if there was none, or if that was more than a day ago. */
-export async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
-  const { rows } = await sql<{ at: Date }>`
-    select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
-    db,
-  );
-  const at = rows[0]?.at ?? null;
-  return at !== null && now.getTime() - at.getTime() < 86_400_000 ? at : null;
-}
-
 export interface EndpointUse {
   readonly endpoint: string;
   readonly requests: number;
@@ -73,8 +63,6 @@ export interface RunsRead {
   readonly open: OpenRun | null;
   /** Whether the list covers the last 24 hours, not older runs. */
   readonly isRecent: boolean;
-  /** The result of `readBegun`. */
-  readonly beganAt: Date | null;
 }
 
 const runsShown = 400;
@@ -118,7 +106,6 @@ export async function readRuns(
     runs: before === null ? await readRecentRuns(reader, 24) : await readOlderRuns(reader, before),
     open: open === null ? null : await readOpenRun(reader, open),
     isRecent: before === null,
-    beganAt: await readBegun(reader),
   };
 }
 

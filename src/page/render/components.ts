@@ -162,9 +162,8 @@ export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,
   text: Html | string,
-  more: Html = none,
 ): Html =>
-  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'dim', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p>${more}</div></header>`;
+  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'dim', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p></div></header>`;
 
 /** A section with a title, and a link to more. */
 export const section = (

@@ -4,7 +4,6 @@ import type { SeenTeam } from '../read/page-reader.ts';
 import type { PageRun } from '../read/page-runs.ts';
 import { daemonsUp, isCopy } from './banner.ts';
 import { meter, section, table } from './components.ts';
-import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';
 import { groupsOf } from './glance-tasks.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName, worstFirst } from './layout.ts';
@@ -15,7 +14,7 @@ import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts
 import { gapsOf, markMissing } from './series.ts';
 import { gapWords, sparkline } from './show-chart.ts';
 import type { PageContext } from './view.ts';
-import { ago, clockTime, count, day, difference, distance, isSameDay, many, named, time } from './words.ts';
+import { ago, clockTime, count, day, difference, distance, many, named, time } from './words.ts';
 
 const dayMs = 86_400_000;
 
@@ -28,14 +27,13 @@ const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
   read.lists.filter((row) => row.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
   read.missing.filter((row) => row.teamId === teamId).length;
 
-/** The most requests that were sent by runs that began within one minute of the last day, and the first of these runs. */
-function busiestMinute(runs: readonly PageRun[]) {
+/** The most requests that were sent by runs that began within one minute of the last day. */
+function busiestMinute(runs: readonly PageRun[]): number {
   const minutes = Map.groupBy(runs, ({ startedAt }) => Math.floor(startedAt.getTime() / 60_000));
-  const sums = [...minutes.values()].map((runsOfMinute) => ({
-    sum: runsOfMinute.reduce((all, { requests }) => all + requests, 0),
-    run: runsOfMinute.at(-1),
-  }));
-  return sums.toSorted((a, b) => b.sum - a.sum)[0] ?? { sum: 0, run: undefined };
+  return Math.max(
+    0,
+    ...minutes.values().map((ofMinute) => ofMinute.reduce((all, { requests }) => all + requests, 0)),
+  );
 }
 
 function firstStale(groups: readonly GlanceGroup[]): Date | null {
@@ -87,46 +85,34 @@ const isCompleteOfUsers = ({ outcome, groups }: PageRun): boolean =>
   outcome === 'complete' && groups.includes('users');
 
 /** When the users were last complete, and by which run. */
-function lastComplete({ runs, beganAt }: Glance, last: Date | null, context: PageContext): Html {
+function lastComplete({ runs }: Glance, last: Date | null, context: PageContext): Html {
   if (last === null) return html`no complete run yet`;
   const lastRun = runs.find(isCompleteOfUsers);
-  const ofAll = beganAt === null || runs[0] === undefined ? '' : ` of ${count(runs[0].runId)}`;
-  return html`complete ${ago(last, context.now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
-}
-
-/** The time of the busiest minute. */
-function busiestWords({ runs, beganAt }: Glance, run: PageRun | undefined, now: Date): Html | string {
-  return beganAt !== null && run !== undefined && run === runs.at(-1)
-    ? html`the first fill, at ${clockTime(run.startedAt, now)}`
-    : 'by the minute in which a run began';
+  return html`complete ${ago(last, context.now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>`}`;
 }
 
 function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
-  const { now, perMinute } = context;
   const groups = groupsOf(read, team);
   const users = groups.find(({ group }) => group === 'users');
   const stale = firstStale(groups);
   const totals = totalsOf(read, team);
   const waiting = waitingOfTeam(read, team);
   const busiest = busiestMinute(read.runs);
-  const limit = perMinute(team.team);
-  const { beganAt } = read;
+  const limit = context.perMinute(team.team);
   const complete = lastComplete(read, users?.completeAt ?? null, context);
-  const when = busiestWords(read, busiest.run, now);
   const fact = (label: string, figure: Html, note: Html) =>
     html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
   return html`<section class="card flush facts" aria-label="How it stands">
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
 ${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
-${fact('Refused by the service', html`${count(totals.refused)} <small>${beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
-${fact(busiestOf(beganAt, now), html`${count(busiest.sum)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest.sum, limit)}${when}`)}
+${fact('Refused by the service', html`${count(totals.refused)} <small>in 24 hours</small>`, html`${many(totals.pushed, 'field')} pushed`)}
+${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
 </section>`;
 }
 
 function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
   const { now } = context;
-  const { beganAt } = read;
-  const from = beganAt ?? new Date(now.getTime() - dayMs);
+  const from = new Date(now.getTime() - dayMs);
   const groups = groupsOf(read, team);
   const rows = lanes.map((lane: Lane) => {
     const runs = read.runs.filter((run) => run.groups.includes(lane) && run.teamId === team.teamId);
@@ -148,51 +134,42 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
       cells: [
         html`<span class="nowrap">${laneNames[lane]}</span><span class="note nowrap">${every}</span>`,
         strip({ runs, label: laneNames[lane], from, to: now, steps: 96 }),
-        last === null
-          ? html`<span class="quiet">${beganAt === null ? 'none' : 'none yet'}</span>`
-          : time(last, clockTime(last, now, true)),
+        last === null ? html`<span class="quiet">none</span>` : time(last, clockTime(last, now, true)),
         html`<span class="quiet">${next}</span>`,
       ],
     };
   });
   const columns = [
     { label: 'What' },
-    { label: `${clockTime(from, from)} ${isSameDay(from, now) ? '' : 'yesterday '}to now`, short: 'Runs' },
+    { label: `${clockTime(from, from)} yesterday to now`, short: 'Runs' },
     { label: 'Last', isNumber: true },
     { label: 'Next', isNumber: true },
   ];
   return section(
-    beganAt === null ? 'Last 24 hours' : 'Since it began',
+    'Last 24 hours',
     table(context, {
-      caption: beganAt === null ? 'Runs of the last 24 hours' : 'Runs since it began',
+      caption: 'Runs of the last 24 hours',
       columns,
       rows,
       foot: stripLegend,
     }),
-    {
-      note: beganAt === null ? none : sinceItBegan(beganAt, now),
-      more: html`<a href="${to(context, '/runs')}">All runs</a>`,
-    },
+    { more: html`<a href="${to(context, '/runs')}">All runs</a>` },
   );
 }
 
 function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
   const totals = totalsOf(read, team);
   const contacts = contactsOf(read, team, context.now);
-  const counted = read.counted.find(({ teamId }) => teamId === team.teamId);
-  const due = groupsOf(read, team).find(({ group }) => group === 'counts')?.dueAt ?? null;
-  const next = context.stopped.has(team.team) ? null : due;
-  const soFar = counted === undefined ? undefined : countedSoFar(counted, next, context.now);
-  const line = (label: string, figure: number, note: string) =>
-    html`<dt>${label}</dt><dd>${count(figure)} <span class="note">${note}</span></dd>`;
+  const line = (label: string, figure: number, note: Html = none) =>
+    html`<dt>${label}</dt><dd>${count(figure)}${note}</dd>`;
   const shownCounts =
     contacts === null
       ? html`<p class="note">No contacts were counted yet.</p>`
-      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(true)}<p class="row between note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
-  const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(true)}<p class="row between note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
+  const users = html` <span class="note">${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone</span>`;
   return section(
     'In the mirror',
-    html`<div class="card">${shownCounts}<dl class="pairs">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
+    html`<div class="card">${shownCounts}<dl class="pairs">${line('Users', totals.users, users)}${line('Tags', totals.tags)}${line('Contact fields', totals.contactFields)}</dl></div>`,
     { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
   );
 }
@@ -233,7 +210,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
       ? html`0`
       : html`<a href="${to(context, '/waiting', { team: team.team })}"><b>${count(waiting)}</b></a>`,
     html`${count(totals.refused)}`,
-    html`${count(busiest.sum)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest.sum, limit)}`,
+    html`${count(busiest)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest, limit)}`,
     contacts === null
       ? html`<span class="quiet">none</span>`
       : html`<span class="row beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line()}</span>`,
@@ -243,16 +220,15 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
 export function severalTeams(read: Glance, context: PageContext): Html {
   const shownTeams = new Set(read.teams.map(({ teamId }) => teamId));
   const teams = worstFirst(context).filter(({ teamId }) => shownTeams.has(teamId));
-  const isFirstDay = read.beganAt !== null;
   const columns = [
     { label: 'Team' },
     { label: 'State' },
     { label: 'Last complete run' },
     { label: 'Next run' },
     { label: 'Wait', isNumber: true },
-    { label: isFirstDay ? 'Refused' : 'Refused, 24 h', isNumber: true },
+    { label: 'Refused, 24 h', isNumber: true },
     { label: 'Requests, busiest minute' },
-    { label: isFirstDay ? 'Contacts' : 'Contacts, 90 days' },
+    { label: 'Contacts, 90 days' },
   ];
   const rows = teams.map((team) => ({ cells: teamRow(read, team, context) }));
   return section(

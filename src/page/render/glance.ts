@@ -3,7 +3,6 @@ import type { Glance } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
 import { changesTable } from './change-row.ts';
 import { commandBox, empty, section, taskList, verdict } from './components.ts';
-import { beginning } from './first-day.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
 import { tasksOf } from './glance-tasks.ts';
 import { type Html, html, none } from './html.ts';
@@ -82,7 +81,6 @@ const moved = (context: PageContext, glance: Glance): Html =>
 
 /** The first line. It has no green tick below a banner, which says that nothing is sent. */
 function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof tasksOf>): PageShown {
-  const begun = beginning(read, context);
   const briefs = [
     ...asksOf(read, context, all.length === 0),
     ...all.map(({ title: what, brief = html`${what}.` }) => brief),
@@ -91,13 +89,13 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof ta
     const title = 'Nothing to do';
     const text = equal(read, context, html` of ${nameOf(read.teams)}`);
     const sign = hasBanner(context) ? (['dashed', 'dim'] as const) : (['tick', 'ok'] as const);
-    return { title, main: verdict(sign, title, text, begun) };
+    return { title, main: verdict(sign, title, text) };
   }
   const title = many(briefs.length, 'thing to do', 'things to do');
   const text = html`${briefs.map((brief, i) => html`${i === 0 ? '' : ' '}${brief}`)}${needNothing(read, context, all)}`;
   return {
     title,
-    main: html`${verdict(['alarm', 'act'], title, text, begun)}${all.length === 0 ? none : taskList(all)}`,
+    main: html`${verdict(['alarm', 'act'], title, text)}${all.length === 0 ? none : taskList(all)}`,
   };
 }
 

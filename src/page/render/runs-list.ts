@@ -5,13 +5,11 @@ import {
   csvChip,
   empty,
   heading,
-  section,
   table,
   type TableRow,
   teamCells,
   teamColumns,
 } from './components.ts';
-import { sinceItBegan } from './first-day.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { runDetails } from './run-details.ts';
@@ -32,20 +30,14 @@ import { at, clockTime, count, dayBand, many, took } from './words.ts';
 const hourMs = 3_600_000;
 const hoursShown = 6;
 
-/** If a mirror is younger than six hours, all runs since it began are shown. */
-function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
-  const sixHours = now.getTime() - hoursShown * hourMs;
-  const isYoung = beganAt !== null && beganAt.getTime() > sixHours;
-  const from = isYoung ? beganAt : new Date(sixHours);
+function lanesOf({ runs }: RunsRead, now: Date): Html {
+  const from = new Date(now.getTime() - hoursShown * hourMs);
   const recentRuns = runs.filter(({ startedAt }) => startedAt >= from);
-  const hours = isYoung
-    ? [from, now]
-    : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
-  const card = html`<section class="card" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl class="pairs">${lanes.map(
+  const hours = Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
+  return html`<section class="card" aria-label="The last six hours"><dl class="pairs">${lanes.map(
     (lane) =>
       html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: recentRuns.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
   )}<dd class="row between note ends" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</dd></dl>${stripLegend}</section>`;
-  return beganAt === null ? card : section('Since it began', card, { note: sinceItBegan(beganAt, now) });
 }
 
 const kinds = {
@@ -120,7 +112,7 @@ function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableR
 
 const share = (sorted: readonly number[], part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
 
-function summary({ runs, isRecent, beganAt }: RunsRead): string {
+function summary({ runs, isRecent }: RunsRead): string {
   if (!isRecent) return 'Older runs, the newest first.';
   const users = runs.filter(({ groups }) => groups.includes('users'));
   const countOf = (outcome: string) => users.filter((run) => run.outcome === outcome).length;
@@ -137,7 +129,7 @@ function summary({ runs, isRecent, beganAt }: RunsRead): string {
     times.length < 2
       ? ''
       : ` Half took less than ${took(share(times, 0.5))}, and 95 of 100 less than ${took(share(times, 0.95))}.`;
-  return `${beganAt === null ? 'In 24 hours' : 'Since it began'} ${many(users.length, 'run')} of the users${words.length === 0 ? '' : `: ${words.join(', ')}`}.${pace}`;
+  return `In 24 hours ${many(users.length, 'run')} of the users${words.length === 0 ? '' : `: ${words.join(', ')}`}.${pace}`;
 }
 
 export function runsPage(read: RunsRead, context: PageContext): PageShown {
@@ -169,7 +161,7 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
   ];
   const fitting = runs.filter(kinds[kindOf(context)].fits).length;
   const last = runs.at(-1);
-  const foot = html`<span>Shown: ${count(fitting)} of ${many(runs.length, 'run')}${isRecent ? (read.beganAt === null ? ' of the last 24 hours' : ' since it began') : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
+  const foot = html`<span>Shown: ${count(fitting)} of ${many(runs.length, 'run')}${isRecent ? ' of the last 24 hours' : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
   return {
     title,
     main: html`${head}${isRecent ? lanesOf(read, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,

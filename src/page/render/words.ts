@@ -72,7 +72,7 @@ const longDay = part({ day: 'numeric', month: 'long' });
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 
-export const isSameDay = (a: Date, b: Date): boolean => dayOf(a) === dayOf(b);
+const isSameDay = (a: Date, b: Date): boolean => dayOf(a) === dayOf(b);
 
 /** `11 Mar`, with the year if it is another one. */
 export function day(date: Date, now: Date): string {
