@@ -458,7 +458,7 @@ export function createInvariants(
         coalesce((select c.outcome ->> h.field from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id
           and c.kind = 'push' and c.sent_at is not null and c.new ? h.field and coalesce(c.new ->> h.field, '') = coalesce(h.mirror_value #>> '{}', '') order by c.change_id desc limit 1), ''),
         exists (select from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id and c.kind = 'return'),
-        h.until > now()
+        h.until > now(), h.field = 'name' and h.mirror_value is distinct from h.base_value
       from sync.held_fields h join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
       where h.${own} and u.gone_at is null and u.resolved order by 1, 2`);
     const isAbsent = plan.variants.blank === 'absent';
@@ -469,8 +469,10 @@ export function createInvariants(
       const [base, noted, shown, mirror] = rest
         .slice(0, 4)
         .map((text) => textOf(column, JSON.parse(text ?? 'null')));
-      const [outcome = '', hasReturned, isAsked] = rest.slice(4);
+      // The halves of a name count here, which the service joins.
+      const [outcome = '', hasReturned, isAsked, isSplitAnew] = rest.slice(4);
       const theirs = onService(there, column);
+      const differs = mirror !== theirs || isSplitAnew === 't';
       const says = `${column} of ${id} (${plan.approve}) is held as ${reason} (${detail}), decided ${decision}`;
       if (reason !== 'asked')
         require('a hold shows the mirror as it is', noted === mirror, () =>
@@ -479,14 +481,16 @@ export function createInvariants(
         `${says}: ${shown}, and is ${theirs}`);
       const isTrue: Readonly<Record<string, () => boolean>> = {
         conflict: () =>
-          (mirror !== theirs || isAbsent) && base !== theirs && (base !== mirror || theirs === ''),
-        refused: () => outcome === 'refused' && mirror !== theirs,
+          (differs || isAbsent) &&
+          base !== theirs &&
+          (base !== mirror || isSplitAnew === 't' || theirs === ''),
+        refused: () => outcome === 'refused' && differs,
         ineffective: () =>
-          ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && mirror !== theirs,
-        unsupported: () => mirror !== theirs,
-        returned: () => hasReturned === 't' && mirror !== theirs,
-        limit: () => mirror !== theirs && !isOver(detail ?? '', column, mirror),
-        review: () => mirror !== theirs,
+          ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && differs,
+        unsupported: () => differs,
+        returned: () => hasReturned === 't' && differs,
+        limit: () => differs && !isOver(detail ?? '', column, mirror),
+        review: () => differs,
         asked: () => isAsked === 't',
       };
       require('a hold has its reason', isTrue[reason ?? '']?.() === true, () =>
