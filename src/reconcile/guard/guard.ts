@@ -275,9 +275,12 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
-  const turned = lifted.flatMap((plan) =>
-    holdsOf(plan).flatMap((hold) => (isStopped(hold) ? [waitingOf(view, plan, hold)] : [])),
-  );
+  // What the merge itself holds for a review, or the lifted limits, waits with the rest.
+  const isHeld = new Set(held.map(waitingKey));
+  const stoppedIn = (plan: UserPlan) => holdsOf(plan).filter(isStopped);
+  const turned = plans
+    .flatMap((plan) => stoppedIn(plan).map((hold) => waitingOf(view, plan, hold)))
+    .filter((field) => !isHeld.has(waitingKey(field)));
   const waiting = [...held, ...turned];
   const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({
     userId,

@@ -25,8 +25,11 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
   const values = versionsOf(field, state);
   const reason = mergeField(field, base, mirror, service) === 'conflict' ? 'conflict' : 'review';
   // A name that the service no longer shows is not an edit; its hold has its own message.
-  if (decision.kind === 'hold' && decision.hold.reason !== 'conflict')
-    return { ...decision, hold: { ...decision.hold, reason, base: values.base, detail } };
+  if (decision.kind === 'hold' && decision.hold.reason !== 'conflict') {
+    // An approval is given over the base that is written with it.
+    const over = reason === 'conflict' ? values.base : decision.hold.base;
+    return { ...decision, hold: { ...decision.hold, reason, base: over, detail } };
+  }
   if (decision.kind !== 'adopt') return decision;
   const taken = { ...mirror, [field]: takeValues(service, mirror)[field] };
   if (!sameBytes(field, mirror, taken)) return { kind: 'pull', values, ends: decision.ends };

@@ -130,3 +130,25 @@ it('an edit that is taken back past the triggers ends with the next run', async 
     ['phone', 'withdrawn'],
   ]);
 });
+
+describe('a decision that the service has made void', () => {
+  it('holds the edit for a review, run after run, where the service is back at what both sides agreed on', async () => {
+    team = await teams.open({ push: { approve: 'guarded' } });
+    const [id = 0] = team.ids;
+    const { email } = team.emulator.team.user(id);
+    await team.bob.edit(id, `email = 'ada@example.com'`);
+    team.emulator.team.editUser(id, { email: 'eva@example.com' });
+    await team.run();
+    const resolved = `select outcome from sync.resolve(41, ${id}, 'email', 'mirror', reason => 'so')`;
+    expect(await team.carol.sql(resolved)).toEqual([['resolved']]);
+    team.emulator.team.editUser(id, { email });
+    expect((await team.plan()).users.verdict.reviewed).toEqual(['1 user waits for a person to see it first']);
+    for (let run = 0; run < 3; run += 1) {
+      await team.run();
+      expect([await team.held(), team.updates()]).toEqual([[[String(id), 'email', 'review']], []]);
+    }
+    expect(await team.carol.approve(await team.batchOf(id, 'email'))).toEqual(['approved']);
+    await team.run();
+    expect(team.updates()).toEqual([{ id, email: 'ada@example.com' }]);
+  });
+});
