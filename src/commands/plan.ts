@@ -11,7 +11,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type KnownPlan, readKnownPlan } from '../runs/known-plan.ts';
 import { watched } from './progress.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
-import { withMirror } from './setup.ts';
+import { needsServiceAlone, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 interface PlanOptions {
@@ -21,22 +21,26 @@ interface PlanOptions {
 
 /** Shows what a run would do now, and writes nothing on either side. */
 export async function planCommand(context: Context, options: PlanOptions): Promise<ExitCode> {
-  return withMirror(context, async (setup) => {
-    const { config, log, mirror } = setup;
-    const known = await readKnownPlan(setup);
-    if (known !== undefined) return showKnown(context, known, options);
-    const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
-    const changes = plannedChangesOf(report);
-    if (context.json) printJson(context, planInJson(report, changes));
-    else if (options.markdown === true) printMarkdown(context, report, changes);
-    else printPlan(context, report, changes);
-    if (report.notes.reasons.length > 0) return exitCode.partial;
-    if (report.users.verdict.refused.length > 0) return exitCode.refused;
-    if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
-    const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
-    if (options.exitCode === true && differs) return exitCode.changes;
-    return report.held > 0 ? exitCode.waiting : exitCode.ok;
-  });
+  return withMirror(
+    context,
+    async (setup) => {
+      const { config, log, mirror } = setup;
+      const known = await readKnownPlan(setup);
+      if (known !== undefined) return showKnown(context, known, options);
+      const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
+      const changes = plannedChangesOf(report);
+      if (context.json) printJson(context, planInJson(report, changes));
+      else if (options.markdown === true) printMarkdown(context, report, changes);
+      else printPlan(context, report, changes);
+      if (report.notes.reasons.length > 0) return exitCode.partial;
+      if (report.users.verdict.refused.length > 0) return exitCode.refused;
+      if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
+      const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
+      if (options.exitCode === true && differs) return exitCode.changes;
+      return report.held > 0 ? exitCode.waiting : exitCode.ok;
+    },
+    needsServiceAlone,
+  );
 }
 
 /** The plan of what is known, for a login that may not ask the service. */
@@ -64,7 +68,7 @@ function showKnown(
     if (held > 0) printLine(context.out, `held: ${heldInWords(held)}`);
     printLine(context.out, `note: ${printable(reason)}`);
   }
-  if (tellsChanges === true && changes.length > 0) return exitCode.changes;
+  if (tellsChanges === true && changes.some(({ change }) => change === 'push')) return exitCode.changes;
   return held > 0 ? exitCode.waiting : exitCode.ok;
 }
 

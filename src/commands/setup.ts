@@ -75,6 +75,11 @@ export const needsService: SettingsCheck = async ({ configuration: { teams }, lo
   if (errors.every((error) => error !== undefined)) throw errors[0];
 };
 
+/** The same for commands that tell others than the owner what the mirror knows: an embedded one has no other login. */
+export const needsServiceAlone: SettingsCheck = async (read) => {
+  if (read.configuration.teams.some(({ database }) => database.url === undefined)) await needsService(read);
+};
+
 async function withOpenMirror<R>(
   context: Context,
   { config, log }: Pick<Setup, 'config' | 'log'>,

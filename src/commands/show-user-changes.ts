@@ -7,7 +7,7 @@ import { printTable } from './print-table.ts';
 
 /** For a settled field, which has moved to the same value on both sides, both values are the new one. */
 function fromTo({ change, state, reason, base, mirror, service }: PlannedChange): readonly [string, string] {
-  if (state === 'waiting' || reason === 'limit' || reason === 'review')
+  if (change === 'push' || state === 'waiting' || reason === 'limit' || reason === 'review')
     return [showValue(service), showValue(mirror)];
   return [showValue(change === 'settle' ? base : mirror), showValue(service)];
 }

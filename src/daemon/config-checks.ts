@@ -39,6 +39,7 @@ function mistakesInStatus({ status: { people, token, decide } }: Config): readon
   const all = Object.entries(people);
   const complaintAbout = (name: string, own: string | undefined) => {
     if (own === undefined) return 'tokenFile is missing: nobody could log in';
+    if (name.includes(':')) return 'a name has no colon: browsers end it there';
     const isShared = own === token || all.some(([other, given]) => other !== name && given.token === own);
     return isShared ? 'this token is somebody else’s as well' : undefined;
   };

@@ -9,8 +9,8 @@ export async function readKnownChanges(db: Queryable, teamId: Id): Promise<reado
   const { rows } = await sql<PlannedChange>`
     select coalesce(p.user_id, h.user_id) as user_id, coalesce(p.name, h.name) as name, field,
       case when h.field is null then 'push' else 'hold' end as change, coalesce(p.base_value, h.base_value) as base,
-      coalesce(p.mirror_value, h.mirror_value) as mirror, coalesce(h.service_value, p.base_value) as service,
-      coalesce(h.state, p.state) as state, h.reason, coalesce(h.detail, p.detail) as detail, h.batch,
+      coalesce(p.mirror_value, h.mirror_value) as mirror, case when h.field is null then p.base_value else h.service_value end as service,
+      coalesce(h.state, p.state) as state, case when h.state <> 'rejected' then h.reason end as reason, coalesce(h.detail, p.detail) as detail, h.batch,
       coalesce(p.edited_by, h.edited_by) as edited_by, coalesce(p.edited_at, h.edited_at) as edited_at
     from (select * from report.pending where team_id = ${teamId}) p
     full join (select * from report.held where team_id = ${teamId}) h using (user_id, field)

@@ -8,7 +8,7 @@ const words: Readonly<Record<number, readonly [string, string]>> = {
   ],
   403: [
     'Not from here',
-    'Without status.token, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
+    'Without status.token and status.people, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
   400: [

@@ -83,7 +83,7 @@ export function decidingOn(
     return refusedPage(context, {
       status: 403,
       message: context.decide.why,
-      hint: 'With status.people the page knows who decides.',
+      hint: undefined,
     });
   return config;
 }
