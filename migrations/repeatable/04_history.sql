@@ -172,7 +172,5 @@ comment on trigger users_note_periods_of_run on mirror.users is 'Keeps what the 
 
 create or replace trigger note_role_arrival after update of ended_how on sync.edits
 for each row when (new.field = 'role_id' and new.ended_how = 'agreed') execute function sync.note_role_arrival();
-comment on trigger note_role_arrival on sync.edits is 'Keeps since when the service has a role that was edited here.';
 
 create or replace trigger keep_runs before delete on sync.runs for each row execute function sync.keep_runs();
-comment on trigger keep_runs on sync.runs is 'Keeps the runs that the ledger refers to.';

@@ -787,8 +787,10 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
          c.decision_id, f.edit_id,
          case when c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn' then 'withdraw' when c.kind <> 'resolve' then c.kind
            when c.outcome ->> f.field = 'withdrawn' then 'service' when c.outcome ->> f.field = 'edited' then 'value' else 'mirror' end as deed,
-         (select max(k.opened_at) from sync.changes k where k.team_id = c.team_id and k.user_id = c.user_id and k.kind = 'hold'
-           and k.change_id < c.change_id and (k.edits ->> f.field)::bigint = f.edit_id) as held_since,
+         (select max(case k.kind when 'hold' then k.opened_at else k.closed_at end) from sync.changes k
+           where k.team_id = c.team_id and k.user_id = c.user_id and k.change_id < c.change_id and k.new ? f.field
+             and ((k.edits ->> f.field)::bigint = f.edit_id or k.kind = 'hold' and c.outcome ->> f.field = 'edited')
+             and (k.kind = 'hold' or k.kind = 'push' and k.outcome ->> f.field in ('refused', 'ineffective', 'changed'))) as held_since,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
@@ -830,7 +832,7 @@ comment on column report.decisions.state is 'What became of the edit by now. con
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
 comment on column report.decisions.deed is 'What it did: approve; reject; withdraw, also a rejection that gave the mirror back what both sides had agreed on; mirror, service or value, which one was to win; undo.';
-comment on column report.decisions.held_since is 'Since when the edit had been held; empty: it was not, or that is from before holds named their edits.';
+comment on column report.decisions.held_since is 'Since when the edit had been held, for the last reason that it had; empty: it was not, or nothing of that time says so.';
 comment on column report.decisions.reason is 'Why it is held, or was before it was rejected, as in report.held.reason.';
 
 create or replace view report.missing with (security_invoker) as

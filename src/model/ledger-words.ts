@@ -1,8 +1,16 @@
 /** The words of the ledger for what moved. */
 import { pushOutcomes } from './intent.ts';
 
-/** The outcomes of a push, and of a direct command that the service has answered. */
-export const ledgerOutcomes = [...pushOutcomes, 'answered'] as const;
+/** The outcomes of a push, of a direct command that the service has answered, and the reasons of a hold. */
+export const ledgerOutcomes = [
+  ...pushOutcomes,
+  'answered',
+  'conflict',
+  'unsupported',
+  'returned',
+  'limit',
+  'review',
+] as const;
 export type LedgerOutcome = (typeof ledgerOutcomes)[number];
 
 export const ledgerKinds = [

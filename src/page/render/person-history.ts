@@ -195,7 +195,10 @@ function unfinished(context: PageContext, { first, edit }: HistoryEvent, { row, 
 
 function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: Html): Html {
   const sign = html`<span class="signs" aria-hidden="true">${signOf(steps)}</span>`;
-  const outcome = steps.findLast((step) => step.outcome !== none)?.outcome ?? none;
+  // A hold is no outcome of what went on.
+  const isOutcome = (step: HistoryStep) =>
+    step.outcome !== none && (step.kind !== 'hold' || step === steps.at(-1));
+  const outcome = steps.findLast(isOutcome)?.outcome ?? none;
   const [from, into] = first.change === null ? [none, none] : fromAndTo(context, first.change);
   const title =
     first.field === null
