@@ -34,9 +34,11 @@ describe.each(asking)('musterd %s', (name) => {
     },
   );
 
-  it('says so before it connects to a database', async () => {
+  // Whoever does not own the mirror needs no service to read what it knows.
+  const isKnown = name === 'plan' || name === 'why';
+  it(`says so ${isKnown ? 'after' : 'before'} it connects to a database`, async () => {
     const { code } = await runMusterd(wellUsed(name), { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x' });
-    expect(code).toBe(78);
+    expect(code).toBe(isKnown ? 1 : 78);
   });
 });
 
