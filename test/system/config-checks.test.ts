@@ -72,10 +72,6 @@ describe('a complaint', () => {
       '1:18: status.decide: status.people is missing: somebody has to be known who decides',
     ],
     [
-      'status: {user: kim}\n',
-      '1:16: status.user: this setting no longer exists: give status.people, by name, each with a tokenFile. Leave it out',
-    ],
-    [
       'status: {people: {ann: {token: a token of ann alone, may: all}}}\n',
       '1:59: status.people.ann.may: one of look, decide, not "all"',
     ],

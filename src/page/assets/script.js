@@ -164,7 +164,6 @@ function showTab() {
 
 showCopies();
 for (const field of document.querySelectorAll('[data-find-team]')) field.hidden = false;
-if (location.hash === '#q') document.querySelector('input[type="search"]')?.focus();
 showTab();
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy]');
