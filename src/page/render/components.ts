@@ -17,8 +17,8 @@ export interface Column {
 
 export type TableRow =
   | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
-  /** A row over the whole width, such as a day or rows that are folded. */
-  | { readonly band: string | Html; readonly tone?: 'folded' }
+  /** A row over the whole width, such as a day. */
+  | { readonly band: string | Html }
   /** Details of the row above. */
   | { readonly inside: Html }
   | { readonly details: Html };
@@ -51,7 +51,7 @@ function headCell(context: PageContext, { label, sort, isNumber }: Column, sorte
 function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): Html {
   const width = String(columns.length);
   if ('band' in row)
-    return html`<tr role="row" class="${row.tone ?? 'band'}"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
+    return html`<tr role="row" class="band"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
   if ('inside' in row)
     return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
   if ('details' in row)

@@ -1,4 +1,4 @@
-/** Counts: contacts over time with their table, segments side by side, tags, contact fields and roles. */
+/** Counts: contacts over time with their table, other segments, tags, contact fields and roles. */
 import type { CountedStep, CountsRead } from '../read/page-counts.ts';
 import { drawChart } from './chart.ts';
 import { csvChip, empty, heading, section, table } from './components.ts';
@@ -6,7 +6,7 @@ import { listings, teamsSideBySide } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
-import { gapWords, lineChart, sparkline } from './show-chart.ts';
+import { gapWords, lineChart } from './show-chart.ts';
 import { type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
@@ -153,28 +153,26 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }
 
-/** Each has a number, how it moved, and a line on a scale of its own. */
-function multiples(context: PageContext, read: CountsRead): Html {
-  const { last, steps, stepMs, monthAgo, days, segment: main } = read;
+/** The other segments, each with how it moved, and a link to its line. */
+function otherSegments(context: PageContext, { last, monthAgo, segment: main }: CountsRead): Html {
   const others = last.filter(({ segment }) => segment !== main);
   if (others.length === 0) return none;
-  const cells = others.map(({ segment, count: value }) => {
+  const rows = others.map(({ segment, count: value }) => {
     const before = monthAgo.find((row) => row.segment === segment)?.count;
-    const first = steps.find((row) => row.segment === segment)?.last ?? value;
-    const moved =
-      before !== undefined
-        ? `${shareWords(value, before)} in 30 days`
-        : reachOf(read, context.now) < 30 * dayMs
-          ? `${difference(value - first)} since it began`
-          : 'new';
-    const points = pointsOf(steps, segment, stepMs);
-    const sentence = `${segment}: ${count(value)}, ${moved}${sayGaps(gapsOf(points), context.now)}`;
-    return html`<li><h3 class="label"><a href="${href(context, { segment })}">${visible(segment)}</a></h3><p class="big">${count(value)}</p><p class="note">${moved}</p>${sparkline(points, sentence, true)}</li>`;
+    return {
+      cells: [
+        html`<a href="${href(context, { segment })}">${visible(segment)}</a>`,
+        count(value),
+        before === undefined ? html`<span class="none">–</span>` : shareWords(value, before),
+      ],
+    };
   });
-  return section('Segments side by side', html`<ul class="card flush multiples">${cells}</ul>`, {
-    note: html`Each on its own scale, ${rangeWords(days)}`,
-    more: html`<a href="${csvOf(context)}" download>As CSV</a>`,
-  });
+  const columns = [
+    { label: 'Segment' },
+    { label: 'Contacts', isNumber: true },
+    { label: 'In 30 days', isNumber: true },
+  ];
+  return section('Other segments', table(context, { caption: 'Other segments', kind: 'few', columns, rows }));
 }
 
 /** Stands in place of a line, which needs two counts. */
@@ -211,7 +209,7 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
   const range = rangeChips(context, read);
   const own = read.steps.filter((step) => step.segment === read.segment);
   if (own.length < 2) return html`${range}${noLine(context, read)}`;
-  return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
+  return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${otherSegments(context, read)}`;
 }
 
 /** The time of the daemon's next count. */

@@ -1,4 +1,4 @@
-/** Runs: six hours in lanes, and the list, in which runs that moved nothing are folded. */
+/** Runs: a list, of which those that moved nothing are left out at first. */
 import type { OpenRun, PageRun, RunsRead } from '../read/page-runs.ts';
 import {
   chips,
@@ -10,35 +10,12 @@ import {
   teamCells,
   teamColumns,
 } from './components.ts';
-import { type Html, html, none } from './html.ts';
+import { html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { runDetails } from './run-details.ts';
-import { strip } from './run-strip.ts';
-import {
-  laneNames,
-  lanes,
-  movedInWords,
-  outcomePill,
-  stripLegend,
-  tookMs,
-  weightOf,
-  whatOf,
-} from './run-words.ts';
+import { movedInWords, outcomePill, tookMs, weightOf, whatOf } from './run-words.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown } from './view.ts';
-import { at, clockTime, count, dayBand, many, took } from './words.ts';
-
-const hourMs = 3_600_000;
-const hoursShown = 6;
-
-function lanesOf({ runs }: RunsRead, now: Date): Html {
-  const from = new Date(now.getTime() - hoursShown * hourMs);
-  const recentRuns = runs.filter(({ startedAt }) => startedAt >= from);
-  const hours = Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
-  return html`<section class="card" aria-label="The last six hours"><dl class="pairs">${lanes.map(
-    (lane) =>
-      html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: recentRuns.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
-  )}<dd class="row between note ends" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</dd></dl>${stripLegend}</section>`;
-}
+import { at, count, dayBand, many, took } from './words.ts';
 
 const kinds = {
   worth: { label: 'Worth a look', fits: (run: PageRun) => weightOf(run) !== 'idle' },
@@ -77,37 +54,16 @@ function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
   };
 }
 
-/** The rows of the table. Days are bands, and rows that do not fit the filter are one line with their number. */
-function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableRow[] {
-  const { fits } = kinds[kindOf(context)];
-  const rows: TableRow[] = [];
-  let folded = 0;
-  let lastDay = '';
-  const fold = () => {
-    if (folded === 0) return;
-    const words = kindOf(context) === 'worth' ? 'found nothing to move' : 'are not of this kind';
-    rows.push({
-      band: html`<a href="${href(context, { state: 'all' })}">${many(folded, 'run')}</a> ${words}`,
-      tone: 'folded',
-    });
-    folded = 0;
-  };
-  for (const run of runs) {
+/** The rows of the table that fit the filter. Days are bands. */
+function rowsOf(runs: readonly PageRun[], open: OpenRun | null, context: PageContext): readonly TableRow[] {
+  return runs.flatMap((run, i) => {
     const isOpen = open?.runId === run.runId;
+    const before = runs[i - 1];
     const band = dayBand(run.startedAt, context.now);
-    if (band !== lastDay) {
-      fold();
-      rows.push({ band });
-      lastDay = band;
-    }
-    if (fits(run) || isOpen) {
-      fold();
-      rows.push(runRow(run, context, isOpen));
-      if (isOpen && open !== null) rows.push({ inside: runDetails(open, context) });
-    } else folded += 1;
-  }
-  fold();
-  return rows;
+    const isNew = before === undefined || dayBand(before.startedAt, context.now) !== band;
+    const inside = isOpen && open !== null ? [{ inside: runDetails(open, context) }] : [];
+    return [...(isNew ? [{ band }] : []), runRow(run, context, isOpen), ...inside];
+  });
 }
 
 const share = (sorted: readonly number[], part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
@@ -159,12 +115,14 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
     { label: 'Took', isNumber: true },
     { label: 'Requests', isNumber: true },
   ];
-  const fitting = runs.filter(kinds[kindOf(context)].fits).length;
+  const { open } = read;
+  const fits = (run: PageRun) => kinds[kindOf(context)].fits(run);
+  const shown = runs.filter((run) => fits(run) || run.runId === open?.runId);
   const last = runs.at(-1);
-  const foot = html`<span>Shown: ${count(fitting)} of ${many(runs.length, 'run')}${isRecent ? ' of the last 24 hours' : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
+  const foot = html`<span>Shown: ${count(shown.length)} of ${many(runs.length, 'run')}${isRecent ? ' of the last 24 hours' : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
   return {
     title,
-    main: html`${head}${isRecent ? lanesOf(read, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,
+    main: html`${head}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(shown, open, context), foot })}`,
   };
 }
 
