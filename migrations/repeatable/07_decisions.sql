@@ -181,9 +181,9 @@ begin
       using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
-  -- The service has shown an empty value in a conflict, or after another; else it has shown none, and what was agreed on counts.
+  -- The service has shown an empty value where both sides were compared, or after another; else none, and what was agreed on counts.
   shown := nullif(h.shown_value, 'null');
-  if shown is null and h.reason <> 'conflict' and coalesce(h.service_value, 'null') = 'null' then
+  if shown is null and h.reason not in ('conflict', 'limit', 'review') and coalesce(h.service_value, 'null') = 'null' then
     shown := to_jsonb(agreed) -> h.field;
   end if;
   split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)

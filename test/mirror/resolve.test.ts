@@ -187,6 +187,8 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ['conflict', 'email', null],
     ['refused', 'email', 'old@example.com'],
     ['returned', 'email', 'old@example.com'],
+    ['limit', 'email', null],
+    ['review', 'email', null],
   ] as const)('takes nothing of the service as %s as far as it was shown', async (reason, field, taken) => {
     await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
     await run('update sync.held_fields set service_value = null');
@@ -216,15 +218,18 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ]);
   });
 
-  it('sends over a value that the service leaves out, as an edit of what is empty there', async () => {
-    await hold('phone', { shown_value: 'null' });
-    await run('update sync.held_fields set service_value = null');
-    expect(await resolve('phone', 'mirror')).toEqual(['waiting', 'resolved']);
-    expect((await values('sync.user_base')).phone).toBeNull();
-    expect(await run('select base_value, mirror_value, decision from sync.held_fields')).toEqual([
-      [null, '15550101', 'approved'],
-    ]);
-  });
+  it.each(['conflict', 'limit', 'review'])(
+    'sends over a value that the service shows no more, held as %s, as an edit of what is empty there',
+    async (reason) => {
+      await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
+      await run('update sync.held_fields set service_value = null');
+      expect(await resolve('phone', 'mirror')).toEqual(['waiting', 'resolved']);
+      expect((await values('sync.user_base')).phone).toBeNull();
+      expect(
+        await run('select base_value, service_value, mirror_value, decision from sync.held_fields'),
+      ).toEqual([[null, null, '15550101', 'approved']]);
+    },
+  );
 
   it('wakes the daemon for the edits of the team, and tells the shortcut that the base is another', async () => {
     await hold('email');

@@ -415,8 +415,9 @@ describe('one person', () => {
   it.each([
     ['in a conflict', 'conflict', null, 'null', null],
     ['in a conflict, while a person holds it', 'conflict', '2100-01-01', 'null', null],
-    ['after another value', 'limit', null, '"1"', null],
-    ['never: it has shown none', 'limit', null, 'null', '1'],
+    ['before a review', 'review', null, 'null', null],
+    ['after another value', 'refused', null, '"1"', null],
+    ['never: it has shown none', 'returned', null, 'null', '1'],
   ])('has what the service has emptied %s', async (_, reason, until, then, expected) => {
     await runSqlText(
       database.db,

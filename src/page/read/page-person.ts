@@ -61,9 +61,9 @@ export interface PersonRead {
 
 const mostPeriods = 200;
 
-/** Whether the service has shown the field empty: in a conflict, or after another value. Else it has shown none. */
+/** Whether the service has shown the field empty: where both sides were compared, or after another value. Else it has shown none. */
 const isEmptied = ({ reason, held_before: before, service_value_then: then }: HeldRow): boolean =>
-  [reason, before].includes('conflict') || then !== null;
+  [reason, before].some((why) => why === 'conflict' || why === 'limit' || why === 'review') || then !== null;
 
 /** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
 function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUser {

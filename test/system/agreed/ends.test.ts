@@ -131,6 +131,19 @@ it('an edit that is taken back past the triggers ends with the next run', async 
   ]);
 });
 
+it('an edit over what the service has emptied is sent once somebody resolves it, where the mirror wins and all is reviewed', async () => {
+  team = await teams.open({ config: { policy: { phone: 'mirror-wins' } } });
+  const [id = 0] = team.ids;
+  await team.bob.edit(id, `phone = '15550100'`);
+  team.emulator.team.editUser(id, { phone: null });
+  await team.run();
+  expect(await team.held()).toEqual([[String(id), 'phone', 'review']]);
+  const resolve = `select outcome from sync.resolve(41, ${id}, 'phone', 'mirror', reason => 'so')`;
+  expect(await team.carol.sql(resolve)).toEqual([['resolved']]);
+  await team.run();
+  expect([team.updates(), await team.held()]).toEqual([[{ id, phone: '15550100' }], []]);
+});
+
 describe('a decision that the service has made void', () => {
   it('holds the edit for a review, run after run, where the service is back at what both sides agreed on', async () => {
     team = await teams.open({ push: { approve: 'guarded' } });
