@@ -50,7 +50,7 @@ function showKnown(
   { markdown, exitCode: tellsChanges }: PlanOptions,
 ): ExitCode {
   const held = changes.filter((change) => change.state === 'held' && change.reason !== 'asked').length;
-  const reason = `this is what the mirror knows: the service is asked for the login that owns the mirror, which ${login} is not`;
+  const reason = `the service was not asked, because ${login} does not own the mirror: this is what the last runs saw`;
   if (context.json) {
     const batches = batchesOf(changes);
     printJson(context, {

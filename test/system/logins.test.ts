@@ -121,7 +121,10 @@ it('musterd refuses --as of a login that does not own the mirror, and names the 
 it('musterd plans for a reader what the mirror knows, without an address or a key of the service', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
-    const [held = 0, waiting = 0] = team.ids;
+    const [held = 0, waiting = 0, rejected = 0] = team.ids;
+    await team.bob.edit(rejected, `email = 'no@example.com'`);
+    await team.run();
+    await team.carol.reject(await team.batchOf(rejected));
     await team.bob.edit(held, `email = 'ada@example.com'`);
     await team.run();
     await team.bob.edit(waiting, `phone = '15550123'`);
@@ -140,27 +143,21 @@ it('musterd plans for a reader what the mirror knows, without an address or a ke
         held: 1,
         batches: [await team.batchOf(held)],
         changes: [
-          {
-            user_id: held,
-            change: 'hold',
-            field: 'email',
-            state: 'held',
-            reason: 'review',
-            ...whole,
-          },
-          {
-            user_id: waiting,
-            change: 'push',
-            field: 'phone',
-            state: 'waiting',
-            reason: null,
-            mirror: '15550123',
-          },
+          { user_id: held, change: 'hold', field: 'email', state: 'held', reason: 'review', ...whole },
+          { user_id: waiting, change: 'push', state: 'waiting', reason: null, mirror: '15550123' },
+          { user_id: rejected, change: 'hold', state: 'rejected', reason: null },
         ],
       },
     ]);
     for (const flags of [[], ['--markdown'], ['--exit-code']])
-      expect((await runMusterd(['plan', ...flags], env)).stdout).toContain('this is what the mirror knows');
+      expect((await runMusterd(['plan', ...flags], env)).stdout).toContain('the service was not asked');
+    // On its way, it still goes from the service's value to the mirror's.
+    await team.sql(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits)
+      select team_id, user_id, 'push', 'open', '{}', '{}', '{"phone": "15550123"}', jsonb_build_object('phone', edit_id)
+      from sync.edits where user_id = ${waiting} and ended_at is null`);
+    expect((await runMusterd(['plan'], env)).stdout).toMatch(
+      new RegExp(`push\\s+phone\\s+${user(waiting).phone ?? ''}\\s+15550123`),
+    );
     expect((await runMusterd(['why', String(held)], env)).code).toBe(0);
     expect(team.emulator.requests).toEqual([]);
     const owner = await runMusterd(['plan'], { ...env, DATABASE_URL: team.url });

@@ -108,4 +108,29 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     const [then = 0] = of(was);
     expect(of(was)).toEqual([then, then - 1, then - 1]);
   });
+
+  it.each([
+    ['approve', `'approve', '{}', 1`, 'approve', '10:00:00'],
+    ['reject', `'reject', '{}', 1`, 'reject', '10:00:00'],
+    ['reject that gives the mirror back', `'reject', '{"phone": "withdrawn"}', 1`, 'withdraw', '10:00:00'],
+    ['resolve for the mirror', `'resolve', '{}', 1`, 'mirror', '10:00:00'],
+    ['resolve for the service', `'resolve', '{"phone": "withdrawn"}', 1`, 'service', '10:00:00'],
+    ['resolve with a new value', `'resolve', '{"phone": "edited"}', 2`, 'value', '10:00:00'],
+    ['resolve what the service refused', `'resolve', '{}', 3`, 'mirror', '11:30:00'],
+    ['approve what was never held', `'approve', '{}', 4`, 'approve', ''],
+  ])(
+    'tells of a decision to %s what it did, and since when its edit was held',
+    async (_, decision, deed, since) => {
+      await team.sql(`delete from sync.changes where user_id = 9;
+      insert into sync.changes (team_id, user_id, kind, outcome, edits, new, opened_at, closed_at)
+      select 41, 9, k.kind, k.outcome::jsonb, jsonb_build_object('phone', k.edit), '{"phone": "1"}', now_at, now_at + interval '30 min'
+      from (values ('hold', '{"phone": "limit"}', 1, timestamptz '2026-03-01 10:00Z'), ('push', '{"phone": "refused"}', 3, '2026-03-01 11:00Z'),
+        (${decision}, '2026-03-01 12:00Z')) k (kind, outcome, edit, now_at)`);
+      expect(
+        await team.sql(
+          `select deed, coalesce((held_since at time zone 'UTC')::time::text, '') from report.decisions where user_id = 9`,
+        ),
+      ).toEqual([[deed, since]]);
+    },
+  );
 });
