@@ -233,28 +233,31 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
 
   it.each([
     [
-      'one of a batch goes on to be held with it, for what held it',
+      'a review in a batch keeps its reason',
       { reason: 'review', batch },
       ['review', 'why it was held', false],
     ],
     [
-      'one that such a limit held is held for this one',
+      'an earlier limit on the field gets the new words',
       { reason: 'limit', alone: true },
       ['limit', 'user 2 has it', true],
     ],
-    ['one in conflict is held for this one', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
-  ] as const)('is not what a field has that meets a limit on itself: %s', async (_, before, then) => {
-    await write(before);
-    const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
-    const limit = holdField('phone', 'limit', 'user 2 has it', {
-      base: '15550100',
-      mirror: '15550111',
-      service: '15550100',
-    });
-    const hold = { ...limit.hold, edit: edit as bigint, isAlone: true };
-    await tx((one) => writeHolds(one, { teamId: 41n, runId: null }, [{ id: 1n, hold }]));
-    expect(await run('select reason, detail, alone from sync.held_fields')).toEqual([then]);
-  });
+    ['a conflict becomes that limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
+  ] as const)(
+    'gives way to a limit on the field, except where a batch holds it: %s',
+    async (_, before, then) => {
+      await write(before);
+      const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
+      const limit = holdField('phone', 'limit', 'user 2 has it', {
+        base: '15550100',
+        mirror: '15550111',
+        service: '15550100',
+      });
+      const hold = { ...limit.hold, edit: edit as bigint, isAlone: true };
+      await tx((one) => writeHolds(one, { teamId: 41n, runId: null }, [{ id: 1n, hold }]));
+      expect(await run('select reason, detail, alone from sync.held_fields')).toEqual([then]);
+    },
+  );
 
   it('that is over ends with the edit beneath it, once both sides agree', async () => {
     const agree = (phone: string) =>

@@ -887,7 +887,7 @@ describe('with four eyes', () => {
     await hold([20]);
   };
 
-  it('whoever may look alone decides nothing, and sees who may', async () => {
+  it('shows no form to a person who may only look, and names who may decide', async () => {
     await openBoth();
     await visit('bo', true);
     const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');

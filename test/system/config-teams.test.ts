@@ -390,7 +390,7 @@ describe('secrets in files', () => {
     expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
   });
 
-  it('can be given to each person, and to two of them only if they differ', () => {
+  it('are read from a file for each person, and a file that is missing is refused', () => {
     write('anns', 'a secret of ann alone\n');
     write('bos', 'a secret of bo alone\n');
     const people = (bo: string) =>

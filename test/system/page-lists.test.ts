@@ -173,7 +173,7 @@ describe('lists, a question and a receipt', () => {
     await context.close();
   });
 
-  it('tick all from the last one with Shift, and begin in the search where the address asks for it', async () => {
+  it('tick all from the last one with Shift', async () => {
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(`${origin}/waiting?state=conflict&ticks=none`);
     const ticks = page.locator('input[name=row]');

@@ -131,7 +131,7 @@ it('an edit that is taken back past the triggers ends with the next run', async 
   ]);
 });
 
-it('an edit over what the service has emptied is sent once somebody resolves it, where the mirror wins and all is reviewed', async () => {
+it('musterd sends an edit over a phone that the service has emptied, after an approver resolved it for the mirror', async () => {
   team = await teams.open({ config: { policy: { phone: 'mirror-wins' } } });
   const [id = 0] = team.ids;
   await team.bob.edit(id, `phone = '15550100'`);
@@ -144,8 +144,8 @@ it('an edit over what the service has emptied is sent once somebody resolves it,
   expect([team.updates(), await team.held()]).toEqual([[{ id, phone: '15550100' }], []]);
 });
 
-describe('a decision that the service has made void', () => {
-  it('holds the edit for a review, run after run, where the service is back at what both sides agreed on', async () => {
+describe('musterd, after the service has made a decision void,', () => {
+  it('holds the edit for review in each run, and sends it once it is approved again', async () => {
     team = await teams.open({ push: { approve: 'guarded' } });
     const [id = 0] = team.ids;
     const { email } = team.emulator.team.user(id);
