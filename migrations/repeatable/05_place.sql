@@ -23,7 +23,7 @@ begin
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
           'ageMs', extract(epoch from clock_timestamp() - l.learned_at) * 1000))
-        from sync.learned l where l.team = of_team and l.topic <> 'pace' and not starts_with(l.topic, 'rejected ')),
+        from sync.learned l where l.team = of_team and not starts_with(l.topic, 'rejected ')),
       'missing', array(select r from (select 'users' union all select mirror.listed_tables()) l (r)
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
       'rejected', array(select substr(l.topic, 10) from sync.learned l where l.team = of_team and starts_with(l.topic, 'rejected ')),

@@ -26,7 +26,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     )
     .option(
       '--outcome <outcome>',
-      'confirmed, ineffective, changed, missing, refused, unsent, unanswered, unknown or answered',
+      'confirmed, ineffective, changed, missing, refused, unsent, unanswered, unknown or answered; of a hold: conflict, unsupported, returned, limit or review',
     )
     .option('--since <time>', 'only since then: 2026-03-01T09:00Z, 2h, 3d')
     .option('--limit <n>', 'maximum number of rows (100)');

@@ -58,8 +58,15 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
 
   it('makes everybody wait for a pause', async () => {
     const places = createSharedPlaces(database.db, 'paused');
+    await sql`insert into sync.learned (team, topic, value, learned_at) values ('paused', 'other', '1', '2026-03-01Z')`.execute(
+      database.db.kysely,
+    );
     expect(await places.take(slow)).toBeLessThanOrEqual(0);
     await places.pause(60_000, slow);
+    const { rows: others } = await sql`select learned_at from sync.learned where topic = 'other'`.execute(
+      database.db.kysely,
+    );
+    expect(others).toEqual([{ learned_at: new Date('2026-03-01Z') }]);
     const wait = await createSharedPlaces(database.db, 'paused').take(slow);
     expect(wait).toBeGreaterThan(50_000);
     expect(wait).toBeLessThanOrEqual(60_000);

@@ -65,6 +65,13 @@ describe('taking everything from the service', () => {
     },
   );
 
+  it('holds an edit over the base that it writes, where the service shows the email in other letters', () => {
+    const state = makeState({ mirror: { email: here.email }, service: { email: 'ANNE@example.com' } });
+    const plan = resync(state);
+    expect(plan.holds).toMatchObject([{ reason: 'review', base: 'ANNE@example.com' }]);
+    expect(applyPlan(state, plan).base?.email).toBe('ANNE@example.com');
+  });
+
   it.each(fields)('leaves a field alone that waits already: %s', (field) => {
     for (const hold of [holdOf(field), holdOf(field, { reason: 'asked', endsInMs: 1, mirror: null })]) {
       const state = makeState({

@@ -93,9 +93,9 @@ describe.each(
       update mirror.users set phone = '1555' || id where id in (select id from mirror.users order by id limit 60)`);
     expect((await runPlan(db, stage.config, { log })).users.plans).not.toEqual([]);
     // On a busy machine a batch is late, and waits for the next run.
-    const pushed = async () => (await run('edits')).counts.pushed ?? 0;
-    const atOnce = await pushed();
-    expect(atOnce < 60 ? atOnce + (await pushed()) : atOnce).toBe(60);
+    let pushed = 0;
+    for (let runs = 0; pushed < 60 && runs < 10; runs += 1) pushed += (await run('edits')).counts.pushed ?? 0;
+    expect(pushed).toBe(60);
     const teamId = BigInt(stage.emulator.team.id);
     await readKnownAddresses(db.kysely, teamId);
     const ids = stage.emulator.team.users().map(({ id }) => BigInt(id));

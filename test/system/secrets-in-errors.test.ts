@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
 import { createKnownSecrets } from '../../src/config/known-secrets.ts';
+import { secretsOf } from '../../src/runs/open.ts';
 import { blotOut } from '../../src/secret.ts';
 import { readAnswer } from '../../src/service/answer.ts';
 import { temporaryFolder } from '../support/checkout.ts';
@@ -79,6 +81,15 @@ describe('what is blotted out', () => {
     known.add([{ reveal: () => 'muster_of_all' }]);
     expect(known.blot(text)).not.toContain('muster_of_all');
   });
+});
+
+it('musterd blots out the tokens of the page, of everybody and of each person', () => {
+  const tokens = ['a token of everybody', 'a token of ann alone', 'a token of bo alone'];
+  const [token, ann, bo] = tokens;
+  const config = configSchema.parse({
+    status: { token, people: { ann: { token: ann }, bo: { token: bo } } },
+  });
+  expect(secretsOf(config).map((one) => one.reveal())).toEqual(tokens);
 });
 
 /** Both ways to tell an error. @returns everything that was said */
