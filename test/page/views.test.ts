@@ -402,6 +402,13 @@ describe('one person', () => {
       expect(history).toMatch(/approved by anna .*sent .*approved by kim .*rejected by eve/);
     });
 
+    it('names the reason of a hold beside an edit only until somebody decides', () => {
+      const held = ledger('hold', 2, { old_value: 'b@example.com', outcome: 'review', edit_id: 1n });
+      const rejected = ledger('reject', 5, { edit_id: 1n, decided_by: 'kim' });
+      expect(historyOf({ changes: [held] })).toContain('held: to be approved');
+      expect(historyOf({ changes: [rejected, held] })).not.toContain('held: to be approved');
+    });
+
     it('ends the newest event of a field that waits for somebody', () => {
       const since = new Date(now.getTime() - 2 * 3_600_000);
       const waits = { ...hold, field: 'email', since, edit_id: 1n };
