@@ -53,34 +53,29 @@ async function readSteps(
   return rows;
 }
 
-/** With at most this many counts, each is a point of the line, because steps would make hardly any. */
-const mostByThemselves = 50;
+/** The number of the newest counts that tell the pace. */
+const newest = 50;
 
 interface Pace {
   /** The usual interval between the newest counts of a segment. */
   readonly paceMs: number | null;
-  /** The number of counts that the pace was found from, at most `mostByThemselves`. */
-  readonly counted: number;
   /** The interval of the daemon's schedule; `null` if no daemon has one. */
   readonly everyMs: number | null;
   /** The time of the next count, by that schedule. */
   readonly nextAt: Date | null;
-  /** The time of the first count. */
-  readonly firstAt: Date | null;
 }
 
-const noPace: Pace = { paceMs: null, counted: 0, everyMs: null, nextAt: null, firstAt: null };
+const noPace: Pace = { paceMs: null, everyMs: null, nextAt: null };
 
 async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
   const { rows } = await sql<Pace>`
     select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs",
-      count(*)::int as counted, max(f.every)::float8 as "everyMs", max(f.next_run) as "nextAt",
-      (select min(counted_at) from mirror.contact_counts where team_id = ${teamId} and segment = ${segment}) as "firstAt"
+      max(f.every)::float8 as "everyMs", max(f.next_run) as "nextAt"
     from (
       select c.counted_at - lag(c.counted_at) over (order by c.counted_at) as apart
       from (
         select counted_at from mirror.contact_counts
-        where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit ${mostByThemselves}
+        where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit ${newest}
       ) c
     ) n
     left join (
@@ -116,8 +111,6 @@ export interface MovedMonth {
 export interface ListedRead {
   readonly now: number;
   readonly months: readonly MovedMonth[];
-  /** When the first of them were seen, in the team that began last; their age is unknown. `null` if there are none. */
-  readonly beganAt: Date | null;
 }
 
 /** The last twelve months. Rows found by the first refresh do not count as added. */
@@ -129,14 +122,14 @@ export async function readMonths(
   const table = sql.table(`mirror.${listed}`);
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
   // Finds the month among twelve bounds: for 20,000 tags this takes a third of the time of date_trunc().
-  const { rows } = await sql<MovedMonth & Pick<ListedRead, 'now' | 'beganAt'>>`
+  const { rows } = await sql<MovedMonth & Pick<ListedRead, 'now'>>`
     with months as (
       select m.month at time zone 'UTC' as month, row_number() over (order by m.month)::int as nth
       from (select date_trunc('month', ${now}::timestamptz at time zone 'UTC') as month) t
       cross join lateral generate_series(t.month - interval '11 months', t.month, interval '1 month') m (month)
     ),
     listed as (
-      select count(*) filter (where gone_at is null)::int as now, min(first_seen_at) as "beganAt" from ${table} where ${ofTeams}
+      select count(*) filter (where gone_at is null)::int as now from ${table} where ${ofTeams}
     ),
     moved as (
       select width_bucket(changed_at, array(select month from months order by month)) as nth,
@@ -146,10 +139,10 @@ export async function readMonths(
         where ${ofTeams} and resource = ${listed} and kind <> 'changed'
       ) h group by 1
     )
-    select m.month, coalesce(v.added, 0) as added, coalesce(v.gone, 0) as gone, l.now, l."beganAt"
+    select m.month, coalesce(v.added, 0) as added, coalesce(v.gone, 0) as gone, l.now
     from months m left join moved v on v.nth = m.nth cross join listed l order by m.month`.execute(db);
-  const { now: there = 0, beganAt = null } = rows[0] ?? {};
-  return { now: there, beganAt, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
+  const { now: there = 0 } = rows[0] ?? {};
+  return { now: there, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
 }
 
 export type RoleCount = Row<'mirror.roles', 'team_id' | 'role_id' | 'name'> & { readonly members: number };
@@ -163,8 +156,7 @@ async function readRoleCounts({ db }: PageReader, teamIds: readonly Id[]): Promi
 
 export interface CountsRead extends Pace {
   readonly teamId: Id | null;
-  /** `null` since the first count, if that is more recent than what was asked for. */
-  readonly days: number | null;
+  readonly days: number;
   readonly segment: string | null;
   readonly last: readonly LastCount[];
   readonly steps: readonly CountedStep[];
@@ -204,32 +196,17 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
-/** Reads every single count of all segments. */
-async function readEach({ db }: PageReader, teamId: Id, since: Date): Promise<readonly CountedStep[]> {
-  const { rows } = await sql<CountedStep>`
-    select segment, counted_at as "from", counted_at as "countedAt", count::float8 as last from mirror.contact_counts
-    where team_id = ${teamId} and counted_at >= ${since} order by segment, counted_at`.execute(db);
-  return rows;
-}
-
-async function readLine(reader: PageReader, teamId: Id, days: number | null, pace: Pace) {
-  const { now } = reader;
-  const sinceMs = now.getTime() - (pace.firstAt ?? now).getTime();
-  if (days === null && (pace.counted < mostByThemselves || sinceMs < dayMs)) {
-    const stepMs = Math.max(pace.everyMs ?? 0, pace.paceMs ?? 0) || hourMs;
-    return { steps: await readEach(reader, teamId, pace.firstAt ?? now), stepMs };
-  }
-  const shownDays = days ?? Math.ceil(sinceMs / dayMs);
-  const stepMs = stepFor(shownDays, pace.paceMs);
-  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
-  const from = new Date(to.getTime() - shownDays * dayMs);
+async function readLine(reader: PageReader, teamId: Id, days: number, pace: Pace) {
+  const stepMs = stepFor(days, pace.paceMs);
+  const to = new Date(Math.floor(reader.now.getTime() / stepMs) * stepMs);
+  const from = new Date(to.getTime() - days * dayMs);
   return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
 }
 
 /** If there are several teams, the first is read in full, because contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
-  { days: wantedDays, segment: wanted }: { readonly days: number | null; readonly segment: string | null },
+  { days, segment: wanted }: { readonly days: number; readonly segment: string | null },
 ): Promise<CountsRead> {
   const { now, teamIds } = reader;
   const [teamId] = teamIds;
@@ -247,13 +224,11 @@ export async function readCounts(
     last[0];
   if (teamId === undefined || named === undefined) {
     const none = { last: [], steps: [], stepMs: dayMs, ...noPace, weeks: [], monthAgo: [] };
-    return { teamId: teamId ?? null, days: null, segment: null, ...none, ...listed };
+    return { teamId: teamId ?? null, days, segment: null, ...none, ...listed };
   }
   const { segment } = named;
   const pace = await readPace(reader, teamId, segment);
-  const reachMs = now.getTime() - (pace.firstAt ?? now).getTime();
-  const days = wantedDays !== null && wantedDays * dayMs <= reachMs ? wantedDays : null;
-  const from = days === null ? (pace.firstAt ?? now) : new Date(now.getTime() - days * dayMs);
+  const from = new Date(now.getTime() - days * dayMs);
   return {
     teamId,
     days,

@@ -19,40 +19,20 @@ const ranges = [
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
-/** `days` is `null` for everything since the first count. */
 export function countsRange({ query }: Pick<ViewRequest, 'query'>): {
-  readonly days: number | null;
+  readonly days: number;
   readonly segment: string | null;
 } {
   const [days] = ranges.find(([key]) => key === query.get('days')) ?? ['90'];
-  return { days: query.get('days') === 'since' ? null : Number(days), segment: query.get('segment') };
+  return { days: Number(days), segment: query.get('segment') };
 }
 
-/** The time that the counts reach back. */
-const reachOf = ({ firstAt }: CountsRead, now: Date): number =>
-  firstAt === null ? 0 : now.getTime() - firstAt.getTime();
-
-const rangeWords = (days: number | null): string => (days === null ? 'since it began' : `over ${days} days`);
-
-/** A range that the counts do not cover yet is a word, with the day on which it will. */
-function rangeChips(context: PageContext, read: CountsRead): Html {
-  const { now } = context;
-  const { firstAt, days } = read;
-  const reachMs = reachOf(read, now);
-  const reached = ranges.filter(([value]) => Number(value) * dayMs <= reachMs);
-  const later = ranges.filter((range) => !reached.includes(range));
-  const link = (value: string, words: Html | string, isCurrent: boolean) =>
-    html`<a class="chip" href="${href(context, { days: value })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a>`;
-  const links = reached.map(([value, label]) => link(value, label, Number(value) === days));
-  const since =
-    later.length === 0
-      ? none
-      : link('since', html`Since it began <span>${span(reachMs)}</span>`, days === null);
-  const begins = later.slice(0, 2).map(([value, label]) => {
-    const at = new Date((firstAt ?? now).getTime() + Number(value) * dayMs);
-    return html`<span class="chip later">${label} from ${time(at, day(at, now))}</span>`;
-  });
-  return html`<nav class="row chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
+function rangeChips(context: PageContext, { days }: CountsRead): Html {
+  const links = ranges.map(
+    ([value, words]) =>
+      html`<a class="chip" href="${href(context, { days: value })}"${Number(value) === days ? html` aria-current="true"` : none}>${words}</a>`,
+  );
+  return html`<nav class="row chips" aria-label="Range">${links}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
 }
 
 /** A share such as `+2.2 %`; nothing if there was nothing before. */
@@ -87,7 +67,7 @@ interface Week {
 }
 
 /** The weeks, the newest first. Of the first and the last one, days outside of the counted time are not missing. */
-function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date): readonly Week[] {
+function weeksOf({ steps, segment, weeks, stepMs }: CountsRead, now: Date): readonly Week[] {
   const own = steps.filter((step) => step.segment === segment);
   const began = own[0]?.from.getTime() ?? now.getTime();
   const inWeek = (begin: number) =>
@@ -101,8 +81,7 @@ function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date)
     const counted = new Set(inside.map(({ countedAt }) => countedAt.toISOString().slice(0, 10))).size;
     const from = Math.max(begin, Math.floor(began / dayMs) * dayMs);
     const until = Math.min(begin + weekMs, now.getTime());
-    const missingDays =
-      stepMs > dayMs || (days ?? 7) < 7 ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
+    const missingDays = stepMs > dayMs ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
     return [
       {
         begin: week,
@@ -145,10 +124,8 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   const first = points[0]?.value ?? 0;
   const last = points.at(-1)?.value ?? 0;
   const begin = chart.axisFrom === 0 ? '' : `; the axis begins at ${count(chart.axisFrom)}`;
-  const sentence = `${segmentName(name)} ${rangeWords(days)}: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
-  const isShort = days === null && reachOf(read, now) < 2 * dayMs;
-  const isClock = (at: Date) => isShort || ((days ?? 8) <= 7 && at.getUTCHours() !== 0);
-  const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at, at.getUTCSeconds() > 0) : day(at, now));
+  const sentence = `${segmentName(name)} over ${days} days: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
+  const timeWords = (at: Date) => (days <= 7 && at.getUTCHours() !== 0 ? clockTime(at, at) : day(at, now));
   const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
   return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }
@@ -175,30 +152,6 @@ function otherSegments(context: PageContext, { last, monthAgo, segment: main }: 
   return section('Other segments', table(context, { caption: 'Other segments', kind: 'few', columns, rows }));
 }
 
-/** Stands in place of a line, which needs two counts. */
-function noLine(context: PageContext, read: CountsRead): Html {
-  const { segment, steps, counted, stepMs, last } = read;
-  const lastCount = last.find((each) => each.segment === segment);
-  if (lastCount === undefined || !steps.some((step) => step.segment === segment))
-    return empty('dashed', 'No count in this range', 'Earlier counts are in the longer ranges.');
-  if (counted > 1)
-    return empty(
-      'dashed',
-      'Too few counts for a line',
-      `It begins once they are more than ${span(stepMs)} apart.`,
-    );
-  const next = nextOf(context, read);
-  const then =
-    next === null
-      ? ''
-      : ` The next count is at ${clockTime(next, context.now)}, and the line begins with it.`;
-  return empty(
-    'dashed',
-    `One count so far: ${many(lastCount.count, 'contact')}`,
-    `A line needs two.${then} Ranges are offered once the counts reach back that far.`,
-  );
-}
-
 function ofContacts(context: PageContext, read: CountsRead): Html {
   if (read.last.length === 0)
     return empty(
@@ -208,7 +161,8 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
     );
   const range = rangeChips(context, read);
   const own = read.steps.filter((step) => step.segment === read.segment);
-  if (own.length < 2) return html`${range}${noLine(context, read)}`;
+  if (own.length < 2)
+    return html`${range}${empty('dashed', 'Too few counts for a line', `It begins with the second count that is more than ${span(read.stepMs)} after another.`)}`;
   return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${otherSegments(context, read)}`;
 }
 
@@ -226,12 +180,11 @@ function everyWords(context: PageContext, read: CountsRead): string {
 }
 
 function lead(context: PageContext, read: CountsRead): string {
-  const { last, monthAgo, segment, counted } = read;
+  const { last, monthAgo, segment } = read;
   const now = last.find((row) => row.segment === segment);
   if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
   const at = clockTime(now.countedAt, context.now, true);
   const every = everyWords(context, read);
-  if (counted === 1) return `${many(now.count, 'contact')}, counted once, at ${at}.${every}`;
   const before = monthAgo.find((row) => row.segment === segment)?.count;
   const moved = (from: number) => {
     const by = now.count - from;

@@ -10,7 +10,7 @@ import { teamName } from './layout.ts';
 import { to } from './links.ts';
 import { moveChart, shareBar } from './show-chart.ts';
 import { type Csv, csvFrom, type PageContext, teamOf } from './view.ts';
-import { capital, clockTime, count, day, many, named } from './words.ts';
+import { capital, clockTime, count, many, named } from './words.ts';
 
 /** The part of the counts that `?of=` asks for as a file. */
 const asCsv = (context: PageContext, of: string): Html =>
@@ -40,33 +40,18 @@ export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
   });
 }
 
-const dayMs = 86_400_000;
-
 export const cameOrWent = (months: ListedRead['months']): boolean =>
   months.some(({ added, gone }) => added + gone > 0);
 
 const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
-/** Rows that were there when the mirror began have not come, and a younger mirror knows nothing of twelve months. */
-function noneMoved({ now: today }: PageContext, { now, beganAt, months }: ListedRead, what: string): string {
-  const first = months[0]?.month ?? today;
-  if (beganAt === null) return 'There were none so far.';
-  if (beganAt < first) return 'None came or went in twelve months.';
-  const isToday = today.getTime() - beganAt.getTime() < dayMs;
-  const when = isToday ? `at ${clockTime(beganAt, today)}` : `on ${day(beganAt, today)}`;
-  const there = `${now === 1 ? 'The one' : `All ${count(now)}`} ${now === 1 ? 'was' : 'were'} there when this mirror began ${when}.`;
-  return what === 'Tags'
-    ? `${there} Which of them are old and which are new, it cannot know. From now on each one that comes or goes is counted here by month.`
-    : there;
-}
-
 /** By month, what was added above the line and what went below it. A table has the same numbers. */
-export function monthsChart(context: PageContext, { months, now, beganAt }: ListedRead, what: string): Html {
+export function monthsChart(context: PageContext, { months }: ListedRead, what: string): Html {
   const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
   const sum = (of: 'added' | 'gone') => moves.reduce((all, move) => all + move[of], 0);
   const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
   if (sum('added') + sum('gone') === 0)
-    return html`<div class="card"><p>${noneMoved(context, { now, beganAt, months }, what)}</p></div>`;
+    return html`<div class="card"><p>None came or went in twelve months, as far as this mirror knows.</p></div>`;
   const byMonth = table(context, {
     caption: `${what} by month`,
     kind: 'few',
