@@ -269,6 +269,13 @@ describe('runs', () => {
       expect(text).toContain(part);
   });
 
+  it('say that there was none of a kind', () => {
+    const text = textOf(
+      runsPage(read, contextFor('/runs', { query: new URLSearchParams('state=broken') })).main,
+    );
+    expect(text).toContain('There was no run of this kind. Shown: 0 of 3 runs');
+  });
+
   it('add up while one is under way, and say large numbers as all others', () => {
     const running = run(2, 1, { outcome: 'running', finishedAt: null });
     const whole = run(1, 42, { counts: { adopted: 4_000, tags_added: 1_200 } });

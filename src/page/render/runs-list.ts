@@ -122,7 +122,7 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
   const foot = html`<span>Shown: ${count(shown.length)} of ${many(runs.length, 'run')}${isRecent ? ' of the last 24 hours' : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
   return {
     title,
-    main: html`${head}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(shown, open, context), foot })}`,
+    main: html`${head}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: shown.length === 0 ? [{ band: 'There was no run of this kind.' }] : rowsOf(shown, open, context), foot })}`,
   };
 }
 
