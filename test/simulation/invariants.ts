@@ -271,12 +271,13 @@ export function createInvariants(
     }
   }
 
-  /** The same value leaves three times at most without having been seen to arrive or to change, unless somebody decides. */
+  /** The same value over the same leaves three times at most without being seen to arrive, unless somebody decides. */
   function notForEver(user: number, column: Column, value: string) {
     const [[tries] = []] = postgres.ask(`
       select count(*)::text from sync.changes o join sync.changes c using (team_id, user_id)
       where o.${own} and o.user_id = ${user} and o.state = 'open' and c.change_id < o.change_id and c.kind = 'push'
         and c.sent_at is not null and c.new -> '${column}' = o.new -> '${column}'
+        and c.old -> '${column}' is not distinct from o.old -> '${column}'
         and c.outcome ->> '${column}' in ('ineffective', 'missing', 'unanswered', 'unsent', 'refused')
         and not exists (
           select from sync.changes k
