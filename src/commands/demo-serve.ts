@@ -28,6 +28,7 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
     PGPASSWORD: password,
     PGDATABASE: pathname.slice(1),
     ...emulator.environment,
+    MUSTERD_ACTOR: 'you',
   };
   const assigned = Object.entries(variables).map(([name, value]) => `${name}=${quoted(value)}`);
   return `export ${assigned.join(' ')}; musterd() { ${programInShell()} "$@"; }`;

@@ -235,7 +235,7 @@ export async function reject(
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
   return await asPerson(setup.mirror.db, async (tx) => {
-    await actAs(tx, setup.config, choice.actor);
+    await decideFor(tx, setup.config, choice.actor);
     const decided = await decideBatch(
       tx,
       teamId,

@@ -12,8 +12,7 @@ export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
 
 /** Who acts, and whether by settings that somebody else has to decide. */
 interface Acting {
-  /** `null` as long as no run has seen the team. */
-  readonly fourEyes: boolean | null;
+  readonly fourEyes: boolean;
   /** Whether the login may write the bookkeeping, and so speaks for others. */
   readonly isOwner: boolean;
 }
@@ -28,24 +27,29 @@ export async function actAs(tx: Transaction, settings: Settings, actor: string |
     throw new MusterdError('usage', `--as is for the login that owns the mirror: ${login} acts as ${login}`, {
       hint: 'Leave out --as and MUSTERD_ACTOR.',
     });
-  const fourEyes = isOwner ? await tightenSettings(tx, settings) : await readFourEyes(tx, settings.team);
+  const known = isOwner ? await tightenSettings(tx, settings) : await readFourEyes(tx, settings.team);
   if (actor !== undefined) await actFor(tx, actor);
-  return { fourEyes, isOwner };
+  // No run has seen the team yet.
+  return { fourEyes: known ?? settings.push.fourEyes, isOwner };
 }
 
 /**
- * Like `actAs`, for decisions.
- * @throws MusterdError `usage` if four eyes are required and it is unknown who decides
+ * Like `actAs`, for decisions, and for edits that approve themselves where nobody may do that.
+ * @throws MusterdError `usage` if the login that owns the mirror does not say for whom it acts
  */
 export async function decideFor(
   tx: Transaction,
   settings: Settings,
   actor: string | undefined,
-): Promise<{ readonly fourEyes: boolean; readonly isOwner: boolean }> {
+  what: 'decision' | 'edit' = 'decision',
+): Promise<Acting> {
   const acting = await actAs(tx, settings, actor);
-  const fourEyes = acting.fourEyes ?? settings.push.fourEyes;
-  if (!fourEyes || actor !== undefined || !acting.isOwner) return { ...acting, fourEyes };
-  throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
-    hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',
-  });
+  if (!acting.isOwner || actor !== undefined || (what === 'edit' && !acting.fourEyes)) return acting;
+  throw new MusterdError(
+    'usage',
+    what === 'edit'
+      ? 'push.fourEyes: nobody approves what they edited themselves'
+      : 'The login that owns the mirror decides in the name of a person',
+    { hint: 'Say who: --as <person>, or MUSTERD_ACTOR.' },
+  );
 }

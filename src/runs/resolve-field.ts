@@ -9,7 +9,7 @@ import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
 import { splitName } from '../model/name.ts';
 import { canonicalShown, sameBytes, type ServiceValue } from '../model/user.ts';
-import { actAs, decideFor } from './four-eyes.ts';
+import { decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type HeldField, refusalOf, requireHeld, sayValue } from './require-held.ts';
@@ -103,10 +103,7 @@ async function resolveHold(
   { field, take, seen, why, actor }: Resolution,
   decision: bigint | null,
 ): Promise<ResolvedField> {
-  const fourEyes =
-    take === 'service'
-      ? (await actAs(tx, config, actor)).fourEyes === true
-      : (await decideFor(tx, config, actor)).fourEyes;
+  const { fourEyes } = await decideFor(tx, config, actor);
   const state = await readUserState(tx, teamId, id);
   const held = requireHeld(state, field);
   requireSeen(id, held, seen);

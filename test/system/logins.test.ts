@@ -83,7 +83,13 @@ describe.each(logins)('musterd', (login) => {
 
   it.each(commands)(`answers the ${login} who types "%s"`, async (command, may, code, needs) => {
     const args = command.split(' ').map((word) => known[word] ?? word);
-    const ended = await runMusterd(args, { ...team.environment(), DATABASE_URL: url });
+    const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
+    if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
+      const unsaid = await runMusterd(args, env);
+      expect([unsaid.code, unsaid.stderr]).toEqual([64, expect.stringContaining('Say who: --as <person>')]);
+      env.MUSTERD_ACTOR = 'ada';
+    }
+    const ended = await runMusterd(args, env);
     const isMay = may.includes(login);
     expect([ended.code, ended.stderr]).toEqual([
       isMay ? code : 77,
@@ -103,7 +109,7 @@ it('musterd refuses --as of a login that does not own the mirror, and names the 
     const batch = await team.batchOf(user);
     const url = new URL(team.url);
     [url.username, url.password] = [team.carol.role, 'secret'];
-    const env = { ...team.environment(), DATABASE_URL: url.href };
+    const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
     const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
     expect([said.code, said.stderr]).toEqual([
       64,

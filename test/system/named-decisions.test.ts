@@ -209,7 +209,7 @@ describe('`resolve` on a terminal', () => {
   const resolve = async (id: number, ask: (shown: string, question: string) => Promise<boolean>) => {
     const shown: string[] = [];
     const context: Context = {
-      env: team.environment(),
+      env: { ...team.environment(), MUSTERD_ACTOR: 'kim' },
       version: '0.0.0',
       out: { write: (text) => shown.push(text) },
       err: { isTTY: true, write: (text) => shown.push(text) },

@@ -240,7 +240,7 @@ describe('edits that a person sees first', () => {
     await stage.run();
     const [batch, ofKim] = [await batchOf(a), await batchOf(b)];
     expect(ofKim).not.toBe(batch);
-    const unnamed = await musterd('approve', batch);
+    const unnamed = await musterd('approve', batch, '--as', '');
     expect([unnamed.code, unnamed.stderr]).toEqual([64, expect.stringContaining('--as')]);
     const own = await musterd('approve', batch, '--as', ' anna');
     expect(own.code).toBe(64);
@@ -283,7 +283,7 @@ describe('edits that a person sees first', () => {
     // No command asks for fewer than the last run did.
     const other = { ...environment(), MUSTERD__push__fourEyes: 'false' };
     const args = ['resolve', String(d), 'email', '--take', 'mirror', '--if', 'd@example.com'];
-    expect((await runMusterd(args, other)).code).toBe(64);
+    expect((await runMusterd([...args, '--as', ''], other)).code).toBe(64);
     expect((await runMusterd([...args, '--as', 'Anna'], other)).code).toBe(64);
     // Another value is an edit of whoever names it: somebody else has to agree, in whatever it waited.
     const another = await resolve('kims@example.com', '--as', 'Kim');

@@ -125,7 +125,8 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
         const url = new URL(team.url);
         [url.username, url.password] = [role, 'secret'];
         const args = [name, batch, '--reason', 'so', ...(revert ? ['--revert'] : [])];
-        const { code, stderr } = await runMusterd(args, { ...team.environment(), DATABASE_URL: url.href });
+        const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
+        const { code, stderr } = await runMusterd(args, env);
         expect([[0, 3], stderr]).toEqual([expect.arrayContaining([code]), '']);
       }
       return undefined;
