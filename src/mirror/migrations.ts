@@ -21,6 +21,15 @@ const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 let own: MigrationFiles | undefined;
 /** Read once: each run asks for them, and an update of the files belongs to the next process. */
 const ownMigrations = (): MigrationFiles => (own ??= readMigrations(FOLDER));
+/** Whether a file names it: what no file names, others have made. */
+export function createIsOurs(): (name: string) => boolean {
+  const { numbered, repeatable } = ownMigrations();
+  const told = /--.*|\bis '(?:[^']|'')*'/g;
+  const words = new Set(
+    [...numbered, ...repeatable].flatMap(({ text }) => text.replaceAll(told, '').match(/\w+/g) ?? []),
+  );
+  return (name) => words.has(name);
+}
 const migrationsIn = (folder: string | undefined) =>
   folder === undefined ? ownMigrations() : readMigrations(folder);
 /** A large index may take long; waiting for a lock should not. */

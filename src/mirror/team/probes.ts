@@ -15,17 +15,49 @@ export async function writeProbes(db: Database, team: string, probes: readonly P
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
+/** What others have put into the schemas of the mirror, such as "index mirror.users_by_department". */
+export async function othersObjects(
+  { kysely }: Database,
+  isOurs: (name: string) => boolean,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ kind: string; place: string; name: string }>`
+    select o.kind, concat_ws('.', n.nspname, o.place) as place, o.name from pg_namespace n
+    join lateral (
+      select case c.relkind when 'i' then 'index' when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
+        null as place, c.relname as name
+      from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'i')
+        and not exists (select from pg_constraint k where k.conindid = c.oid)
+      union all select 'function', null, p.proname from pg_proc p where p.pronamespace = n.oid
+      union all select 'trigger', c.relname, t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
+        where c.relnamespace = n.oid and not t.tgisinternal
+      union all select 'column', c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where c.relnamespace = n.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+    ) o on true
+    where n.nspname in ('mirror', 'report', 'sync')
+    order by 1, 2, 3`.execute(kysely);
+  const others = rows.filter(({ name }) => !isOurs(name));
+  // A table of theirs says it of its columns.
+  const isTable = (name: string) =>
+    others.some((one) => one.kind === 'table' && name === `${one.place}.${one.name}`);
+  return others
+    .filter(({ place }) => !isTable(place))
+    .map(({ kind, place, name }) => `${kind} ${place}.${name}`);
+}
+
 /** The rights that a run needs and that the role of this connection lacks. */
-export async function missingPrivileges({ kysely }: Database): Promise<readonly string[]> {
-  const { rows } = await sql<{ missing: string }>`
-    select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing
+export async function missingPrivileges(
+  { kysely }: Database,
+  isOurs: (name: string) => boolean,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ missing: string; name: string }>`
+    select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing, c.relname as name
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     cross join lateral (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) p (privilege)
     where n.nspname in ('mirror', 'sync') and c.relkind in ('r', 'p')
       and not has_table_privilege(c.oid, p.privilege)
     order by 1`.execute(kysely);
-  return rows.map(({ missing }) => missing);
+  return rows.filter(({ name }) => isOurs(name)).map(({ missing }) => missing);
 }
 
 /** The schemas of the search_path in which anybody but the owner of the database may create functions. */

@@ -1,7 +1,7 @@
 import type { Database } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
-import { pendingMigrations } from '../../mirror/migrations.ts';
-import { missingPrivileges, openSchemas, readServer } from '../../mirror/team/probes.ts';
+import { createIsOurs, pendingMigrations } from '../../mirror/migrations.ts';
+import { missingPrivileges, openSchemas, othersObjects, readServer } from '../../mirror/team/probes.ts';
 import { adviceOn, placeInWords } from '../../model/place.ts';
 import type { Report } from './check-report.ts';
 import { inShort } from '../open.ts';
@@ -34,7 +34,10 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
     }
     report.add('migrations', 'ok', 'complete');
     await checkPlace(db, report);
-    const missing = await missingPrivileges(db);
+    const isOurs = createIsOurs();
+    const others = await othersObjects(db, isOurs);
+    if (others.length > 0) report.add("others' objects in our schemas", 'ok', others.join(', '));
+    const missing = await missingPrivileges(db, isOurs);
     if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
     else report.add('privileges', 'ok', 'all that a run needs');
     const open = await openSchemas(db);

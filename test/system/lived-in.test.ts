@@ -1,0 +1,99 @@
+/** A mirror in a database in which others live: their publications, columns, tables, triggers, indexes and privileges. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const others = [
+  'create publication everything for all tables',
+  'alter table mirror.users add column department text',
+  "alter table mirror.tags add column colour text default 'red'",
+  'create table mirror.desks (user_id bigint, desk text)',
+  'create view report.desks as select u.name, d.desk from mirror.users u join mirror.desks d on d.user_id = u.id',
+  'create index users_by_department on mirror.users (department)',
+  `create function mirror.trim_phone() returns trigger language plpgsql as $$ begin new.phone := replace(new.phone, ' ', ''); return new; end $$`,
+  'create trigger a_trim_phone before update on mirror.users for each row execute function mirror.trim_phone()',
+  'alter default privileges in schema mirror, report grant select on tables to public',
+];
+
+describe('a mirror in a lived-in database', () => {
+  let stage: Stage;
+  let ids: readonly number[];
+  beforeAll(async () => {
+    stage = await createStage();
+    await stage.run();
+    const queue = await createSharedQueue({
+      connection: { connectionString: stage.url, ssl: false },
+      migrate: true,
+      concurrency: 1,
+      work: () => Promise.resolve(),
+      onError: () => {},
+    });
+    await queue.close();
+    for (const statement of others) await stage.sql(statement);
+    ids = stage.emulator.team.users().map(({ id }) => id);
+    await stage.sql(`update mirror.users set department = 'Sales'`);
+  });
+  afterAll(() => stage.close());
+  const musterd = (...args: string[]) =>
+    runMusterd(args, {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+    });
+
+  it('gives each table of each schema a primary key', async () => {
+    expect(
+      await stage.sql(`select c.oid::regclass from pg_class c
+        where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
+          and c.relname <> 'desks' and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`),
+    ).toEqual([]);
+  });
+
+  it('sends nothing for an edit of a column of theirs', async () => {
+    expect((await stage.run()).outcome).toBe('complete');
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('pushes an edit, pulls a change and keeps their columns, while a trigger of theirs writes the edit otherwise', async () => {
+    const [one = 0, two = 0] = ids;
+    await stage.sql(`update mirror.users set phone = '1555 0123' where id = ${one}`);
+    stage.emulator.team.editUser(two, { email: 'two@example.com' });
+    expect((await stage.run()).outcome).toBe('complete');
+    expect(stage.updates()).toEqual([{ id: one, phone: '15550123' }]);
+    expect(await stage.sql(`select email, department from mirror.users where id = ${two}`)).toEqual([
+      ['two@example.com', 'Sales'],
+    ]);
+    expect(await stage.sql(`select distinct colour from mirror.tags`)).toEqual([['red']]);
+  });
+
+  it('keeps their columns of a user who leaves and returns', async () => {
+    const [, , gone = 0] = ids;
+    stage.emulator.team.showUser(gone, { listed: false, answered: false });
+    for (let pass = 0; pass < 3; pass += 1) await stage.run({ absence: { confirmAfterMs: 0 } });
+    expect(await stage.sql(`select gone_at is not null from mirror.users where id = ${gone}`)).toEqual([
+      ['true'],
+    ]);
+    stage.emulator.team.showUser(gone, { listed: true, answered: true });
+    await stage.run();
+    expect(await stage.sql(`select gone_at, department from mirror.users where id = ${gone}`)).toEqual([
+      ['', 'Sales'],
+    ]);
+  });
+
+  it('migrates again, and names in one line of check what others have in our schemas', async () => {
+    const before = await musterd('check', '--json');
+    await stage.sql('create role neighbour; alter table mirror.desks owner to neighbour');
+    const { code, stdout } = await musterd('check', '--json');
+    await stage.sql('reassign owned by neighbour to current_user; drop role neighbour');
+    expect([before.code, code, await migrate(stage.db)]).toEqual([0, 0, { applied: [] }]);
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; detail: string }[] };
+    expect(findings.find(({ check }) => check.startsWith('others'))).toEqual({
+      check: "others' objects in our schemas",
+      verdict: 'ok',
+      detail:
+        'column mirror.tags.colour, column mirror.users.department, function mirror.trim_phone, index mirror.users_by_department, table mirror.desks, trigger mirror.users.a_trim_phone, view report.desks',
+    });
+  });
+});
