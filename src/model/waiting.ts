@@ -48,6 +48,8 @@ export interface GuardHistory {
   readonly population: number;
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
+  /** What was confirmed three times in the last 24 h, each time over the same other value: two automations undo each other. */
+  readonly undone: readonly HoldOfUser[];
   /** All fields that wait in batches, the oldest first, without those of users who have left. */
   readonly waiting: readonly WaitingField[];
   /** Whether some have waited for so long that people are to be notified again. */

@@ -170,4 +170,21 @@ describe('what the guard remembers', () => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
   });
+
+  const back = { old: { phone: '2' }, new: { phone: '1' }, outcome: { phone: 'confirmed' } };
+  it.each<readonly [string, readonly Row[], boolean]>([
+    ['three times over the same value', [back, back, back], true],
+    ['twice', [back, back], false],
+    ['once over another value', [back, back, { ...back, old: { phone: '3' } }], false],
+    ['once with another value', [back, back, { ...back, new: { phone: '3' } }], false],
+    ['once without effect', [back, back, { ...back, outcome: { phone: 'ineffective' } }], false],
+    ['once by the service', [back, back, { ...back, kind: 'pull' }], false],
+    ['once for another user', [back, back, { ...back, user: 2 }], false],
+    ['once in another team', [back, back, { ...back, team: 42 }], false],
+    ['once a day before', [back, back, { ...back, hoursAgo: 25 }], false],
+  ])('knows a value that was sent %s', async (_, rows, isUndone) => {
+    await ledger(...rows);
+    const hold = { field: 'phone', reason: 'conflict', base: '2', mirror: '1' };
+    expect((await read()).undone).toMatchObject(isUndone ? [{ id: 1n, hold }] : []);
+  });
 });

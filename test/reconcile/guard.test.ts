@@ -29,7 +29,7 @@ const settings: GuardSettings = {
   isReviewed: false,
 };
 
-const nobody: GuardHistory = { population: 0, pushedToday: new Set(), waiting: [], isOld: false };
+const nobody: GuardHistory = { population: 0, pushedToday: new Set(), undone: [], waiting: [], isOld: false };
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
 
 interface Edits {

@@ -91,6 +91,7 @@ function decisionOn(
       history: {
         population: 100,
         pushedToday: new Set(),
+        undone: [],
         waiting: [],
         isOld: false,
       },

@@ -234,6 +234,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       Promise.resolve({
         population: mirror.population ?? mirror.states.size,
         pushedToday: new Set(),
+        undone: [],
         waiting: [],
         isOld: false,
         open: [...mirror.intents.values()],

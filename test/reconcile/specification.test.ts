@@ -193,7 +193,7 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       differing: [...users.keys()],
       present: [],
       offers: [],
-      history: { population, pushedToday, waiting: [], isOld: false },
+      history: { population, pushedToday, undone: [], waiting: [], isOld: false },
     },
     settings,
   );

@@ -483,7 +483,7 @@ export function createInvariants(
       const isTrue: Readonly<Record<string, () => boolean>> = {
         conflict: () =>
           (differs || isAbsent) &&
-          base !== theirs &&
+          (base !== theirs || detail?.startsWith('changed back 3 times') === true) &&
           (base !== mirror || isSplitAnew === 't' || theirs === ''),
         refused: () => outcome === 'refused' && differs,
         ineffective: () =>

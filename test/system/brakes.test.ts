@@ -334,3 +334,40 @@ describe('an edit that is committed between the plan and the push', () => {
     expect(JSON.stringify(stage.updates())).not.toContain('unseen');
   });
 });
+
+describe('a value that a workflow of the service puts back', () => {
+  it('is held the fourth time as a conflict, alone, in the name of who edits it, until a person lets it pass once', async () => {
+    await open();
+    const [one] = people();
+    const [id, phone] = [one?.id ?? 0, one?.phone ?? ''];
+    const nightly = async () => {
+      await stage.sql(`update mirror.users set phone = '15550999' where id = ${id} and phone <> '15550999'`);
+      return stage.run();
+    };
+    for (let night = 0; night < 3; night += 1) {
+      await nightly();
+      stage.emulator.team.editUser(id, { phone });
+      await stage.run();
+    }
+    expect(stage.updates()).toHaveLength(3);
+    stage.emulator.clearRequests();
+    await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
+    await nightly();
+    expect(stage.updates()).toEqual([{ id, email: 'new@example.com' }]);
+    for (let night = 0; night < 2; night += 1) await nightly();
+    expect(await stage.sql('select reason, detail from report.held')).toEqual([
+      [
+        'conflict',
+        expect.stringMatching(
+          /^changed back 3 times since 20\S+Z: the service puts back what musterd edits$/,
+        ),
+      ],
+    ]);
+    expect(stage.updates()).toHaveLength(1);
+    expect((await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550999')).code).toBe(
+      0,
+    );
+    await stage.run();
+    expect(stage.updates().at(-1)).toEqual({ id, phone: '15550999' });
+  });
+});

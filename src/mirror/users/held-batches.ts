@@ -24,12 +24,30 @@ const pushedToday = (teamId: Id) => sql`
   where team_id = ${teamId} and user_id is not null and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
+/** Values that were confirmed three times in the last 24 h, each time over the same other one, as holds. */
+const undoneToday = (teamId: Id) => sql`
+  select d.user_id, d.field, null as edit_id, null as batch, 'conflict' as reason, d.base_value, d.mirror_value,
+    null as service_value, null as shown_value,
+    format('changed back 3 times since %s: the service puts back what %s edits', d.since, coalesce((
+      select string_agg(distinct sync.named_editor(e.edited_by, e.actor), ', ') from sync.edits e
+      where e.team_id = ${teamId} and e.edit_id = any (d.edits)), 'somebody')) as detail
+  from (
+    select c.user_id, f.key as field, c.old -> f.key as base_value, f.value as mirror_value, array_agg((c.edits ->> f.key)::bigint) as edits,
+      to_char(min(c.opened_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
+    from sync.changes c
+    cross join lateral jsonb_each(c.new) f
+    where c.team_id = ${teamId} and c.user_id is not null and c.kind = 'push' and c.opened_at > statement_timestamp() - interval '24 hours'
+      and c.outcome ->> f.key = 'confirmed'
+    group by c.user_id, f.key, c.old -> f.key, f.value having count(*) >= 3
+  ) d`;
+
 /** All fields that wait in batches, of users that are not gone. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
     population: number;
     pushed: readonly Id[];
     held: readonly (HoldRow & { user_id: Id | number; name: string })[];
+    undone: readonly (HoldRow & { user_id: Id | number })[];
     is_old: boolean;
   }>`
     with held as (
@@ -41,13 +59,15 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     )
     select (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as population,
       array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
+      (select coalesce(jsonb_agg(to_jsonb(u)), '[]') from (${undoneToday(teamId)}) u) as undone,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
     db,
   );
-  const { population = 0, pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
+  const { population = 0, pushed = [], held: rows = [], undone = [], is_old: isOld = false } = all[0] ?? {};
   return {
     population,
     pushedToday: new Set(pushed),
+    undone: undone.map((row) => ({ id: BigInt(row.user_id), hold: toHold(row) })),
     waiting: rows.map((row) => ({ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) })),
     isOld: isOld && rows.some(({ reason }) => reason !== 'review'),
   };

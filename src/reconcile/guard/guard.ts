@@ -7,6 +7,8 @@
  * | within a day, over all runs                                 |                           |
  * | a field that was stopped before, without a decision         | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
+ * | a value that was confirmed three times within a day, each   | that field is held:       |
+ * | time over the same other one                                | conflict                  |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
@@ -43,7 +45,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { readable } from '../../model/user.ts';
+import { readable, sameValue } from '../../model/user.ts';
 import {
   decisionsOf,
   type Hold,
@@ -64,6 +66,7 @@ import {
   sharedAddresses,
   tooManyRoles,
   type AwaitedRun,
+  type FieldLimits,
   withLifted,
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
@@ -145,6 +148,35 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
 const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
+/** Fields that somebody edits and something on the service puts back: they wait for a person. */
+function undoneFields(pushes: readonly ReviewedPush[], { history }: GuardView): FieldLimits {
+  const undone = Map.groupBy(history.undone, ({ id }) => id);
+  return new Map(
+    pushes.map(({ plan, pushed, approved }) => [
+      plan.id,
+      pushed.flatMap(([field, values]) => {
+        const known = undone
+          .get(plan.id)
+          ?.find(({ hold }) => hold.field === field && isSameMove(hold, values));
+        return known === undefined || approved.includes(field)
+          ? []
+          : [
+              {
+                field,
+                reason: 'conflict',
+                detail: known.hold.detail,
+                edit: pushedEdit(plan, field),
+                ...values,
+              } as const,
+            ];
+      }),
+    ]),
+  );
+}
+
+const isSameMove = ({ field, base, mirror }: Hold, values: Values): boolean =>
+  sameValue(field, base, values.base) && sameValue(field, mirror, values.mirror);
+
 type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
 /** The limits on single fields, and the demotions that have to wait for another run. */
@@ -154,7 +186,11 @@ function limitsOn(
   view: GuardView,
   settings: GuardSettings,
 ): LastAdministrators {
-  const early = joinLimits([sharedAddresses(pushes, view), tooManyRoles(pushes, settings.maxRoleChanges)]);
+  const early = joinLimits([
+    undoneFields(pushes, view),
+    sharedAddresses(pushes, view),
+    tooManyRoles(pushes, settings.maxRoleChanges),
+  ]);
   const changing = pushes.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
   const sent = new Set(changing.filter(sendsRole).map(({ plan }) => plan.id));
   const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
