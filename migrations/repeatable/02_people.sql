@@ -115,6 +115,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select nextval(pg_get_serial_sequence('sync.changes', 'change_id'))
 $$;
 comment on function sync.new_decision() is 'The number of a decision that is about to be made. No change has it.';
+revoke execute on function sync.new_decision() from public;
 
 -- Everybody may say for whom something is done. Nobody needs more than that to be known.
 create or replace function sync.actor() returns text

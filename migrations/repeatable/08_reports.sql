@@ -849,10 +849,9 @@ comment on column report.missing.detail is 'Why no run decides it by itself.';
 comment on column report.missing.since is 'Since when it waits.';
 
 create or replace view report.contact_counts with (security_invoker) as
-select v.* from (
-  select c.team_id, c.segment, c.counted_at, c.count from mirror.contact_counts c
-) v
-where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+select c.team_id, c.segment, c.counted_at, c.count
+from mirror.contact_counts c
+where (select mirror.sees_all_teams()) or c.team_id in (select mirror.seen_teams());
 comment on view report.contact_counts is 'How many contacts each segment had: a row per count (team_id, segment, counted_at).';
 comment on column report.contact_counts.team_id is 'The team.';
 comment on column report.contact_counts.segment is 'Name of the segment in the configuration.';

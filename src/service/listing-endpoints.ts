@@ -7,7 +7,7 @@ import { inPlural, type ListedResource, type ListedRow } from '../model/listed-r
 import type { AgreedListing, CompleteListing, Listing, ListingMemory } from '../model/listing.ts';
 import type { ListingOptions } from '../model/service-request.ts';
 import { type MakeCall, nullIfMissing } from './call.ts';
-import { listOperation, operations, rowOperation } from './operation.ts';
+import { listOperation, operations, pathWithId, rowOperation } from './operation.ts';
 import type { PageQuery } from './page.ts';
 import { firstLimit, readListing } from './pages.ts';
 import { readWhole } from './read-whole.ts';
@@ -132,7 +132,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       const operation = rowOperation(resource);
       if (operation === undefined) throw new Error(`no path of one ${resource.noun} is known`);
       return await nullIfMissing(async () => {
-        const path = operation.path.replace('{id}', String(id));
+        const path = pathWithId(operation, id);
         return await decodeOne(await call({ operation, path }), resource.noun, id, decodeListed(resource));
       });
     },

@@ -2,6 +2,8 @@
  * The endpoints of interface.md, Endpoints, and whether a call of each may be repeated. Those that list a resource, or read
  * one of its rows, are in its description.
  */
+import { ServiceError } from '../errors.ts';
+import type { Id } from '../model/id.ts';
 import type { ListedResource } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 
@@ -59,6 +61,19 @@ export const listedOperations: readonly Operation[] = listedResources.flatMap((r
 /** The name of an operation in errors and events, for example `POST /v1/tags`. */
 export function nameOperation(operation: Operation): string {
   return `${operation.method} ${operation.path}`;
+}
+
+/**
+ * The path with an id in it, which JavaScript may give as text.
+ * @throws ServiceError `not-sent` for anything but digits, which would make another path of it
+ */
+export function pathWithId(operation: Operation, id: Id): string {
+  if (/^\d+$/.test(String(id))) return operation.path.replace('{id}', String(id));
+  const name = nameOperation(operation);
+  throw new ServiceError(`${name} was not sent: an id has digits alone`, {
+    operation: name,
+    phase: 'not-sent',
+  });
 }
 
 /** The known operation of a path, or a made-up one. An unknown operation counts as a write, unless it is a GET. */

@@ -78,12 +78,12 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() mirror.split_name(text) mirror.words(text) report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.edit_fate(bigint,bigint,text,bigint) sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.withdraw(text,text)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() mirror.split_name(text) mirror.words(text) report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.edit_fate(bigint,bigint,text,bigint) sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.named_editor(text,text) sync.person(text) sync.place() sync.withdraw(text,text)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
     'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint)',
-  daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean)',
+  daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) sync.new_decision()',
   owner:
     'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
 };

@@ -60,6 +60,25 @@ const namesOf = (resource: ListedResource) =>
 
 const namesIn = (row: object | null | undefined) => Object.keys(row ?? {}).toSorted();
 
+test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
+  'refuses the id "%s", which would be another path',
+  async (id) => {
+    const { server, client } = await openRaw(() => json(200, {}));
+    const given = id as unknown as bigint;
+    for (const asks of [
+      client.tag(given),
+      client.survey(given),
+      client.schedule(given),
+      client.cancelSchedule(given),
+    ])
+      await expect(asks).rejects.toMatchObject({
+        phase: 'not-sent',
+        message: expect.stringContaining('an id has digits alone') as string,
+      });
+    expect(server.requests).toEqual([]);
+  },
+);
+
 describe('every endpoint', () => {
   test('reads', async () => {
     const { client } = await openEmulator();

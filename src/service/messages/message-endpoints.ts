@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { type MakeCall, nullIfMissing } from '../call.ts';
-import { nameOperation, type Operation, operations } from '../operation.ts';
+import { nameOperation, type Operation, operations, pathWithId } from '../operation.ts';
 import type { ConversationRead, ScheduleRequest } from '../../model/message-request.ts';
 import type { SendOptions } from '../../model/service-request.ts';
 import { encodeRead, encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
@@ -53,7 +53,7 @@ function refuseFlawed(operation: Operation, flaw: string | null): void {
 export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => number): MessageEndpoints {
   const withId = (operation: Operation, id: Id) => ({
     operation,
-    path: operation.path.replace('{id}', String(id)),
+    path: pathWithId(operation, id),
   });
   const schedule = (id: Id) =>
     nullIfMissing(async () =>
