@@ -4,7 +4,7 @@ import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../model/user-changes.ts';
 import type { HeldEdit, WaitingField } from '../model/waiting.ts';
-import { afterBatch } from '../reconcile/guard/guard.ts';
+import { afterBatch } from '../reconcile/guard/left-waiting.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

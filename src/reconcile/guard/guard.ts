@@ -45,7 +45,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { readable, sameValue } from '../../model/user.ts';
+import { readable } from '../../model/user.ts';
 import {
   decisionsOf,
   type Hold,
@@ -66,12 +66,12 @@ import {
   sharedAddresses,
   tooManyRoles,
   type AwaitedRun,
-  type FieldLimits,
   withLifted,
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
+import { undoneFields } from './undone-fields.ts';
 import { sayLeft, sayLimited, sayReviewed, stillWaits, whyHeld } from './refusal-words.ts';
 
 export interface GuardView extends Population {
@@ -148,35 +148,6 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
 const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
-/** Fields that somebody edits and something on the service puts back: they wait for a person. */
-function undoneFields(pushes: readonly ReviewedPush[], { history }: GuardView): FieldLimits {
-  const undone = Map.groupBy(history.undone, ({ id }) => id);
-  return new Map(
-    pushes.map(({ plan, pushed, approved }) => [
-      plan.id,
-      pushed.flatMap(([field, values]) => {
-        const known = undone
-          .get(plan.id)
-          ?.find(({ hold }) => hold.field === field && isSameMove(hold, values));
-        return known === undefined || approved.includes(field)
-          ? []
-          : [
-              {
-                field,
-                reason: 'conflict',
-                detail: known.hold.detail,
-                edit: pushedEdit(plan, field),
-                ...values,
-              } as const,
-            ];
-      }),
-    ]),
-  );
-}
-
-const isSameMove = ({ field, base, mirror }: Hold, values: Values): boolean =>
-  sameValue(field, base, values.base) && sameValue(field, mirror, values.mirror);
-
 type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
 /** The limits on single fields, and the demotions that have to wait for another run. */
@@ -187,7 +158,7 @@ function limitsOn(
   settings: GuardSettings,
 ): LastAdministrators {
   const early = joinLimits([
-    undoneFields(pushes, view),
+    undoneFields(pushes, view.history),
     sharedAddresses(pushes, view),
     tooManyRoles(pushes, settings.maxRoleChanges),
   ]);
@@ -359,13 +330,4 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
       isNews,
     },
   };
-}
-
-/** The plans once what was stopped is stored: its fields are held. */
-export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
-  return plans.map((plan) => {
-    const written = holdsOf(plan).filter(isStopped);
-    const held = written.map(({ field, service }) => [field, { kind: 'held', shown: service }] as const);
-    return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
-  });
 }

@@ -32,3 +32,12 @@ export function countHeld(
     .filter((hold) => !isStopped(hold) && hold.reason !== 'asked' && hold.reason !== 'rejected');
   return anew.length + stayingOf(plans, before, (row) => row).length;
 }
+
+/** The plans once what was stopped is stored: its fields are held. */
+export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
+  return plans.map((plan) => {
+    const written = holdsOf(plan).filter(isStopped);
+    const held = written.map(({ field, service }) => [field, { kind: 'held', shown: service }] as const);
+    return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
+  });
+}

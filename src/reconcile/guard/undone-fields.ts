@@ -1,0 +1,33 @@
+/** Fields that somebody edits and something on the service puts back: after three times they wait for a person. */
+import type { Field } from '../../model/fields.ts';
+import { sameValue } from '../../model/user.ts';
+import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';
+import type { GuardHistory } from '../../model/waiting.ts';
+import type { FieldLimits } from './field-limits.ts';
+import { pushedEdit } from './planned-push.ts';
+
+interface PushedFields {
+  readonly plan: UserPlan;
+  readonly pushed: readonly (readonly [Field, Values])[];
+  readonly approved: readonly Field[];
+}
+
+const isSameMove = ({ field, base, mirror }: Hold, values: Values): boolean =>
+  sameValue(field, base, values.base) && sameValue(field, mirror, values.mirror);
+
+export function undoneFields(
+  pushes: readonly PushedFields[],
+  { undone }: Pick<GuardHistory, 'undone'>,
+): FieldLimits {
+  const undoneOf = Map.groupBy(undone, ({ id }) => id);
+  const limited = ({ plan, pushed, approved }: PushedFields): readonly Hold[] =>
+    pushed.flatMap(([field, values]) => {
+      const known = undoneOf
+        .get(plan.id)
+        ?.find(({ hold }) => hold.field === field && isSameMove(hold, values));
+      if (known === undefined || approved.includes(field)) return [];
+      const { detail } = known.hold;
+      return [{ field, reason: 'conflict', detail, edit: pushedEdit(plan, field), ...values }];
+    });
+  return new Map(pushes.map((push) => [push.plan.id, limited(push)]));
+}
