@@ -1,6 +1,6 @@
 /**
- * `npm run release` makes whatever a release consists of in the folder `release`, and publishes the package. With `--dry-run` it
- * makes the same, says what would keep it from publishing, and publishes nothing. CONTRIBUTING.md ("Releasing") has the steps.
+ * `npm run release` makes whatever a release consists of in the folder `release`, and publishes nothing. Whatever keeps it from
+ * being published ends it, or is only said with `--dry-run`. CONTRIBUTING.md ("Releasing") has the steps.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -97,13 +97,12 @@ function run(program: string, args: readonly string[]): string {
 
 const say = (words: string) => process.stdout.write(`${words}\n`);
 
-/** @returns the tarball, which contains a fresh `dist` */
-function packInto(folder: string): string {
+/** Makes the tarball, which contains a fresh `dist`. */
+function packInto(folder: string): void {
   const answer = run('npm', ['pack', '--json', '--pack-destination', folder]);
   const [tarball] = JSON.parse(answer.slice(answer.indexOf('['))) as { filename: string; files: object[] }[];
   if (tarball === undefined) throw new Error('npm pack made nothing');
   say(`package: ${tarball.filename}, ${tarball.files.length} files`);
-  return join(folder, tarball.filename);
 }
 
 function makeImage(folder: string, name: string): void {
@@ -133,11 +132,11 @@ function writeChecksums(folder: string): void {
   say(`checksums: SHA256SUMS, of ${names.join(', ')}`);
 }
 
-function makeRelease(folder: string, version: string, withImage: boolean): string {
+function makeRelease(folder: string, version: string, withImage: boolean): void {
   const name = `musterd-${version}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const tarball = packInto(folder);
+  packInto(folder);
   copyFileSync('dist/sbom.cdx.json', join(folder, `${name}.cdx.json`));
   say(`bill of materials: ${name}.cdx.json`);
   const notes = readNotes(readFileSync('CHANGELOG.md', 'utf8'), version);
@@ -145,7 +144,6 @@ function makeRelease(folder: string, version: string, withImage: boolean): strin
   say(`notes: ${'notes' in notes ? 'notes.md' : `left out. ${notes.flaw}`}`);
   if (withImage) makeImage(folder, name);
   writeChecksums(folder);
-  return tarball;
 }
 
 if (import.meta.main) {
@@ -163,13 +161,7 @@ if (import.meta.main) {
     const flaws = flawsOf(version);
     for (const flaw of flaws) say(`not to be published: ${flaw}`);
     if (flaws.length > 0 && !values['dry-run']) process.exit(1);
-    const tarball = makeRelease(resolve(values.to), version, !values['no-image']);
-    // Where the publisher is trusted, npm says by itself where the package was built.
-    if (!values['dry-run']) run('npm', ['publish', tarball, '--access', 'public']);
-    say(
-      values['dry-run']
-        ? `Nothing was published. ${values.to} has what would be.`
-        : `musterd ${version} is published.`,
-    );
+    makeRelease(resolve(values.to), version, !values['no-image']);
+    say(`Nothing was published. ${values.to} has what would be.`);
   }
 }

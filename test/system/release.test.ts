@@ -12,7 +12,7 @@ const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 interface Job {
   readonly permissions: Readonly<Record<string, string>>;
-  readonly environment: string;
+  readonly environment?: string;
   readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
 }
 
@@ -48,9 +48,24 @@ describe('.github/workflows/release.yml', () => {
   it('gives each job what it needs, and lets one alone speak to npm', () => {
     expect(permissions).toEqual({});
     expect(Object.entries(jobs).map(([name, job]) => [name, job.permissions, job.environment])).toEqual([
-      ['package', { contents: 'write', 'id-token': 'write' }, 'release'],
+      ['package', { contents: 'read' }, undefined],
+      ['publish', { contents: 'write', 'id-token': 'write' }, 'release'],
       ['image', { contents: 'read', packages: 'write' }, 'release'],
     ]);
+  });
+
+  it('publishes the file that another job has tested, and runs nothing else of ours where that is allowed', () => {
+    const runs = (name: string) => jobs[name]?.steps.flatMap((step) => step.run ?? []) ?? [];
+    expect(runs('package').slice(0, 1)).toEqual(['.ci/run']);
+    expect(
+      runs('publish').map((command) =>
+        command
+          .trim()
+          .split(/[ \n]+/)
+          .slice(0, 3)
+          .join(' '),
+      ),
+    ).toEqual(['cd release &&', 'npm publish --ignore-scripts', 'gh release create']);
   });
 
   it('runs actions of one commit, scripts that are there, and nothing that somebody else wrote', () => {
