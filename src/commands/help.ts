@@ -63,8 +63,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'conversations read': [
     'musterd conversations read --inbox 7 --user robin@example.com --target 14155550123',
   ],
-  inboxes: ['musterd inboxes'],
-  surveys: ['musterd surveys --json'],
   import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],
   dump: ['musterd dump -o musterd.sql.gz'],
   restore: ['MUSTERD_DATA_DIR=/srv/other musterd restore musterd.sql.gz'],

@@ -38,16 +38,6 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
       (await import('./verify.ts')).verifyCommand(context),
     ),
   );
-  json(
-    add('inboxes', 'list the inboxes of the mirror', async (context) =>
-      (await import('./listed.ts')).listedCommand(context, 'inboxes', ['id', 'name', 'phones', 'members']),
-    ),
-  );
-  json(
-    add('surveys', 'list the surveys of the mirror', async (context) =>
-      (await import('./listed.ts')).listedCommand(context, 'surveys', ['id', 'name', 'type', 'question']),
-    ),
-  );
   group('Run');
   json(
     add('prune', 'delete rows past their retention, as the daemon does each day', async (context, options) =>

@@ -8,10 +8,7 @@ const neededBy: Readonly<Record<string, string>> = {
   resolve: 'musterd_approver',
   import: 'musterd_editor, and musterd_role_editor for roles',
   ...Object.fromEntries(
-    ['status', 'held', 'why', 'changes', 'export', 'inboxes', 'surveys', 'withdraw'].map((name) => [
-      name,
-      'musterd_reader',
-    ]),
+    ['status', 'held', 'why', 'changes', 'export', 'withdraw'].map((name) => [name, 'musterd_reader']),
   ),
 };
 

@@ -345,7 +345,7 @@ describe('musterd tag create', () => {
   it('needs no mirror if a command has started the embedded server and nothing was migrated', async () => {
     using data = temporaryFolder();
     const more = { MUSTERD_DATA_DIR: data.path };
-    expect((await musterd(['inboxes'], more)).code).toBe(1);
+    expect((await musterd(['changes'], more)).code).toBe(1);
     expect(await musterd(['tag', 'create', 'VIP', '--yes'], more)).toMatchObject({ code: 0 });
   });
 

@@ -22,8 +22,6 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['why USER', logins, 0, ''],
     ['changes', logins, 0, ''],
     ['export', logins, 0, ''],
-    ['inboxes', logins, 0, ''],
-    ['surveys', logins, 0, ''],
     ['sql SELECT', logins, 0, ''],
     ['migrate', logins, 0, ''],
     ['plan', logins, 3, ''],

@@ -69,8 +69,6 @@ describe('the shared pace', () => {
     ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
     ['dump', '-o', join(folder, 'dump.sql.gz')],
     ['restore', join(folder, 'dump.sql.gz')],
-    ['inboxes'],
-    ['surveys'],
     ['sql', 'select 1'],
     ['status'],
     ['undo', '1'],
