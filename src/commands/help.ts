@@ -25,7 +25,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   status: ['musterd status', 'musterd status --json'],
   why: ['musterd why robin@example.com'],
   changes: ['musterd changes --since 2h', 'musterd changes --run 12 --field email'],
-  prune: ['musterd prune --dry-run', 'musterd prune'],
   page: ['musterd page', 'musterd page --port 0'],
   verify: ['musterd verify'],
   api: ['musterd api GET /v1/team', 'musterd api POST /v1/tags --paginate'],

@@ -16,10 +16,6 @@ const words: Readonly<Record<string, string>> = {
   users: 'users',
   push: 'pushing edits',
   'open pushes': 'open pushes',
-  changes: 'changes removed',
-  edits: 'edits removed',
-  runs: 'runs removed',
-  counts: 'counts removed',
 };
 
 export function createProgress({

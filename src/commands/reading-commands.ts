@@ -38,10 +38,4 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
       (await import('./verify.ts')).verifyCommand(context),
     ),
   );
-  group('Run');
-  json(
-    add('prune', 'delete rows past their retention, as the daemon does each day', async (context, options) =>
-      (await import('./prune.ts')).pruneCommand(context, options),
-    ),
-  ).option('--dry-run', 'only count the rows');
 }

@@ -29,14 +29,12 @@ export function createPruner({ db, configs, log, everyMs = 600_000 }: PrunerOpti
   const pruneTeam = async ({ team, retention }: Pick<Config, 'team' | 'retention'>) => {
     if (!(await takePruneTurn(db, team))) return;
     let sinceMs = performance.now();
-    const removed = await prune(db, team, agesOf(retention), {
-      goesOn: async () => {
-        // Waits as long as the batch took: runs come first.
-        await bell.sleep(performance.now() - sinceMs);
-        if (!isOver) await notePruneTurn(db, team, false);
-        sinceMs = performance.now();
-        return !isOver;
-      },
+    const removed = await prune(db, team, agesOf(retention), async () => {
+      // Waits as long as the batch took: runs come first.
+      await bell.sleep(performance.now() - sinceMs);
+      if (!isOver) await notePruneTurn(db, team, false);
+      sinceMs = performance.now();
+      return !isOver;
     });
     if (isOver) return;
     await notePruneTurn(db, team, true);

@@ -229,24 +229,6 @@ export const scenes = {
     expect(await runMusterd(['dump', '-o', file], theatre.env)).toMatchObject({ code: 0 });
     return inEmptyDatabase(theatre, ['restore', file], contentOf);
   },
-
-  /** More than one step takes. */
-  prune: (theatre) => {
-    const pruned = async ({ args, env }: Call) => {
-      expect(await runMusterd(args, env)).toMatchObject({ code: 0 });
-      const old = await theatre.stage.sql(
-        `select count(*) from sync.changes where opened_at < now() - interval '1 year'`,
-      );
-      expect(old).toEqual([['0']]);
-    };
-    const prepare = async () => {
-      await theatre.stage.sql(`insert into sync.changes (team_id, user_id, kind, new, outcome, opened_at, closed_at)
-        select team_id, 99, 'hold', '{"email": "x"}', '{}', now() - interval '2 years', now() - interval '2 years'
-        from sync.teams, generate_series(1, 6000)`);
-      return { args: ['prune'], sends: [], env: { MUSTERD__retention__changes: '400' } };
-    };
-    return Promise.resolve(onStage(theatre, prepare, pruned));
-  },
 } as const satisfies Readonly<Record<string, Write>>;
 
 export type Command = keyof typeof scenes;

@@ -41,7 +41,6 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['reconcile', ['owner'], 0, owns],
     ['resync --adopt-service', ['owner'], 0, owns],
     ['adopt --reason x --yes', ['owner'], 0, owns],
-    ['prune', ['owner'], 0, owns],
     ['withdraw', logins, 0, ''],
   ];
 

@@ -65,7 +65,6 @@ describe('the shared pace', () => {
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
     ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
-    ['prune'],
     ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
     ['dump', '-o', join(folder, 'dump.sql.gz')],
     ['restore', join(folder, 'dump.sql.gz')],

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { prune } from '../../src/mirror/runs/retention.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
@@ -203,6 +204,7 @@ async function textsOf(team: { readonly teamId: number; readonly seed: number; r
     emulator: { users: 20, tags: 5, fields: 3, teamId, seed, name: `Team ${seed}`, contacts: seed },
   });
   const sent = await countStatements(stage.url);
+  const db = createDatabase({ url: sent.url, applicationName: 'musterd test' });
   const environment = { ...stage.emulator.environment, DATABASE_URL: sent.url, MUSTERD__team: `t${seed}` };
   const [one = 0, two = 0] = stage.emulator.team.users().map(({ id }) => id);
   const musterd = async (...args: readonly string[]) => {
@@ -241,11 +243,12 @@ async function textsOf(team: { readonly teamId: number; readonly seed: number; r
       ['status'],
       ['verify'],
       ['export', 'users', '--format', 'csv'],
-      ['prune'],
     ])
       await musterd(...args);
+    await prune(db, `t${seed}`, { changes: digit, edits: digit, runs: digit, counts: digit });
     return new Set(sent.take());
   } finally {
+    await db.close();
     await sent.close();
     await stage.close();
   }

@@ -19,10 +19,10 @@ interface Target {
   readonly days: number;
 }
 
-/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over, and what belongs to them. */
+/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over. */
 interface PrunePart {
   readonly batch: RawBuilder<unknown>;
-  readonly remove: readonly RawBuilder<unknown>[];
+  readonly remove: RawBuilder<unknown>;
 }
 
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
@@ -57,7 +57,7 @@ function changesOf(target: Target, cursor: string): PrunePart {
         select * from sync.changes where team_id = ${teamId} and change_id > ${cursor === '' ? '0' : cursor}::bigint
         order by change_id limit ${rowsPerBatch}
       ) b`,
-    remove: [sql`delete from sync.changes c using batch b where b.is_over and c.change_id = b.change_id`],
+    remove: sql`delete from sync.changes c using batch b where b.is_over and c.change_id = b.change_id`,
   };
 }
 
@@ -74,11 +74,9 @@ function editsOf(target: Target, cursor: string): PrunePart {
         where team_id = ${teamId} and ended_at is not null and edit_id > ${cursor === '' ? '0' : cursor}::bigint
         order by edit_id limit ${rowsPerBatch}
       ) b`,
-    remove: [
-      sql`
+    remove: sql`
       delete from sync.edits e using batch b
       where b.is_over and e.team_id = ${teamId} and e.ended_at is not null and e.edit_id = b.edit_id`,
-    ],
   };
 }
 
@@ -107,7 +105,7 @@ function runsOf(target: Target, cursor: string): PrunePart {
         select *, outcome = 'complete' and 'listings' = any (groups) as is_look from sync.runs
         where team = ${team} and run_id > ${cursor === '' ? '0' : cursor}::bigint order by run_id limit ${rowsPerBatch}
       ) b`,
-    remove: [sql`delete from sync.runs r using batch b where b.is_over and r.run_id = b.run_id`],
+    remove: sql`delete from sync.runs r using batch b where b.is_over and r.run_id = b.run_id`,
   };
 }
 
@@ -130,11 +128,9 @@ function countsOf(target: Target, cursor: string): PrunePart {
       cross join lateral (
         select ((b.counted_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
       ) d (ends_at)`,
-    remove: [
-      sql`
+    remove: sql`
       delete from mirror.contact_counts c using batch b
       where b.is_over and c.team_id = ${teamId} and c.segment = b.segment and c.counted_at = b.counted_at`,
-    ],
   };
 }
 
@@ -153,37 +149,26 @@ interface BatchEnd {
 }
 
 /** Two processes that prune the same team take turns by batch; otherwise they could deadlock. */
-async function pruneBatch(
-  tx: Transaction,
-  teamId: Id,
-  { batch, remove }: PrunePart,
-  isDry: boolean,
-): Promise<BatchEnd> {
+async function pruneBatch(tx: Transaction, teamId: Id, { batch, remove }: PrunePart): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-  if (!isDry) await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
-  const removed = isDry
-    ? []
-    : remove.map((removal, nth) => sql`, ${sql.ref(`removed_${nth}`)} as (${removal})`);
+  await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
   const { rows } = await sql<BatchEnd>`
-    with batch as materialized (${batch}) ${sql.join(removed, sql` `)}
+    with batch as materialized (${batch}), removed as (${remove})
     select count(*)::int as looked, count(*) filter (where is_over)::int as removed,
       (array_agg(cursor order by n desc))[1] as cursor
     from batch`.execute(tx);
   return rows[0] ?? { looked: 0, removed: 0, cursor: null };
 }
 
-export interface PruneOptions {
-  readonly isDry?: boolean;
-  /** Called before each batch; `false` stops. The rest is left to the next time. */
-  readonly goesOn?: (part: Prunable, pruned: Pruned) => Promise<boolean>;
-}
-
-/** Deletes, or only counts, what is past the retention of one team. */
+/**
+ * Deletes what is past the retention of one team.
+ * @param goesOn called before each batch; `false` stops. The rest is left to the next time.
+ */
 export async function prune(
   db: Database,
   team: string,
   ages: Ages,
-  { isDry = false, goesOn = () => Promise.resolve(true) }: PruneOptions = {},
+  goesOn: () => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<Pruned> {
   const pruned = { changes: 0, edits: 0, runs: 0, counts: 0 };
   const teamId = await readTeamId(db.kysely, team);
@@ -193,10 +178,10 @@ export async function prune(
     if (days === null) continue;
     let cursor: string | null = '';
     while (cursor !== null) {
-      if (!(await goesOn(part, pruned))) return pruned;
+      if (!(await goesOn())) return pruned;
       const from: string = cursor;
       const end = await db.transaction((tx) =>
-        pruneBatch(tx, teamId, partOf[part]({ team, teamId, days }, from), isDry),
+        pruneBatch(tx, teamId, partOf[part]({ team, teamId, days }, from)),
       );
       pruned[part] += end.removed;
       cursor = end.looked < rowsPerBatch ? null : end.cursor;
