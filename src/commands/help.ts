@@ -20,7 +20,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['musterd reconcile --wait 60', 'musterd --team north reconcile --json'],
   daemon: ['musterd daemon --config musterd.yaml'],
   migrate: ['musterd migrate'],
-  'lookups add': ['musterd lookups add addresses.txt', 'musterd lookups add - < addresses.txt'],
   plan: ['musterd plan --exit-code', 'musterd plan --markdown'],
   status: ['musterd status', 'musterd status --json'],
   why: ['musterd why robin@example.com'],

@@ -137,32 +137,6 @@ export interface ProgramOptions {
   readonly wire: (command: Command, action: Action) => void;
 }
 
-interface AddingFamilies extends Adding<Command> {
-  /** Declares commands below a common name. */
-  readonly family: (name: string, description: string) => Adding<Command>['add'];
-}
-
-/** The commands that make tables and addresses. */
-function addMakingCommands({ add, json, group, family }: AddingFamilies): void {
-  group('Run');
-  json(
-    add('migrate', 'bring the schema up to date', async (context, options) =>
-      (await import('./migrate.ts')).migrateCommand(context, options),
-    ),
-  ).option(
-    '--drop-requests <file>',
-    'write the messages, tags and read conversations that 0.1.0 has left open in SQL to this file, and drop them',
-  );
-  const lookups = family('lookups', 'manage addresses to look users up by');
-  json(
-    lookups(
-      'add <file>',
-      'add them from a file, one per line; - for stdin',
-      async (context, _, [file = '-']) => (await import('./lookups.ts')).addLookupsCommand(context, file),
-    ),
-  );
-}
-
 export function createProgram({ version, out, err, wire }: ProgramOptions): Command {
   const program = new Command('musterd')
     .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
@@ -208,7 +182,15 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     ),
   );
   const adding = { add, json, group };
-  addMakingCommands({ ...adding, family });
+  group('Run');
+  json(
+    add('migrate', 'bring the schema up to date', async (context, options) =>
+      (await import('./migrate.ts')).migrateCommand(context, options),
+    ),
+  ).option(
+    '--drop-requests <file>',
+    'write the messages, tags and read conversations that 0.1.0 has left open in SQL to this file, and drop them',
+  );
   addReadingCommands<Command>(adding);
   addServiceCommands(adding);
   addHoldingCommands<Command>(adding);

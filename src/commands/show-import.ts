@@ -50,10 +50,10 @@ export function sayGuard(
 }
 
 /** The most unusable rows that are named, to people and to programs. A file may have a million of them. */
-export const mostNamed = { inWords: 200, inJson: 10_000 } as const;
+const mostNamed = { inWords: 200, inJson: 10_000 } as const;
 
 /** The sentence about those that are not named. */
-export const sayUnnamed = (all: number): readonly string[] =>
+const sayUnnamed = (all: number): readonly string[] =>
   all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
 
 const sayRows = ({ rows, matched, changing }: ImportPreview): string =>

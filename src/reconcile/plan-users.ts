@@ -44,7 +44,7 @@ async function noteWhole({ users, members, unresolved }: Roster, notes: RunNotes
   else if (unlisted > 0) notes.warn(`${unlisted} users are found whom the team does not list`);
   if (unresolved.length > 0) {
     notes.warn(
-      `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,
+      `${unresolved.length} members are answered by no lookup; insert addresses into mirror.user_lookups`,
     );
   }
 }

@@ -105,7 +105,7 @@ export function adviceFor(facts: ExplainedFacts): string {
         ? "The user is back: the next run adopts the service's values again."
         : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(holdsOf(plan).map(({ field }) => columnOf(field)))}.`;
     case 'unresolved':
-      return 'The team lists the member and no lookup answers, so nothing is pulled or pushed until "musterd lookups add" gives an address that does.';
+      return 'The team lists the member and no lookup answers. Nothing is pulled or pushed until mirror.user_lookups has an address that does.';
     case 'missing':
       return `Neither the team listing nor a lookup shows the user, who is marked as gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
     case 'stranger':

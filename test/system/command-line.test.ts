@@ -22,21 +22,12 @@ describe('the command line', () => {
   it('says what it can do', async () => {
     const { code, stdout } = await runMusterd(['--help']);
     expect(code).toBe(0);
-    for (const command of [
-      'reconcile',
-      'plan',
-      'daemon',
-      'status',
-      'migrate',
-      'lookups',
-      'emulator',
-      'demo',
-    ]) {
+    for (const command of ['reconcile', 'plan', 'daemon', 'status', 'migrate', 'emulator', 'demo']) {
       expect(stdout).toContain(command);
     }
   });
 
-  it.each([[['nonsense']], [['reconcile', '--nonsense']], [['lookups', 'add']]])(
+  it.each([[['nonsense']], [['reconcile', '--nonsense']], [['tag', 'create']]])(
     'exits 64 on %j',
     async (args) => {
       const { code, stdout, stderr } = await runMusterd(args);

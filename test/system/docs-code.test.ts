@@ -26,7 +26,7 @@ const around = textOf(/^(config\/.*\.yaml|migrations\/.*\.sql|test\/support\/.*\
 const schema = read('test/mirror/schema.txt').replaceAll(/^ *-- .*\n/gm, '');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-/** All commands by their name, such as `lookups add`. */
+/** All commands by their name, such as `tag create`. */
 const program = createProgram({
   version: '',
   out: process.stdout,

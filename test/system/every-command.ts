@@ -9,7 +9,6 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   approve: ['abcdef', '--reason', 'it is right'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
   import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],
-  'lookups add': [fileURLToPath(new URL('addresses.txt', import.meta.url))],
   reject: ['abcdef'],
   resolve: ['41000001', 'phone', '--take', 'mirror', '--edit', '1', '--reason', 'it is right'],
   resync: ['--adopt-service'],

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { copyCheckout, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createIndependentService, type IndependentService } from './independent-service.ts';
+import { createIndependentService, type IndependentService, insertLookupsOf } from './independent-service.ts';
 import { spawnMusterd } from './run-musterd.ts';
 
 const row = `
@@ -45,9 +45,9 @@ describe('a fifth field', () => {
   let service: IndependentService;
   let database: TestDatabase;
 
-  const musterd = (args: readonly string[], input = '') => {
+  const musterd = (args: readonly string[]) => {
     const env = { ...service.environment, DATABASE_URL: database.url, MUSTERD__rate__perMinute: '100000' };
-    return spawnMusterd(args, env, input, join(folder.path, 'src', 'main.ts'));
+    return spawnMusterd(args, env, '', join(folder.path, 'src', 'main.ts'));
   };
   const reconcile = async (code = 0) => expect(await musterd(['reconcile'])).toMatchObject({ code });
   const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
@@ -68,8 +68,8 @@ describe('a fifth field', () => {
     service = await createIndependentService();
     for (const person of service.people.values()) person.more = { title: 'Nurse' };
     database = await createTestDatabase({ empty: true });
-    const addresses = [...service.people.values()].map(({ email, phone }) => email ?? `+${phone}`);
-    expect(await musterd(['lookups', 'add', '-'], addresses.join('\n'))).toMatchObject({ code: 0 });
+    expect(await musterd(['migrate'])).toMatchObject({ code: 0 });
+    await sql(insertLookupsOf(service));
   });
   afterAll(async () => {
     await database.close();

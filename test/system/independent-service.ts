@@ -30,6 +30,7 @@ export interface IndependentService {
   close(): Promise<void>;
 }
 
+const team = 8812;
 const secret = { id: 'ind-1', key: 'k-7f3c9a5d21' };
 
 function isAuthorized(header: string | undefined): boolean {
@@ -52,7 +53,7 @@ const memberOf = (person: Person) =>
   `{"id":${person.id},"name":${JSON.stringify(nameOf(person))},"role":"r${person.role}","avatar":null}`;
 const nameOf = ({ first, last }: Person) => `${first} ${last}`.trimEnd();
 
-function userOf(person: Person, team: number): string {
+function userOf(person: Person): string {
   const { id, email, phone, role, more } = person;
   const values = {
     name: nameOf(person),
@@ -83,14 +84,13 @@ type Answer = readonly [status: number, json: string];
 
 function answer(
   service: Omit<IndependentService, 'close' | 'environment'>,
-  team: number,
   path: string,
   body: string,
 ): Answer {
   const { people, tags, fields } = service;
   const all = (chosen: readonly Person[]): Answer => [
     200,
-    `{"memberships":[${chosen.map((person) => userOf(person, team)).join(',')}],"next":null}`,
+    `{"memberships":[${chosen.map((person) => userOf(person)).join(',')}],"next":null}`,
   ];
   switch (path) {
     case 'GET /v1/team':
@@ -146,8 +146,13 @@ function answer(
   }
 }
 
+/** SQL by which a mirror of this service knows an address of each person. */
+export const insertLookupsOf = ({ people }: IndependentService): string =>
+  `insert into mirror.user_lookups (team_id, email, phone) values ${[...people.values()]
+    .map(({ email, phone }) => `(${team}, ${email === null ? `null, '+${phone}'` : `'${email}', null`})`)
+    .join(', ')}`;
+
 export async function createIndependentService(): Promise<IndependentService> {
-  const team = 8812;
   const people = new Map<string, Person>();
   const add = (
     id: string,
@@ -190,7 +195,7 @@ export async function createIndependentService(): Promise<IndependentService> {
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const [status, json] = isAuthorized(request.headers.authorization)
-        ? answer(state, team, `${request.method} ${request.url}`, body)
+        ? answer(state, `${request.method} ${request.url}`, body)
         : ([401, '"Unauthorized"'] as const);
       const headers = {
         'content-type': 'application/json; charset=utf-8',

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { byText } from '../support/by-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createIndependentService, type IndependentService } from './independent-service.ts';
-import { runMusterd, spawnMusterd } from './run-musterd.ts';
+import { createIndependentService, type IndependentService, insertLookupsOf } from './independent-service.ts';
+import { runMusterd } from './run-musterd.ts';
 
 /** The program as its user runs it, against a service that nobody here wrote it for. */
 describe('a service with other choices', () => {
@@ -29,8 +29,8 @@ describe('a service with other choices', () => {
   });
 
   it('takes addresses, and mirrors it whole', async () => {
-    const addresses = [...service.people.values()].map(({ email, phone }) => email ?? `+${phone}`).join('\n');
-    expect(await spawnMusterd(['lookups', 'add', '-'], environment(), addresses)).toMatchObject({ code: 0 });
+    expect(await musterd('migrate')).toMatchObject({ code: 0 });
+    await sql(insertLookupsOf(service));
     const { code, stdout } = await musterd('reconcile', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({

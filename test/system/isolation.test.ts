@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
-import { addLookups } from '../../src/mirror/users/addresses.ts';
 import { writeCredentials } from '../../src/mirror/team/credentials.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runSooner, registerGroups, setNextTime, readDue } from '../../src/mirror/team/due.ts';
@@ -68,9 +67,6 @@ describe('a database whose default is a stricter isolation level', () => {
       expect(await strict()).toMatchObject({ outcome: 'complete', counts: { pushed: 1, pulled: 1 } });
       await runResync(db, config, { log });
 
-      const { rows } = await sql<{ team_id: bigint }>`select team_id from sync.teams`.execute(db.kysely);
-      const teamId = rows[0]?.team_id ?? 0n;
-      await addLookups(db, teamId, [{ email: 'new@example.com', phone: null }]);
       await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
       await db.transaction((tx) => writeLearned(tx, 'default', [{ topic: 'x', value: 1 }], true));

@@ -81,8 +81,8 @@ describe('an error under --json', () => {
   it.each([
     [['nonsense', '--json']],
     [['--json']],
-    [['lookups', '--json']],
-    [['lookups', 'add', '--json']],
+    [['tag', '--json']],
+    [['tag', 'create', '--json']],
     [['approve', 'abcdef', '--json', '--only', '']],
     [['reconcile', '--json', '--wait', 'long']],
     [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],

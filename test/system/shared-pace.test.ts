@@ -15,7 +15,6 @@ describe('the shared pace', () => {
     stage = await createStage({ emulator: { users: 4, tags: 3, fields: 1 } });
     email = stage.emulator.team.users().find((user) => user.email !== null)?.email ?? '';
     folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-    writeFileSync(join(folder, 'addresses'), 'somebody@example.com');
     writeFileSync(join(folder, 'people.csv'), 'id,email\n41000001,new@example.com');
   });
   afterAll(async () => {
@@ -38,9 +37,7 @@ describe('the shared pace', () => {
       leave: () => undefined,
     });
 
-  /** In this order: before the first run an address is put down for a team whose id only the service knows. */
   const calling = (): readonly (readonly string[])[] => [
-    ['lookups', 'add', join(folder, 'addresses')],
     ['reconcile'],
     ['api', 'GET', '/v1/team'],
     ['check'],

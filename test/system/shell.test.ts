@@ -72,11 +72,11 @@ describe('completion', () => {
   it('offers commands, and options of the command and of the program', async () => {
     const [commands, inner, options] = await Promise.all([
       offered(['re']),
-      offered(['lookups', '']),
+      offered(['tag', '']),
       offered(['plan', '--']),
     ]);
     expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'restore', 'resync']);
-    expect(inner).toEqual(['add']);
+    expect(inner).toEqual(['create']);
     expect(options).toEqual(
       expect.arrayContaining(['--config', '--team', '--json', '--exit-code', '--help']),
     );

@@ -159,7 +159,7 @@ describe('what happens next', () => {
       { plan: plan('return', { name: { kind: 'hold', hold: conflict } }) },
       'holds the earlier edit of name.',
     ],
-    ['no lookup', { plan: plan('unresolved') }, 'musterd lookups add'],
+    ['no lookup', { plan: plan('unresolved') }, 'mirror.user_lookups'],
     ['no listing', { plan: plan('missing') }, '600.0 s apart'],
     ['a stranger', { plan: plan('stranger') }, 'waits for a person'],
     ['nobody', { plan: plan('forget') }, 'forgets'],
@@ -531,7 +531,7 @@ describe('musterd why', () => {
     const lost = await why(String(id));
     expect(lost.report.presence).toBe('unresolved');
     expect(lost.report.service).toMatchObject({ seen: false, listed: true });
-    expect(lost.report.next).toContain('musterd lookups add');
+    expect(lost.report.next).toContain('mirror.user_lookups');
     await stage.sql(`insert into mirror.user_lookups (team_id, email) values (41, 'moved@example.com')`);
     expect(fieldOf((await why(String(id))).report, 'phone').service).toBe('15550166');
   });

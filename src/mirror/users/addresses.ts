@@ -3,8 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Addresses, KnownUser } from '../../model/plan.ts';
 import type { Id } from '../../model/id.ts';
 import { byKey, idArray } from '../db/by-key.ts';
-import type { Database, Queryable, Row } from '../db/database.ts';
-import { describeRefusal } from '../db/database-errors.ts';
+import type { Queryable } from '../db/database.ts';
 
 /** Addresses in mirror, base, held service values and pushes of unknown outcome. @param wanted a query of `id` */
 export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
@@ -49,32 +48,4 @@ export async function readLookups(db: Queryable, teamId: Id): Promise<Omit<Addre
     emails: rows.flatMap(({ email }) => email || []),
     phones: rows.flatMap(({ phone }) => phone || []),
   };
-}
-
-export type LookupAddress = Row<'mirror.user_lookups', 'email' | 'phone'>;
-
-/** The SQLSTATE of the trigger when a team already has as many as it may have. */
-const tooMany = '54000';
-
-/** Adds new addresses. @returns how many were added */
-export async function addLookups(
-  db: Database,
-  teamId: Id,
-  lookups: readonly LookupAddress[],
-): Promise<number> {
-  const add = sql<Row<'mirror.user_lookups', 'lookup_id'>>`
-    insert into mirror.user_lookups (team_id, email, phone)
-    select ${teamId}::bigint, n.email, n.phone
-    from (
-      select s.email, s.phone from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
-      except
-      select l.email, l.phone from mirror.user_lookups l where l.team_id = ${teamId}
-    ) n
-    returning lookup_id`;
-  try {
-    const { rows } = await db.transaction((tx) => add.execute(tx));
-    return rows.length;
-  } catch (error) {
-    throw describeRefusal(error, tooMany);
-  }
 }
