@@ -43,18 +43,6 @@ export function addFileCommands<C extends WithOptions<C>>(
       '--wait [seconds]',
       'with --write: show what became of the edits on the service, for 10 s at most',
     );
-  group('Run');
-  json(
-    add('dump', 'write the whole mirror to a file, which psql can load too', async (context, options) =>
-      (await import('./dump.ts')).dumpCommand(context, options),
-    ),
-  ).option('-o, --output <file>', 'write to this file, whole or not at all');
-  group('Go back');
-  json(
-    add('restore <file>', 'load a dump into an empty database', async (context, _, [file = '']) =>
-      (await import('./restore.ts')).restoreCommand(context, file),
-    ),
-  );
   group('Decide');
   const importing = add(
     'import <file>',

@@ -62,8 +62,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'musterd conversations read --inbox 7 --user robin@example.com --target 14155550123',
   ],
   import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],
-  dump: ['musterd dump -o musterd.sql.gz'],
-  restore: ['MUSTERD_DATA_DIR=/srv/other musterd restore musterd.sql.gz'],
   undo: ['musterd undo 12', 'musterd undo 12 --apply'],
   resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
   adopt: ["musterd adopt --reason 'moved to db-2'", "musterd adopt --as-copy --reason 'staging' --yes"],

@@ -14,8 +14,7 @@ export async function migrateCommand(
   let dropped = 0;
   const keepIn = (path: string) => async (requests: readonly object[]) => {
     const lines = requests.map((request) => `${toJson(request)}\n`).join('');
-    if (requests.length > 0)
-      await writeWholeFile(path, (write) => write(lines), { mode: 0o600, isNew: true });
+    if (requests.length > 0) await writeWholeFile(path, (write) => write(lines), true);
     dropped = requests.length;
   };
   return withMirrorOf(context, async ({ mirror }) => {

@@ -48,19 +48,6 @@ export function createProgress({
   };
 }
 
-const silentMs = 1_000;
-
-/** Progress of work that is mostly over within a second, so it is shown only after that. */
-export function createLateProgress(context: Parameters<typeof createProgress>[0], step: string) {
-  const progress = createProgress(context);
-  const beganMs = performance.now();
-  const show = (done: number) => {
-    if (performance.now() - beganMs > silentMs)
-      progress.onEvent({ kind: 'progress', step, done, total: null });
-  };
-  return { show, close: progress.close };
-}
-
 /** Runs something with a progress bar, after waiting for a current run to end. @param patience how long to wait, in ms */
 export async function watched<R>(
   context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,

@@ -62,14 +62,14 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** Opens a file beside the place, which gets its name once it is whole. */
-async function openBeside(path: string, { mode: own, isNew }: WriteOptions): Promise<OpenFile> {
+async function openBeside(path: string, isNew: boolean): Promise<OpenFile> {
   const { target, isFile, mode, isThere } = await placeOf(path);
   if (isNew && isThere && isFile)
     throw new MusterdError('usage', `${path} is there already`, { hint: 'Name another file.' });
   if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
   const part = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(part, 'wx', 0o600);
-  await handle.chmod(own ?? mode);
+  await handle.chmod(isNew ? 0o600 : mode);
   return {
     handle,
     keep: async () => {
@@ -80,26 +80,20 @@ async function openBeside(path: string, { mode: own, isNew }: WriteOptions): Pro
   };
 }
 
-interface WriteOptions {
-  /** Who may read and write it, even if another file was there. */
-  readonly mode: number | null;
-  /** Whether a file of that name is left alone. */
-  readonly isNew: boolean;
-}
-
 /**
  * Calls `work` with a stream to the file. Until all of it is written, the earlier file stays under its name.
+ * @param isNew true if no file may have that name yet; only its owner may read the new one
  * @throws what `work` throws; MusterdError `usage` if the file cannot be written
  */
 export async function writeWholeFile<R>(
   path: string,
   work: (write: (text: string | Uint8Array) => Promise<void>) => Promise<R>,
-  options: WriteOptions = { mode: null, isNew: false },
+  isNew = false,
 ): Promise<R> {
   const orRefuse = (error: unknown) => {
     throw refused(path, error);
   };
-  const { handle, keep, drop } = await openBeside(path, options).catch(orRefuse);
+  const { handle, keep, drop } = await openBeside(path, isNew).catch(orRefuse);
   try {
     const result = await work((text) => handle.appendFile(text).catch(orRefuse));
     await handle.sync().catch(ignoreUnsyncable).catch(orRefuse);

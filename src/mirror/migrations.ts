@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { sqlState } from './db/database-errors.ts';
-import { isOfNumbers, isThere, missingOf, readApplied, requireLastNumber } from './migrations/applied.ts';
-import { applyNumbered, applyRepeatable, runFiles, TABLES, UNCHECKED } from './migrations/apply.ts';
+import { isThere, missingOf, readApplied } from './migrations/applied.ts';
+import { applyNumbered, applyRepeatable, runFiles } from './migrations/apply.ts';
 import { type MigrationFiles, readMigrations } from './migrations/files.ts';
 import { droppingMigration, type KeepRequests, requireNoOpenRequests } from './migrations/open-requests.ts';
 import { rolesWithoutRights } from './db/roles-for-people.ts';
@@ -69,11 +69,10 @@ export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T
     return unlessOvertaken(make, tries - 1);
   });
 
-/** Like `migrate`, within a running transaction that nobody else disturbs. */
-export async function migrateWithin(
+async function migrateWithin(
   tx: Transaction,
-  files = ownMigrations(),
-  keepRequests?: KeepRequests,
+  files: MigrationFiles,
+  keepRequests: KeepRequests | undefined,
 ): Promise<string[]> {
   const applied = await readApplied(tx);
   const missing = missingOf(files, applied);
@@ -87,65 +86,6 @@ export async function migrateWithin(
       files.repeatable.filter(({ name }) => name.endsWith('_rights')),
     );
   return missing;
-}
-
-/** Makes the schema of these migrations (of an earlier version the tables). @throws MusterdError for an unknown one */
-export async function makeSchemaOf(
-  tx: Transaction,
-  checksums: ReadonlyMap<string, string | null>,
-): Promise<void> {
-  const files = ownMigrations();
-  const { numbered, repeatable } = madeBy(files, checksums);
-  await applyNumbered(tx, numbered);
-  await runFiles(tx, repeatable);
-}
-
-/** The rows of a mirror from before the baseline are in its tables now: the baseline counts as applied in place of the earlier files. */
-export async function replaceNumbers(tx: Transaction): Promise<void> {
-  const [baseline] = ownMigrations().numbered;
-  if (baseline === undefined || !isOfNumbers(await readApplied(tx))) return;
-  // The history of the users goes back to the file that began it: `export --as-of` asks.
-  await sql`
-    with earlier as (delete from sync.migrations returning name, timestamp)
-    insert into sync.migrations (name, checksum, timestamp)
-    select ${baseline.name}, ${baseline.checksum}, coalesce(min(timestamp) filter (where name = '0032_periods'), ${new Date().toISOString()})
-    from earlier`.execute(tx);
-}
-
-/** The files that made the schema of a database with these migrations: the repeatable ones belong to the newest alone. */
-function madeBy(files: MigrationFiles, checksums: ReadonlyMap<string, string | null>): MigrationFiles {
-  const applied = { numbered: checksums, repeatable: new Map() };
-  if (isOfNumbers(applied)) {
-    requireLastNumber(applied);
-    return { numbered: files.numbered.slice(0, 1), repeatable: [] };
-  }
-  const missing = missingOf(files, applied);
-  const numbered = files.numbered.filter(({ name }) => !missing.includes(name));
-  return { numbered, repeatable: numbered.length === files.numbered.length ? files.repeatable : [] };
-}
-
-/**
- * SQL that creates the same schema without musterd, including the applied migrations and their checksums. For an
- * earlier version there are only the tables, and `migrate` makes the rest.
- */
-export function schemaText(checksums: ReadonlyMap<string, string | null>): {
-  readonly names: readonly string[];
-  readonly schema: string;
-} {
-  const made = madeBy(ownMigrations(), checksums);
-  const textsOf = (files: MigrationFiles['numbered']) => files.map(({ text }) => text);
-  const texts = [
-    'create schema sync',
-    TABLES,
-    ...textsOf(made.numbered),
-    UNCHECKED,
-    ...textsOf(made.repeatable),
-  ];
-  return {
-    names: made.numbered.map(({ name, checksum }) => `${name} ${checksum}`),
-    // A file may end in a comment, or without a semicolon.
-    schema: texts.map((text) => `${text.trim()}\n;`).join('\n'),
-  };
 }
 
 /** The names of the migrations that `migrate` would apply. Writes nothing; throws as `migrate` does. */

@@ -19,7 +19,7 @@ export interface PresentPlace {
 /** The recorded place. */
 interface PlaceOnRecord {
   readonly identifier: string | null;
-  /** `null` if it was restored from a dump that does not say where it was. */
+  /** `null` if 0.1.0 restored it from a dump that did not say where it was. */
   readonly database: string | null;
   /** All addresses that lead to it; empty before the first run. */
   readonly addresses: readonly Address[];

@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
 import { runMusterd } from '../system/run-musterd.ts';
 import { createStage, onService, type Stage } from '../system/stage.ts';
@@ -110,36 +109,22 @@ function onStage(
   };
 }
 
-/** A command that fills an empty database, so that it is as this one in the end. */
-function inEmptyDatabase(
-  { stage, env }: Theatre,
-  args: readonly string[],
-  lookAt: (db: Database) => Promise<unknown>,
-): Scene {
+/** An empty database, which has the schema of this one in the end. */
+function migrating({ stage, env }: Theatre): Scene {
   let database: TestDatabase | undefined;
-  const isAny = async (db: Database, what: string) =>
-    (await runSqlText(db, `select ${what} limit 1`)).rows.length > 0;
-  /** A commit that was sent may have its effect a little later. */
-  const hasSchema = async (db: Database) => {
-    const others = `from pg_stat_activity where datname = current_database() and application_name <> 'musterd test'`;
-    await eventually('its sessions have ended', async () => !(await isAny(db, others)));
-    return await isAny(db, `from pg_namespace where nspname = 'sync'`);
-  };
   return {
     prepare: async () => {
       await database?.close();
       database = await createTestDatabase({ empty: true });
-      return { args, env: { ...env, DATABASE_URL: database.url } };
+      return { args: ['migrate'], env: { ...env, DATABASE_URL: database.url } };
     },
     again: async (call) => {
-      const isThere = database !== undefined && (await hasSchema(database.db));
-      const { code } = await runMusterd(isThere ? ['migrate'] : args, call.env);
-      expect(code).toBe(0);
+      expect(await runMusterd(call.args, call.env)).toMatchObject({ code: 0 });
     },
     end: async () => {
       if (database === undefined) throw new Error('nothing was prepared');
-      const found = await lookAt(database.db);
-      expect(found).toEqual(await lookAt(stage.db));
+      const found = await dumpSchema(database.db);
+      expect(found).toEqual(await dumpSchema(stage.db));
       return found;
     },
   };
@@ -205,7 +190,7 @@ export const scenes = {
       }),
     ),
 
-  migrate: (theatre) => Promise.resolve(inEmptyDatabase(theatre, ['migrate'], dumpSchema)),
+  migrate: (theatre) => Promise.resolve(migrating(theatre)),
 
   import: (theatre) => {
     const file = join(theatre.folder, 'people.csv');
@@ -222,12 +207,6 @@ export const scenes = {
       return Promise.resolve({ args: ['import', file, '--yes', '--reason', 'a list'], sends });
     };
     return Promise.resolve(onStage(theatre, prepare, imported));
-  },
-
-  restore: async (theatre) => {
-    const file = join(theatre.folder, 'musterd.sql.gz');
-    expect(await runMusterd(['dump', '-o', file], theatre.env)).toMatchObject({ code: 0 });
-    return inEmptyDatabase(theatre, ['restore', file], contentOf);
   },
 } as const satisfies Readonly<Record<string, Write>>;
 

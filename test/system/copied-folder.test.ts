@@ -29,6 +29,10 @@ describe('the folder of an embedded server that was copied', () => {
     rmSync(root, { recursive: true, force: true });
   });
 
+  it('is where status says it is', async () => {
+    expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));
+  });
+
   it('is another place, though server and database are the same', async () => {
     const email = service.emailOf(user);
     await copy.edit(user, 'copied@example.com');

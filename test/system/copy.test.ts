@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -60,17 +59,34 @@ const shown = (url: string) => {
   return `localhost:${port}${pathname}`;
 };
 
-async function dumpInto(from: MirrorAt, to: string): Promise<MirrorAt> {
-  const file = join(folder.path, 'musterd.sql.gz');
-  expect((await from.musterd('dump', '-o', file)).code).toBe(0);
-  const copy = at(to);
-  const { code, stdout } = await copy.musterd('restore', file);
-  expect(code).toBe(0);
-  expect(stdout).toContain('If it has moved: musterd adopt --reason …, and stop the other one.');
-  return copy;
+const installed = installedBindir() === undefined ? undefined : servers()[1];
+
+/** Into an empty database, by the programs of the installed Postgres. */
+function carry(from: string, to: string): void {
+  const file = join(folder.path, 'musterd.dump');
+  for (const [name = '', ...args] of [
+    ['pg_dump', '--format=custom', `--file=${file}`, from],
+    ['pg_restore', '--dbname', to, '--exit-on-error', file],
+  ]) {
+    const { status, stderr } = spawnSync(join(installedBindir() ?? '', name), args, { encoding: 'utf8' });
+    expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' });
+  }
 }
 
-/** As from a template, which takes less time than a dump does. */
+/** The rows of each table, as digests, and where each sequence stands. */
+async function contentOf(mirror: MirrorAt) {
+  const tables = await mirror.sql(`select c.oid::regclass::text from pg_class c where c.relkind = 'r'
+    and c.relnamespace in ('mirror'::regnamespace, 'sync'::regnamespace) order by 1`);
+  const digests = tables.map(
+    ([name]) =>
+      `select '${String(name)}', count(*), md5(string_agg(r::text, '|' order by r::text collate "C")) from ${String(name)} r`,
+  );
+  return [
+    await mirror.sql(digests.join(' union all ')),
+    await mirror.sql(`select schemaname, sequencename, last_value from pg_sequences order by 1, 2`),
+  ];
+}
+
 const copyOf = async (url: string): Promise<MirrorAt> => at(await createUrl(copyDatabase(url)));
 
 const adopt = (mirror: MirrorAt, ...args: readonly string[]) =>
@@ -113,69 +129,81 @@ async function expectNothingSent(copy: MirrorAt): Promise<void> {
 }
 
 describe('a mirror that is somewhere else sends nothing before somebody says that it has moved', () => {
-  it('after a dump was restored into another database', async () => {
-    const { url, mirror } = await createHome();
-    const to = await createEmpty();
-    await mirror.edit(aUser(), 'sent@example.com');
-    await mirror.musterd('reconcile');
-    const copy = await dumpInto(mirror, to);
-    // The counter of the other cluster was ahead.
-    await copy.sql(`update sync.edits set xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`);
-    const ahead = 'select count(*) from sync.edits where xid >= pg_snapshot_xmax(pg_current_snapshot())';
-    expect(await copy.sql(ahead)).not.toEqual([[0n]]);
-    await expectNothingSent(copy);
-    expect(await copy.sql(ahead)).toEqual([[0n]]);
-    const { said } = await copy.json('changes', '--kind', 'place');
-    expect(said['changes']).toMatchObject([
-      {
-        user_id: null,
-        kind: 'place',
-        old_value: shown(url),
-        new_value: shown(to),
-        decided_by: 'kim',
-        decided_why: 'it has moved',
-      },
-    ]);
-    expect((await copy.musterd('changes', '--kind', 'place')).stdout).toContain('kim');
-    expect((await copy.json('status')).said['place']).toMatchObject({
-      verdict: 'here',
-      at: shown(to),
-      by: 'kim',
-      why: 'it has moved',
-    });
-  });
-
   it('after it was made from a template on the same server', async () => {
     const { url } = await createHome();
     await expectNothingSent(await copyOf(url));
   });
 
-  const installed = servers()[1];
-  const [pgDump, psql] = ['pg_dump', 'psql'].map((name) => join(installedBindir() ?? '', name));
-  it.skipIf(installed === undefined || !existsSync(pgDump ?? '') || !existsSync(psql ?? ''))(
-    'after pg_dump and psql carried it over (needs the programs of an installed Postgres)',
+  it.skipIf(installed === undefined)(
+    'after pg_restore loaded it into another database, with all that waits (needs an installed Postgres)',
     async () => {
-      const { url } = await createHome(installed);
+      const { url, mirror } = await createHome(installed);
       const to = await createEmpty(installed);
-      const dumped = spawnSync(pgDump ?? '', ['--dbname', url], { encoding: 'utf8' });
-      expect(dumped.status).toBe(0);
-      const loaded = spawnSync(
-        psql ?? '',
-        ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1', '--dbname', to],
-        {
-          input: dumped.stdout,
-          encoding: 'utf8',
-        },
+      const [waiting, batched, kept] = [aUser(), aUser(), aUser()];
+      const emails = () => [waiting, batched, kept].map((user) => service.emailOf(user));
+      const before = emails();
+      await mirror.edit(batched, 'batched@example.com');
+      expect((await at(url, { MUSTERD__push__approve: 'always' }).musterd('reconcile')).code).toBe(3);
+      expect((await mirror.musterd('hold', String(kept), '--until', '1h', '--reason', 'x')).code).toBe(0);
+      await mirror.edit(kept, 'kept@example.com');
+      await mirror.sql(
+        `update mirror.users set first_name = E'Tab\\there \\\\. \\\\N', email = 'waiting@example.com' where id = ${waiting}`,
       );
-      expect({ status: loaded.status, stderr: loaded.stderr }).toEqual({ status: 0, stderr: '' });
-      await expectNothingSent(at(to));
+      carry(url, to);
+      const copy = at(to);
+      expect(await contentOf(copy)).toEqual(await contentOf(mirror));
+      // The counter of the other cluster was ahead.
+      await copy.sql(
+        `update sync.edits set xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`,
+      );
+      const ahead = 'select count(*) from sync.edits where xid >= pg_snapshot_xmax(pg_current_snapshot())';
+      expect(await copy.sql(ahead)).not.toEqual([[0n]]);
+
+      const [[batch] = []] = await copy.sql('select batch from report.held where batch is not null');
+      expect((await copy.musterd('approve', String(batch), '--reason', 'x')).code).toBe(3);
+      const updates = service.updates();
+      expect((await copy.musterd('reconcile')).code).toBe(3);
+      expect(service.updates()).toBe(updates);
+      expect(emails()).toEqual(before);
+      const check = await copy.musterd('check');
+      expect([check.code, check.stdout]).toEqual([
+        1,
+        expect.stringMatching(/^FAIL\tplace\tthis mirror was at /m),
+      ]);
+
+      expect((await adopt(copy)).code).toBe(0);
+      expect((await copy.musterd('reconcile')).code).toBe(3);
+      expect(await copy.sql(ahead)).toEqual([[0n]]);
+      expect(emails()).toEqual(['waiting@example.com', before[1], before[2]]);
+      expect((await copy.musterd('approve', String(batch), '--reason', 'x')).code).toBe(0);
+      expect((await copy.musterd('reconcile')).code).toBe(0);
+      expect(emails()).toEqual(['waiting@example.com', 'batched@example.com', before[2]]);
+      expect(await copy.sql(`select distinct reason from report.held where user_id = ${kept}`)).toEqual([
+        ['asked'],
+      ]);
+      const { said } = await copy.json('changes', '--kind', 'place');
+      expect(said['changes']).toMatchObject([
+        {
+          user_id: null,
+          kind: 'place',
+          old_value: shown(url),
+          new_value: shown(to),
+          decided_by: 'kim',
+          decided_why: 'it has moved',
+        },
+      ]);
+      expect((await copy.musterd('changes', '--kind', 'place')).stdout).toContain('kim');
+      expect((await copy.json('status')).said['place']).toMatchObject({
+        verdict: 'here',
+        at: shown(to),
+        by: 'kim',
+        why: 'it has moved',
+      });
     },
   );
 
-  it('after another server has come to answer to its name', async () => {
-    const other = servers()[1];
-    if (other === undefined) return;
-    const [url, to] = [await createMigrated(), await createEmpty(other)];
+  it.skipIf(installed === undefined)('after another server has come to answer to its name', async () => {
+    const [url, to] = [await createMigrated(installed), await createEmpty()];
     const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
     const proxy = await createTcpProxy(target);
     proxies.push(proxy);
@@ -190,10 +218,10 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
     await through(url).edit(user, 'here@example.com');
     expect((await through(url).musterd('reconcile')).code).toBe(0);
     expect(service.emailOf(user)).toBe('here@example.com');
-    await dumpInto(through(url), to);
+    carry(url, to);
 
     const was = new URL(to).pathname.slice(1);
-    const admin = createDatabase({ url: other.url, maxConnections: 1 });
+    const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
     await sql`alter database ${sql.id(was)} rename to ${sql.id(name)}`.execute(admin.asTyped);
     try {
       target.port = Number(new URL(to).port);
@@ -207,14 +235,6 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
       await sql`alter database ${sql.id(name)} rename to ${sql.id(was)}`.execute(admin.asTyped);
       await admin.close();
     }
-  });
-
-  it('after a dump from before places were on record was restored', async () => {
-    const { mirror } = await createHome();
-    await mirror.sql(`delete from sync.learned where topic = 'place'`);
-    const copy = await dumpInto(mirror, await createEmpty());
-    expect((await copy.musterd('status')).stdout).toContain('was at a place that is not on record');
-    await expectNothingSent(copy);
   });
 });
 

@@ -12,8 +12,6 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   reject: ['abcdef'],
   resolve: ['41000001', 'phone', '--take', 'mirror', '--edit', '1', '--reason', 'it is right'],
   resync: ['--adopt-service'],
-  dump: ['-o', '/nowhere/musterd.sql.gz'],
-  restore: [fileURLToPath(import.meta.url)],
   'schedule cancel': ['9001'],
   'schedule show': ['9001'],
   'schedule update': ['9001', '--text', 'Hello'],

@@ -63,8 +63,6 @@ describe('the shared pace', () => {
     ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
     ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
-    ['dump', '-o', join(folder, 'dump.sql.gz')],
-    ['restore', join(folder, 'dump.sql.gz')],
     ['sql', 'select 1'],
     ['status'],
     ['undo', '1'],

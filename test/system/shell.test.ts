@@ -75,7 +75,7 @@ describe('completion', () => {
       offered(['tag', '']),
       offered(['plan', '--']),
     ]);
-    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'restore', 'resync']);
+    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
     expect(inner).toEqual(['create']);
     expect(options).toEqual(
       expect.arrayContaining(['--config', '--team', '--json', '--exit-code', '--help']),

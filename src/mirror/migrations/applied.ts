@@ -11,22 +11,6 @@ export interface AppliedFiles {
   readonly repeatable: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The first and the last of the numbered files that were there before the baseline, which makes the same tables. */
-const [firstNumber, lastNumber] = ['0001_mirror', '0070_known_rows'];
-export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has(firstNumber);
-
-/** @throws MusterdError if a dump is of tables that are not those of the baseline */
-export function requireLastNumber(applied: Pick<AppliedFiles, 'numbered'>): void {
-  if (applied.numbered.has(lastNumber)) return;
-  throw new MusterdError(
-    'mirror',
-    `The dump is of an earlier musterd: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
-    {
-      hint: `Nothing was restored. Run "musterd migrate" of the last version that has migrations/${lastNumber}.sql, and dump the mirror again.`,
-    },
-  );
-}
-
 export function missingOf(files: MigrationFiles, applied: AppliedFiles): string[] {
   requireKnown(files, applied);
   const { numbered, repeatable } = applied;
@@ -62,12 +46,12 @@ const newer = (what: string) =>
   });
 
 function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
-  if (isOfNumbers(applied)) {
+  if (applied.numbered.has('0001_mirror')) {
     throw new MusterdError(
       'mirror',
       `The schema was made by a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
-        hint: 'Nothing was changed. Dump the mirror with the musterd that made it ("musterd dump"), and load that into an empty database with this one ("musterd restore").',
+        hint: 'Nothing was changed. Musterd 0.1.0 carries it into an empty database (dump, restore), which this one migrates.',
       },
     );
   }

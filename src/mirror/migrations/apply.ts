@@ -39,13 +39,13 @@ export async function runFiles(tx: Transaction, files: readonly MigrationFile[])
 }
 
 /** The table of what was applied, as 0.1.0 has made it, with one that nothing uses any more. */
-export const TABLES = `
+const TABLES = `
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null, checksum text);
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
 `;
 
 /** Bodies of functions may name what a later file makes. */
-export const UNCHECKED = 'set local check_function_bodies = off;';
+const UNCHECKED = 'set local check_function_bodies = off;';
 
 async function runFile(tx: Transaction, file: MigrationFile): Promise<void> {
   try {

@@ -124,17 +124,6 @@ export async function noteDatabase(db: Database): Promise<void> {
   await db.transaction((tx) => writePlace(tx, null, place));
 }
 
-/** A dump from before places were recorded comes from some other place, wherever that was. */
-export async function noteRestored(tx: Transaction): Promise<void> {
-  const { rows } = await sql<{ known: KnownPlaceRow; seen: boolean }>`
-    select mirror.known_place() as known, exists (select from sync.teams) as seen`.execute(tx);
-  const [row] = rows;
-  if (row === undefined || row.known.place !== null || !row.seen) return;
-  const address = { at: '', machine: null };
-  const here = { ...homeAt({ identifier: null, database: '', address }, new Date()), database: null };
-  await writePlace(tx, null, { ...here, addresses: [] });
-}
-
 export const notHome = (placing: Placing): MusterdError =>
   new MusterdError(
     'copy',
