@@ -105,7 +105,6 @@ export async function emulatorCommand(context: Context, options: Record<string, 
   const emulator = await started();
   for (const [name, value] of Object.entries(emulator.environment))
     printLine(context.out, `export ${name}=${quoted(value)}`);
-  printLine(context.err, `Its page: ${emulator.url}/_emulator`);
   if (!context.signal.aborted) {
     await new Promise<void>((resolve) =>
       context.signal.addEventListener('abort', () => resolve(), { once: true }),

@@ -8,7 +8,7 @@ import { parseVariants } from './variants.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 /** Options of the control endpoint. */
-export interface Control {
+interface Control {
   readonly world: EmulatorWorld;
   readonly teams: readonly TeamControl[];
   /** Required as a Bearer token. Without one, only requests from loopback are answered. */
@@ -56,7 +56,7 @@ const acts: Readonly<Record<string, ControlAct>> = {
     );
   },
   'DELETE requests': ({ world }) => world.log.clear(),
-  'GET faults': ({ world }) => world.faults.installed().map(({ fault }) => fault),
+  'GET faults': ({ world }) => world.faults.installed(),
   'POST faults': ({ world }, { body }) => {
     const faults = faultList
       .parse(Array.isArray(body) ? body : [body])
@@ -156,17 +156,13 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
 }
 
 /** Whether the request may look at the emulator and change it. */
-export function admits(
-  control: Control,
-  request: FastifyRequest,
-  authorization = request.headers.authorization,
-): boolean {
+function admits(control: Control, request: FastifyRequest): boolean {
   if (control.token === undefined) {
     // Checks the Host header: a foreign name can resolve to this machine (DNS rebinding).
     if (!loopback.test(request.headers.host ?? '')) return false;
     return ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(request.raw.socket.remoteAddress ?? '');
   }
-  const given = Buffer.from(authorization ?? '');
+  const given = Buffer.from(request.headers.authorization ?? '');
   const wanted = Buffer.from(`Bearer ${control.token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }

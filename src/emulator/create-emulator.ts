@@ -6,7 +6,6 @@ import type { Fault } from './faults.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createLateWrites } from './late-writes.ts';
 import { createServer, type ListeningServer } from './web-server.ts';
-import { addEmulatorPage } from './emulator-page-routes.ts';
 import { addOpenApiRoute, openApiPath } from './open-api.ts';
 import type { EmulatorOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -65,9 +64,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   addServiceRoutes(server.app, world, (target) => isControl(target) || target === openApiPath);
   addOpenApiRoute(server.app);
   const teams: TeamControl[] = [];
-  const control = { world, teams, token: options.controlToken };
-  addControlRoutes(server.app, control);
-  addEmulatorPage(server.app, control);
+  addControlRoutes(server.app, { world, teams, token: options.controlToken });
   const address = await server.app
     .listen({ host: server.host, port: options.port ?? 0 })
     .catch((error: unknown) => {

@@ -2,51 +2,35 @@ import type { Fault, FaultKind, FaultOf } from './faults.ts';
 import { createTrigger, type Trigger } from './match.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** A fault, and on how many requests it was played. */
-export interface NumberedFault {
-  readonly number: number;
-  readonly fault: Fault;
-  readonly played: number;
-}
-
 /** The active faults. It chooses those that apply to a request. */
 export interface FaultBox {
   /** @returns a function that removes the fault */
   add(fault: Fault): () => void;
   clear(): void;
   /** All faults, in the order in which they were added. */
-  installed(): readonly NumberedFault[];
-  /** Removes the fault of this number, if there still is one. */
-  remove(number: number): void;
+  installed(): readonly Fault[];
   /** Chooses the faults of a request. It must be called once per request, because it counts them. */
   take(request: LoggedRequest): readonly Fault[];
 }
 
 export function createFaultBox(faults: readonly Fault[] = []): FaultBox {
-  const installed = new Map<number, { readonly fault: Fault; readonly trigger: Trigger; played: number }>();
-  let added = 0;
+  const installed = new Set<{ readonly fault: Fault; readonly trigger: Trigger }>();
   function add(fault: Fault): () => void {
-    added += 1;
-    const number = added;
-    installed.set(number, { fault, trigger: createTrigger(fault), played: 0 });
+    const entry = { fault, trigger: createTrigger(fault) };
+    installed.add(entry);
     return () => {
-      installed.delete(number);
+      installed.delete(entry);
     };
   }
   for (const fault of faults) add(fault);
+  const faultsOf = (entries: Iterable<{ readonly fault: Fault }>) =>
+    Array.from(entries, ({ fault }) => fault);
   return {
     add,
     clear: () => installed.clear(),
-    installed: () => Array.from(installed, ([number, { fault, played }]) => ({ number, fault, played })),
-    remove: (number) => {
-      installed.delete(number);
-    },
+    installed: () => faultsOf(installed),
     // It calls every trigger, so that each counts the request.
-    take: (request) => {
-      const taken = [...installed.values()].filter(({ trigger }) => trigger(request));
-      for (const entry of taken) entry.played += 1;
-      return taken.map(({ fault }) => fault);
-    },
+    take: (request) => faultsOf([...installed].filter(({ trigger }) => trigger(request))),
   };
 }
 

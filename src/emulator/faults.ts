@@ -165,11 +165,6 @@ export function parseFaults(texts: readonly string[]): readonly Fault[] {
   });
 }
 
-/** The fault as `parseFaults` takes it. */
-export function describeFault({ kind, ...settings }: Fault): string {
-  return [kind, ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].join(',');
-}
-
 /** The same for a fault as an object, for the control endpoint. Numbers may be given as text. */
 export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
   const found = faultKinds.find((candidate) => candidate === given['kind']);

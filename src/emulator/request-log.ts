@@ -39,7 +39,7 @@ export interface RequestLog {
 }
 
 /** The number of requests of which the log has the answer, too. */
-export const answersKept = 50;
+const answersKept = 50;
 
 /** The number of requests in the log, so that an emulator can run for months. */
 const mostKept = 100_000;

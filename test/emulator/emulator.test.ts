@@ -284,6 +284,13 @@ describe('the control endpoint', () => {
       expect((await control(emulator.url, 'GET requests')).json).toEqual([]);
     }));
 
+  it('keeps the answers to the newest fifty requests', () =>
+    withEmulator({ ratePerMinute: 0 }, async (emulator) => {
+      for (let at = 0; at < 53; at += 1) await call(emulator, 'POST /v1/contacts/count', {});
+      const answers = emulator.requests.map(({ answer }) => answer);
+      expect(answers).toEqual([...Array(3).fill(undefined), ...Array(50).fill('"312456"')]);
+    }));
+
   it('sets up faults, variants and the clock', () =>
     withEmulator({}, async (emulator) => {
       await control(emulator.url, 'POST faults', ['status,code=500', { kind: 'status', code: 502, at: 1 }]);
