@@ -299,7 +299,7 @@ describe.each(servers())('on $name', (server) => {
       const { message, hint } = await failure(attempt(database.db));
       expect([message, hint]).toEqual([
         'The schema was made by a musterd before 0.1.0: its last migration is 0070_known_rows.',
-        expect.stringContaining('Musterd 0.1.0 carries it into an empty database'),
+        expect.stringContaining('restore that into an empty database with 0.1.0'),
       ]);
     }
     expect(await dumpSchema(database.db)).toBe(before);

@@ -51,7 +51,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       'mirror',
       `The schema was made by a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
-        hint: 'Nothing was changed. Musterd 0.1.0 carries it into an empty database (dump, restore), which this one migrates.',
+        hint: 'Nothing was changed. Dump it with the musterd that made it, restore that into an empty database with 0.1.0, and migrate that one.',
       },
     );
   }
