@@ -13,6 +13,7 @@ const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect)
     .option('--map <column=field>', 'meaning of a column, such as "Work email=email"; repeatable', collect)
     .option('--only <field,…>', 'change only these fields; others are only used to find the user')
     .option('--empty <clear>', 'clear: an empty cell clears a phone; by default it changes nothing')
+    .option('--country <code>', 'calling code of phones that are written without one, such as 49')
     .option('--skip-errors', 'skip the rows that cannot be used');
 
 export function addFileCommands<C extends WithOptions<C>>(

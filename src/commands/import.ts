@@ -31,6 +31,7 @@ export interface FileOptions {
   readonly map?: readonly string[];
   readonly only?: string;
   readonly empty?: string;
+  readonly country?: string;
   readonly skipErrors?: boolean;
 }
 
@@ -51,10 +52,23 @@ function readClears(empty: string | undefined): boolean {
   throw new MusterdError('usage', `--empty "${empty}": the only value is "clear"`);
 }
 
+function readCountry(country: string | undefined): string | null {
+  const code = /^\+?([1-9][0-9]{0,2})$/.exec(country ?? '')?.[1] ?? null;
+  if (country === undefined || code !== null) return code;
+  throw new MusterdError('usage', `--country "${country}" is not a calling code`, {
+    hint: 'Such as --country 49.',
+  });
+}
+
 async function readRequest({ signal }: Context, options: FileOptions, file: string): Promise<ImportRequest> {
   const format = readFormat(options.format, file);
   const mappings = (options.map ?? []).map(readMapping);
-  const rest = { mappings, only: readOnly(options.only), clears: readClears(options.empty) };
+  const rest = {
+    mappings,
+    only: readOnly(options.only),
+    clears: readClears(options.empty),
+    country: readCountry(options.country),
+  };
   const isRead = createIsRead(mappings);
   return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   type Cells,
   type KnownRole,
-  readPhone,
   wantedEmail,
   wantedName,
   wantedPhone,
   wantedRole,
 } from '../../src/runs/import/read-values.ts';
+import { isSamePhone, readNewPhone, readPhone, shapeOf } from '../../src/runs/import/read-phone.ts';
 import { columnWords } from '../../src/runs/import/column-words.ts';
 import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
 import type { TeamUser } from '../../src/runs/import/match-user.ts';
@@ -33,7 +33,7 @@ describe('a phone number in a file', () => {
     ['+41 (0)79 123 45 67', '41791234567'],
     ['0041(0)791234567', '41791234567'],
   ])('%j is %s', (text, digits) => {
-    expect(readPhone(text)).toEqual({ digits });
+    expect(readPhone(text, null)).toEqual({ digits });
   });
   it.each([
     ['(555) 010-0166', 'begin it with a plus sign'],
@@ -47,14 +47,60 @@ describe('a phone number in a file', () => {
     ['+1 555 0100 ext. 7', 'begin it with a plus sign'],
     ['n/a', 'begin it with a plus sign'],
   ])('%j is refused', (text, words) => {
-    expect(readPhone(text)).toMatchObject({ wrong: expect.stringContaining(words) });
+    expect(readPhone(text, null)).toMatchObject({ wrong: expect.stringContaining(words) });
   });
-  it('is no change where it is the same number, however it is written', () => {
-    const now = { name: { first: 'a', last: 'b' }, email: null, phone: '5550100166', roleId: null };
-    expect(wantedPhone('(555) 010-0166', now, true)).toBeUndefined();
-    expect(wantedPhone('', now, false)).toBeUndefined();
-    expect(wantedPhone('', now, true)).toEqual({ value: null });
-    expect(wantedPhone('', { ...now, phone: null }, true)).toBeUndefined();
+  it.each([
+    ['49', '0151-23450148', '4915123450148'],
+    ['49', '4915123450148', '4915123450148'],
+    ['49', '+43 660 1234567', '436601234567'],
+    ['49', '0043 660 1234567', '436601234567'],
+    ['49', '15123450148', 'does not begin with 49: begin it with a plus sign'],
+    ['49', 'n/a', 'begin it with a plus sign'],
+    ['39', '06 1234567', '39061234567'],
+    ['1', '(555) 010-0166', '15550100166'],
+    ['1', '555 0100', 'does not begin with 1: begin it with a plus sign'],
+    ['46', '5550100166', 'does not begin with 46: begin it with a plus sign'],
+  ])('of the country %s, %s is read as %s', (country, text, result) => {
+    expect(Object.values(readPhone(text, country))).toEqual([expect.stringContaining(result)]);
+  });
+  it.each([
+    ['4915123450148', '4915123450148', true],
+    ['4915123450148', '+49 (151) 2345 0148', true],
+    ['4915123450148', '0151-23450148', true],
+    ['4915123450148', '15123450148', true],
+    ['4915123450148', '15123450148.0', true],
+    ['4915123450148', '+15123450148', false],
+    ['4915123450148', '0015123450148', false],
+    ['4915123450148', '0151-23450149', false],
+    ['4915123450148', '4915123450', false],
+    ['4915123450148', '1.48E+2', false],
+    ['4915123450148', '000', false],
+    ['5550100166', '(555) 010-0166', true],
+  ])('is %s if it is written as %s: %s', (phone, text, isSame) => {
+    expect(isSamePhone(text, phone)).toBe(isSame);
+  });
+  it.each([
+    ['4915123450148', '15199999999', false],
+    ['4915123450148', '491512345014', false],
+    ['4915123450148', '4915199999999', true],
+    ['4915123450148', '+1 512 345 0149', true],
+    ['442079460000', '447700900123', true],
+    ['35312345678', '35412345678', false],
+    [null, '15199999999', false],
+    [null, '493012345678', true],
+    [null, '+15199999999', true],
+  ])('that takes the place of %s is taken from %s without a country: %s', (now, text, isTaken) => {
+    const habits = { country: null, shapes: new Set([shapeOf('493012345678')]) };
+    expect('digits' in readNewPhone(text, now, habits)).toBe(isTaken);
+    expect(readNewPhone(text, null, { country: null, shapes: new Set() })).toHaveProperty('digits');
+  });
+  it('changes and clears nothing if it is empty, unless it is told to', () => {
+    const now = { phone: '5550100166' };
+    const habits = { country: null, shapes: new Set<string>() };
+    expect(wantedPhone('(555) 010-0166', now, true, habits)).toBeUndefined();
+    expect(wantedPhone('', now, false, habits)).toBeUndefined();
+    expect(wantedPhone('', now, true, habits)).toEqual({ value: null });
+    expect(wantedPhone('', { phone: null }, true, habits)).toBeUndefined();
   });
 });
 
@@ -301,7 +347,7 @@ describe('what a file asks for', () => {
   ];
   const every: ReadonlySet<Field> = new Set<Field>(['name', 'email', 'phone', 'roleId']);
   const plan = (table: FileTable, clears = false) =>
-    planImport({ table, columns: readColumns(table, []), only: every, clears }, users, []);
+    planImport({ table, columns: readColumns(table, []), only: every, clears, country: null }, users, []);
 
   it('is of nobody where an email or a phone is that of several', () => {
     const { problems, changes } = plan(
@@ -343,14 +389,14 @@ describe('what a file asks for', () => {
     });
     expect(changes).toMatchObject([{ userId: 1n, to: '15550199' }]);
   });
-  it('is warned of where most numbers would be shorter than those they replace', () => {
-    const phones = (...all: readonly string[]) =>
-      plan(tableOf(['id', 'phone'], ...all.map((phone, at) => [String(at + 1), phone]))).warnings;
-    expect(phones('5550109', '5550108')).toEqual([
-      expect.stringContaining('2 of 2 phone numbers would be shorter than what they replace'),
+  it('finds a user by a phone without a country code, if it is the end of one phone', () => {
+    const table = tableOf(['phone', 'email'], ['0555 0101-', 'n@x.com'], ['05550102', ''], ['550101', '']);
+    const { problems, changes } = plan(table);
+    expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'n@x.com' }]);
+    expect(problems).toMatchObject([
+      { line: 3, kind: 'ambiguous' },
+      { line: 4, kind: 'unmatched' },
     ]);
-    expect(phones('5550109', '25550108')).toEqual([]);
-    expect(phones('15550109', '15550108')).toEqual([]);
   });
   it('has another text to hash with another row, field, value or base, and no other with another line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);

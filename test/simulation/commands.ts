@@ -276,7 +276,13 @@ export async function createCommands(
     await play('import', { by }, onCommit, async (setup) => {
       const table = await readTable(Buffer.from(`id,email,phone\n${lines.join('\n')}\n`), 'csv', wishes);
       const all = new Set(['email', 'phone'] as const);
-      const preview = await previewImport(setup, { table, mappings: [], only: all, clears: false });
+      const preview = await previewImport(setup, {
+        table,
+        mappings: [],
+        only: all,
+        clears: false,
+        country: null,
+      });
       const process = world.current();
       const one = process === undefined ? undefined : running.get(process);
       if (one !== undefined)

@@ -107,7 +107,7 @@ describe('importing', () => {
     });
 
     it('foresees as many requests as a plan of it does', async () => {
-      const path = file(`id,phone\n${user().id},15550100166\n${user(1).id},15550100167\n`);
+      const path = file(`id,phone\n${user().id},+15550100166\n${user(1).id},+15550100167\n`);
       const { cost } = await imported(path, '--yes');
       const plan = await musterd('plan', '--json');
       expect(JSON.parse(plan.stdout)).toMatchObject({ cost });

@@ -11,7 +11,6 @@ const previewWith = (bad: number): ImportPreview => ({
   problems: Array.from({ length: bad }, (_, n) => ({ line: n + 2, kind: 'unreadable', reason: 'no cells' })),
   changes: [],
   edits: [],
-  warnings: [],
   ignored: [],
   notes: [],
   refused: [],

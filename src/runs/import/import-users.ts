@@ -24,6 +24,8 @@ export interface ImportRequest {
   readonly mappings: readonly Mapping[];
   readonly only: ReadonlySet<Field>;
   readonly clears: boolean;
+  /** The calling code of phones that are written without one. */
+  readonly country: string | null;
 }
 
 export interface ImportPreview extends ImportPlan, ImportForecast {
@@ -37,7 +39,7 @@ export interface ImportPreview extends ImportPlan, ImportForecast {
 /** Says what an import would change. It reads only the mirror. @throws MusterdError `usage` */
 export async function previewImport(
   setup: Setup,
-  { table, mappings, only, clears }: ImportRequest,
+  { table, mappings, ...how }: ImportRequest,
 ): Promise<ImportPreview> {
   const columns = readColumns(table, mappings);
   requireColumns(table, columns);
@@ -48,7 +50,7 @@ export async function previewImport(
     readRoles(kysely, teamId),
     readGuardHistory(kysely, teamId),
   ]);
-  const plan = planImport({ table, columns, only, clears }, users, roles);
+  const plan = planImport({ table, columns, ...how }, users, roles);
   const lessons = await readLessons(createMirrorReader(setup.mirror.db, teamId), pushesOf(plan.changes));
   return {
     ...plan,
@@ -56,7 +58,7 @@ export async function previewImport(
     teamId,
     hash: hashOfImport(plan.changes),
     ignored: columns.ignored,
-    notes: [...table.notes, ...plan.warnings],
+    notes: table.notes,
   };
 }
 

@@ -7,13 +7,15 @@
  * | an unknown id                             | unmatched                          |
  * | the email of one user                     | that user                          |
  * | an email that several users have          | ambiguous                          |
- * | no email or an unknown one, and a phone   | matched by phone in the same way   |
+ * | no email or an unknown one, and a phone   | matched by phone in the same way,  |
+ * |                                           | else by its end                    |
  * | none of these                             | unmatched                          |
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
-import { type Cells, readPhone, withoutDecimals } from './read-values.ts';
+import { nationalEnd, readPhone, withoutDecimals } from './read-phone.ts';
+import type { Cells } from './read-values.ts';
 
 export interface TeamUser {
   readonly id: Id;
@@ -35,11 +37,32 @@ function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => strin
   );
 }
 
-/** @param users all users of the team */
-export function createMatcher(users: readonly TeamUser[]): (cells: Cells) => Match {
+/** The fewest digits without a country code by which a user is found. */
+const shortestEnd = 7;
+
+/** Finds the users with a written phone: with these digits, else with these at the end. */
+function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
+  const phoneOf = ({ mirror }: TeamUser) => canonicalPhone(mirror.phone);
+  const lastOf = (digits: string) => digits.slice(-shortestEnd);
+  const byEnd = groupUsers(users, (user) => lastOf(phoneOf(user)));
+  return (phone: string): readonly TeamUser[] => {
+    const read = readPhone(phone, country);
+    const digits = 'digits' in read ? read.digits : canonicalPhone(phone);
+    const end = nationalEnd(phone);
+    const same = byEnd.get(lastOf(digits))?.filter((user) => phoneOf(user) === digits) ?? [];
+    if (same.length > 0 || end.length < shortestEnd) return same;
+    return byEnd.get(lastOf(end))?.filter((user) => phoneOf(user).endsWith(end)) ?? [];
+  };
+}
+
+/**
+ * @param users all users of the team
+ * @param country the calling code of phones without one
+ */
+export function createMatcher(users: readonly TeamUser[], country: string | null): (cells: Cells) => Match {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
-  const byPhone = groupUsers(users, ({ mirror }) => canonicalPhone(mirror.phone));
+  const usersWithPhone = createPhoneFinder(users, country);
   const unmatched = (reason: string): Match => ({ kind: 'unmatched', reason });
   const only = (found: readonly TeamUser[] | undefined, what: string): Match | undefined => {
     const [user] = found ?? [];
@@ -62,11 +85,9 @@ export function createMatcher(users: readonly TeamUser[]): (cells: Cells) => Mat
       ...(email === '' ? [] : [`the email ${email}`]),
       ...(phone === '' ? [] : [`the phone ${phone}`]),
     ];
-    const read = readPhone(phone);
-    const digits = 'digits' in read ? read.digits : canonicalPhone(phone);
     return (
       (email === '' ? undefined : only(byEmail.get(canonicalEmail(email)), `the email ${email}`)) ??
-      (digits === '' ? undefined : only(byPhone.get(digits), `the phone ${phone}`)) ??
+      (phone === '' ? undefined : only(usersWithPhone(phone), `the phone ${phone}`)) ??
       unmatched(
         given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
       )

@@ -5,14 +5,13 @@
 import { createHash } from 'node:crypto';
 import type { UserEdit } from '../../mirror/users/edits.ts';
 import { type Field, fields, type FieldValue } from '../../model/fields.ts';
-import { canonicalPhone } from '../../model/canonical.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
-import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
 import { createMatcher, type TeamUser } from './match-user.ts';
+import { shapeOf } from './read-phone.ts';
 import {
   type Cells,
   columnsOf,
@@ -46,8 +45,6 @@ export interface ImportPlan {
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
   readonly edits: readonly UserEdit[];
-  /** Sentences about what a person should look at. */
-  readonly warnings: readonly string[];
 }
 
 export interface ImportWishes {
@@ -57,6 +54,8 @@ export interface ImportWishes {
   readonly only: ReadonlySet<Field>;
   /** Whether an empty cell clears a field that can be cleared. */
   readonly clears: boolean;
+  /** The calling code of phones that are written without one. */
+  readonly country: string | null;
 }
 
 const cellsOf =
@@ -81,14 +80,16 @@ function readRow(
   user: TeamUser,
   wishes: ImportWishes,
   roles: readonly KnownRole[],
+  shapes: ReadonlySet<string>,
 ): ReadRow {
-  const { columns, only, clears } = wishes;
+  const { columns, only, clears, country } = wishes;
   const cells = cellsOf(row, columns);
   const { mirror, base } = user;
   const wanted: Readonly<Partial<Record<Field, () => WantedValue<FieldValue>>>> = {
     name: () => wantedName(cells, mirror),
     email: () => wantedEmail(cells('email'), mirror),
-    phone: () => wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone')),
+    phone: () =>
+      wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone'), { country, shapes }),
     roleId: () => wantedRole(cells, mirror, roles),
   };
   const changes: ImportChange[] = [];
@@ -149,21 +150,6 @@ function chooseRows(rows: readonly ReadRow[]) {
   return { good, problems, usable };
 }
 
-const isShorter = ({ from, to }: ImportChange) =>
-  typeof from === 'string' &&
-  typeof to === 'string' &&
-  canonicalPhone(to).length < canonicalPhone(from).length;
-
-/** A spreadsheet removes the zeros at the beginning of a number. */
-function warnOfLostZeros(changes: readonly ImportChange[]): readonly string[] {
-  const replaced = changes.filter(({ field, from, to }) => field === 'phone' && from !== null && to !== null);
-  const shorter = replaced.filter(isShorter).length;
-  if (shorter * 2 <= replaced.length) return [];
-  return [
-    `${shorter} of ${plural(replaced.length, 'phone number')} would be shorter than what they replace: has a spreadsheet taken away the zeros at their beginning?`,
-  ];
-}
-
 const editOf = ({ user, changes }: ReadRow): UserEdit => ({
   id: user.id,
   expected: user.mirror,
@@ -176,13 +162,14 @@ export function planImport(
   users: readonly TeamUser[],
   roles: readonly KnownRole[],
 ): ImportPlan {
-  const { table, columns } = wishes;
-  const match = createMatcher(users);
+  const { table, columns, country } = wishes;
+  const match = createMatcher(users, country);
+  const shapes = new Set(users.flatMap(({ mirror: { phone } }) => (phone === null ? [] : [shapeOf(phone)])));
   const problems: RowProblem[] = [...table.problems];
   const read: ReadRow[] = [];
   for (const row of table.rows) {
     const found = match(cellsOf(row, columns));
-    if ('user' in found) read.push(readRow(row, found.user, wishes, roles));
+    if ('user' in found) read.push(readRow(row, found.user, wishes, roles, shapes));
     else problems.push({ line: row.line, kind: found.kind, reason: found.reason });
   }
   const chosen = chooseRows(read);
@@ -195,7 +182,6 @@ export function planImport(
     problems: [...problems, ...chosen.problems].toSorted((a, b) => a.line - b.line),
     changes: changes.toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
     edits: changing.map(editOf),
-    warnings: warnOfLostZeros(changes),
   };
 }
 

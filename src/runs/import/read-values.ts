@@ -13,6 +13,7 @@ import {
 } from '../../model/name.ts';
 import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
+import { isSamePhone, type PhoneHabits, readNewPhone, withoutDecimals } from './read-phone.ts';
 
 /** A trimmed cell by the meaning of its column. An empty one means nothing. */
 export type Cells = (column: ImportColumn) => string;
@@ -22,32 +23,6 @@ export type WantedValue<T> =
   | { readonly value: T; readonly isGuess?: true }
   | { readonly wrong: string }
   | undefined;
-
-const made = (text: string) =>
-  /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
-
-/** Removes decimals that mean nothing, as in 41790000000.0. */
-export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exec(text)?.[1] ?? text;
-
-/** The zero belongs to the number in Italy, San Marino and the Vatican. */
-const keepsZero = /^(?:\+|00) ?(?:39|37 ?[89])/;
-
-/** Reads the digits with the country code. Without a plus sign, a number with separators may be in national format. */
-export function readPhone(given: string): { readonly digits: string } | { readonly wrong: string } {
-  const written = withoutDecimals(given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' '));
-  const wrong = (why: string) => ({
-    wrong: `"${written}" is not a phone number with its country code${why}`,
-  });
-  const trunk = /^((?:\+|00)[0-9 ]+)\(0\)/.exec(written);
-  if (trunk !== null && keepsZero.test(written)) return wrong(': write the (0) as 0, or leave it out');
-  const text = trunk === null ? written : `${trunk[1]}${written.slice(trunk[0].length)}`;
-  if (text.includes('(0)')) return wrong(': leave out the (0)');
-  const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u.exec(text)?.[1];
-  if (international === undefined && !/^[0-9]+$/.test(text))
-    return wrong(made(text) || ': begin it with a plus sign');
-  const digits = canonicalPhone(international ?? text);
-  return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong('');
-}
 
 const lostLetters = (text: string) => ({
   wrong: `"${text}": the file has lost letters; save it as CSV UTF-8`,
@@ -61,14 +36,18 @@ const namedTooLong = ({ first, last }: NamePair, now: NamePair) =>
   (first === now.first ? undefined : tooLong(first, longestWritten.half, 'the first name')) ??
   (last === now.last ? undefined : tooLong(last, longestWritten.half, 'the last name'));
 
-export function wantedPhone(given: string, now: UserValues, clears: boolean): WantedValue<string | null> {
-  const text = withoutDecimals(given);
-  if (text === '') return clears && now.phone !== null ? { value: null } : undefined;
-  if (canonicalPhone(text) === canonicalPhone(now.phone) && now.phone !== null && !made(text))
-    return undefined;
-  const read = readPhone(text);
+/** @param clears whether an empty cell takes the phone away */
+export function wantedPhone(
+  given: string,
+  { phone }: Pick<UserValues, 'phone'>,
+  clears: boolean,
+  habits: PhoneHabits,
+): WantedValue<string | null> {
+  if (given === '') return clears && phone !== null ? { value: null } : undefined;
+  if (phone !== null && isSamePhone(given, phone)) return undefined;
+  const read = readNewPhone(given, phone, habits);
   if ('wrong' in read) return read;
-  return read.digits === canonicalPhone(now.phone) ? undefined : { value: read.digits };
+  return read.digits === canonicalPhone(phone) ? undefined : { value: read.digits };
 }
 
 export function wantedEmail(text: string, now: UserValues): WantedValue<string> {
