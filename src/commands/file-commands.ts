@@ -14,6 +14,7 @@ const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect)
     .option('--only <field,…>', 'change only these fields; others are only used to find the user')
     .option('--empty <clear>', 'clear: an empty cell clears a phone; by default it changes nothing')
     .option('--country <code>', 'calling code of phones that are written without one, such as 49')
+    .option('--trust-ids', "take rows of which the email, phone or name is another user's")
     .option('--skip-errors', 'skip the rows that cannot be used');
 
 export function addFileCommands<C extends WithOptions<C>>(

@@ -33,6 +33,7 @@ export interface FileOptions {
   readonly empty?: string;
   readonly country?: string;
   readonly skipErrors?: boolean;
+  readonly trustIds?: boolean;
 }
 
 export interface ImportOptions extends FileOptions {
@@ -68,6 +69,7 @@ async function readRequest({ signal }: Context, options: FileOptions, file: stri
     only: readOnly(options.only),
     clears: readClears(options.empty),
     country: readCountry(options.country),
+    trustsIds: options.trustIds === true,
   };
   const isRead = createIsRead(mappings);
   return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };

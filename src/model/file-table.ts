@@ -10,7 +10,7 @@ export interface FileTableRow {
 /** A row of a file that cannot be used as it is. */
 export interface RowProblem {
   readonly line: number;
-  readonly kind: 'unreadable' | 'unmatched' | 'ambiguous' | 'duplicate' | 'invalid';
+  readonly kind: 'unreadable' | 'unmatched' | 'ambiguous' | 'contradictory' | 'duplicate' | 'invalid';
   readonly reason: string;
 }
 

@@ -346,8 +346,12 @@ describe('what a file asks for', () => {
     user(3n, 'c@x.com', '15550102'),
   ];
   const every: ReadonlySet<Field> = new Set<Field>(['name', 'email', 'phone', 'roleId']);
-  const plan = (table: FileTable, clears = false) =>
-    planImport({ table, columns: readColumns(table, []), only: every, clears, country: null }, users, []);
+  const plan = (table: FileTable, { clears = false, trustsIds = false } = {}) =>
+    planImport(
+      { table, columns: readColumns(table, []), only: every, clears, country: null, trustsIds },
+      users,
+      [],
+    );
 
   it('is of nobody where an email or a phone is that of several', () => {
     const { problems, changes } = plan(
@@ -364,9 +368,31 @@ describe('what a file asks for', () => {
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
   });
+  it.each([
+    [['1', 'c@x.com', '', '', ''], 'it is of user 1, and the email c@x.com is that of user 3'],
+    [['3', '', '15550101', '', ''], 'it is of user 3, and the phone 15550101 is that of user 1'],
+    [['3', '', '0555-0101', '', ''], 'it is of user 3, and the phone 0555-0101 is that of user 1'],
+    [['1', '', '+1 555 0102', '', ''], 'it is of user 1, and the phone +1 555 0102 is that of users 2, 3'],
+    [['1', '', '', 'A', 'B2'], 'it is of user 1, and the name A B2 is that of user 2'],
+    [['', 'c@x.com', '', 'A', 'B2'], 'it is of user 3, and the name A B2 is that of user 2'],
+    [['2', 'a@x.com', '15550102', 'A', 'B2'], undefined],
+    [['1', '', '', 'A', ''], undefined],
+    [['1', 'new@x.com', '+15550109', 'A', 'B9'], undefined],
+  ])('is contradictory if %j mixes two present users: %s', (cells, reason) => {
+    const table = tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], cells);
+    const said = plan(table);
+    if (reason === undefined) expect(said.problems).toEqual([]);
+    else {
+      const advice = ': correct it, or give --trust-ids';
+      expect(said).toMatchObject({ changes: [], matched: 0 });
+      expect(said.problems).toEqual([{ line: 2, kind: 'contradictory', reason: `${reason}${advice}` }]);
+    }
+    const trusted = plan(table, { trustsIds: true }).problems.map(({ kind }) => kind);
+    expect(trusted).not.toContain('contradictory');
+  });
   it('is nothing where a column is not there, whatever empty cells do', () => {
-    expect(plan(tableOf(['id'], ['1']), true).changes).toEqual([]);
-    expect(plan(tableOf(['id', 'phone'], ['1', '']), true).changes).toMatchObject([
+    expect(plan(tableOf(['id'], ['1']), { clears: true }).changes).toEqual([]);
+    expect(plan(tableOf(['id', 'phone'], ['1', '']), { clears: true }).changes).toMatchObject([
       { field: 'phone', to: null },
     ]);
   });

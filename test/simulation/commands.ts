@@ -272,17 +272,12 @@ export async function createCommands(
       if (!plan.fourEyes && (why !== undefined || isSeen)) for (const key of changed) letPass(key, by);
     };
     const looksMs = random.between(0, 20_000);
-    const wishes = { isRead: () => true, signal: new AbortController().signal };
+    const reading = { isRead: () => true, signal: new AbortController().signal };
     await play('import', { by }, onCommit, async (setup) => {
-      const table = await readTable(Buffer.from(`id,email,phone\n${lines.join('\n')}\n`), 'csv', wishes);
+      const table = await readTable(Buffer.from(`id,email,phone\n${lines.join('\n')}\n`), 'csv', reading);
       const all = new Set(['email', 'phone'] as const);
-      const preview = await previewImport(setup, {
-        table,
-        mappings: [],
-        only: all,
-        clears: false,
-        country: null,
-      });
+      const wishes = { mappings: [], only: all, clears: false, country: null, trustsIds: false };
+      const preview = await previewImport(setup, { table, ...wishes });
       const process = world.current();
       const one = process === undefined ? undefined : running.get(process);
       if (one !== undefined)

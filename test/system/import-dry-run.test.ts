@@ -31,7 +31,7 @@ const shapes = [
   /^- §$/,
   /^\| (line \| row \| why|change \| field \| from \| to \| why) \|$/,
   /^\|(---\|)+$/,
-  /^\| \d+ \| (unreadable|unmatched|ambiguous|duplicate|invalid) \| § \|$/,
+  /^\| \d+ \| (unreadable|unmatched|ambiguous|contradictory|duplicate|invalid) \| § \|$/,
   /^## \d+( §)?$/,
   /^\| push \| (name|email|phone|role_id) \| §? \| §? \| § \|$/,
 ];

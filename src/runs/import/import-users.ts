@@ -7,8 +7,6 @@ import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
 import { readSettled, readTransactionId, type SettledEdit } from '../../mirror/users/settled.ts';
-import type { Field } from '../../model/fields.ts';
-import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import type { Confirmation } from '../../model/waiting.ts';
 import { readLessons } from '../../reconcile/push/batches.ts';
@@ -17,15 +15,16 @@ import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns, requireColumns } from './columns.ts';
 import { foresee, type ImportForecast, pushesOf } from './foresee.ts';
-import { hashOfImport, type ImportChange, type ImportPlan, planImport } from './plan-import.ts';
+import {
+  hashOfImport,
+  type ImportChange,
+  type ImportPlan,
+  type ImportWishes,
+  planImport,
+} from './plan-import.ts';
 
-export interface ImportRequest {
-  readonly table: FileTable;
+export interface ImportRequest extends Omit<ImportWishes, 'columns'> {
   readonly mappings: readonly Mapping[];
-  readonly only: ReadonlySet<Field>;
-  readonly clears: boolean;
-  /** The calling code of phones that are written without one. */
-  readonly country: string | null;
 }
 
 export interface ImportPreview extends ImportPlan, ImportForecast {

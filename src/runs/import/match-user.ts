@@ -10,9 +10,12 @@
  * | no email or an unknown one, and a phone   | matched by phone in the same way,  |
  * |                                           | else by its end                    |
  * | none of these                             | unmatched                          |
+ *
+ * A row is contradictory if its email, phone or whole name is that of other users, and not of the one that it is about.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
+import { canonicalName, joinName } from '../../model/name.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
 import { nationalEnd, readPhone, withoutDecimals } from './read-phone.ts';
 import type { Cells } from './read-values.ts';
@@ -25,16 +28,27 @@ export interface TeamUser {
 
 type Match =
   | { readonly user: TeamUser }
-  | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
+  | { readonly kind: 'unmatched' | 'ambiguous' | 'contradictory'; readonly reason: string };
 
 /** The most users with one address who are named. */
 const mostNamed = 10;
+
+const sayIds = (users: readonly TeamUser[]) => {
+  const ids = users.slice(0, mostNamed).map(({ id }) => id);
+  return `user${users.length === 1 ? '' : 's'} ${ids.join(', ')}${users.length > mostNamed ? ', …' : ''}`;
+};
 
 function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {
   return Map.groupBy(
     users.filter((user) => keyOf(user) !== ''),
     keyOf,
   );
+}
+
+/** Something in a row that belongs to users. */
+interface Claim {
+  readonly what: string;
+  readonly owners: readonly TeamUser[];
 }
 
 /** The fewest digits without a country code by which a user is found. */
@@ -55,42 +69,60 @@ function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
   };
 }
 
-/**
- * @param users all users of the team
- * @param country the calling code of phones without one
- */
-export function createMatcher(users: readonly TeamUser[], country: string | null): (cells: Cells) => Match {
+/** The name in a row, if it is there as a whole. */
+const wholeNameOf = (cells: Cells): string => {
+  const [first, last] = [cells('first_name'), cells('last_name')];
+  if (cells('name') !== '') return canonicalName(cells('name'));
+  return first === '' || last === '' ? '' : joinName({ first, last });
+};
+
+export interface MatchWishes {
+  /** The calling code of phones that are written without one. */
+  readonly country: string | null;
+  /** Whether a row is about the user that is found first, even if other cells of it are another user's. */
+  readonly trustsIds: boolean;
+}
+
+/** @param users all users of the team */
+export function createMatcher(
+  users: readonly TeamUser[],
+  { country, trustsIds }: MatchWishes,
+): (cells: Cells) => Match {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
+  const byName = groupUsers(users, ({ mirror }) => joinName(mirror.name));
   const usersWithPhone = createPhoneFinder(users, country);
   const unmatched = (reason: string): Match => ({ kind: 'unmatched', reason });
-  const only = (found: readonly TeamUser[] | undefined, what: string): Match | undefined => {
-    const [user] = found ?? [];
-    if (user === undefined) return undefined;
-    if (found?.length === 1) return { user };
-    const ids = `${found
-      ?.slice(0, mostNamed)
-      .map(({ id }) => id)
-      .join(', ')}${(found?.length ?? 0) > mostNamed ? ', …' : ''}`;
-    return { kind: 'ambiguous', reason: `${what} is that of users ${ids}: give the id` };
-  };
-  return (cells) => {
-    const [id, email, phone] = [withoutDecimals(cells('id')), cells('email'), cells('phone')];
+  /** The user whom the row names first. */
+  const first = (cells: Cells, claims: readonly Claim[]): Match => {
+    const id = withoutDecimals(cells('id'));
     if (id !== '') {
       if (!/^\d+$/.test(id) || BigInt(id) > maxId) return unmatched(`"${id}" is not an id`);
       const user = byId.get(BigInt(id));
       return user === undefined ? unmatched(`nobody in the team has the id ${id}`) : { user };
     }
-    const given = [
-      ...(email === '' ? [] : [`the email ${email}`]),
-      ...(phone === '' ? [] : [`the phone ${phone}`]),
-    ];
-    return (
-      (email === '' ? undefined : only(byEmail.get(canonicalEmail(email)), `the email ${email}`)) ??
-      (phone === '' ? undefined : only(usersWithPhone(phone), `the phone ${phone}`)) ??
-      unmatched(
-        given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
-      )
+    const { what, owners = [] } = claims.find(({ owners: found }) => found.length > 0) ?? {};
+    const [user] = owners;
+    if (owners.length > 1)
+      return { kind: 'ambiguous', reason: `${what} is that of ${sayIds(owners)}: give the id` };
+    if (user !== undefined) return { user };
+    const given = claims.map((claim) => claim.what);
+    return unmatched(
+      given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
     );
+  };
+  return (cells) => {
+    const [email, phone, name] = [cells('email'), cells('phone'), wholeNameOf(cells)];
+    const addresses = [
+      { what: `the email ${email}`, isGiven: email !== '', owners: byEmail.get(canonicalEmail(email)) ?? [] },
+      { what: `the phone ${phone}`, isGiven: phone !== '', owners: usersWithPhone(phone) },
+    ].filter(({ isGiven }) => isGiven);
+    const found = first(cells, addresses);
+    if (trustsIds || !('user' in found)) return found;
+    const claims = [...addresses, { what: `the name ${name}`, owners: byName.get(name) ?? [] }];
+    const other = claims.find(({ owners }) => owners.length > 0 && !owners.includes(found.user));
+    if (other === undefined) return found;
+    const reason = `it is of user ${found.user.id}, and ${other.what} is that of ${sayIds(other.owners)}`;
+    return { kind: 'contradictory', reason: `${reason}: correct it, or give --trust-ids` };
   };
 }

@@ -10,7 +10,7 @@ import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
-import { createMatcher, type TeamUser } from './match-user.ts';
+import { createMatcher, type MatchWishes, type TeamUser } from './match-user.ts';
 import { shapeOf } from './read-phone.ts';
 import {
   type Cells,
@@ -47,15 +47,13 @@ export interface ImportPlan {
   readonly edits: readonly UserEdit[];
 }
 
-export interface ImportWishes {
+export interface ImportWishes extends MatchWishes {
   readonly table: FileTable;
   readonly columns: Columns;
   /** Fields that may be changed. */
   readonly only: ReadonlySet<Field>;
   /** Whether an empty cell clears a field that can be cleared. */
   readonly clears: boolean;
-  /** The calling code of phones that are written without one. */
-  readonly country: string | null;
 }
 
 const cellsOf =
@@ -162,8 +160,8 @@ export function planImport(
   users: readonly TeamUser[],
   roles: readonly KnownRole[],
 ): ImportPlan {
-  const { table, columns, country } = wishes;
-  const match = createMatcher(users, country);
+  const { table, columns } = wishes;
+  const match = createMatcher(users, wishes);
   const shapes = new Set(users.flatMap(({ mirror: { phone } }) => (phone === null ? [] : [shapeOf(phone)])));
   const problems: RowProblem[] = [...table.problems];
   const read: ReadRow[] = [];
