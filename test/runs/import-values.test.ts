@@ -396,6 +396,32 @@ describe('what a file asks for', () => {
       { field: 'phone', to: null },
     ]);
   });
+  it.each([
+    ['#N/A', true],
+    ['#NV', true],
+    ['#BEZUG!', true],
+    ['#DIV/0!', true],
+    ['#¿NOMBRE?', true],
+    ['#Н/Д', true],
+    ['#NENÍ_K_DISPOZICI', true],
+    ['########', true],
+    ['Err:502', true],
+    ['undefined', true],
+    ['NaN', true],
+    ['NULL', true],
+    ['[object Object]', true],
+    ['#', false],
+    ['#12', false],
+    ['Nan', false],
+    ['Null', false],
+  ])('takes no value from %s: %s', (cell, isNone) => {
+    const table = tableOf(['id', 'first_name', 'phone'], ['1', cell, isNone ? cell : '15550101']);
+    const { problems, changes, notes } = plan(table, { clears: true });
+    expect([problems, changes.map(({ field }) => field)]).toEqual([[], isNone ? [] : ['name']]);
+    expect(notes).toEqual(
+      isNone ? [`2 cells of an error, which change nothing: line 2: ${cell}, line 2: ${cell}`] : [],
+    );
+  });
   it('is said once by rows that say the same, and adds up', () => {
     const table = tableOf(
       ['id', 'phone'],

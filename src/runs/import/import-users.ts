@@ -32,7 +32,6 @@ export interface ImportPreview extends ImportPlan, ImportForecast {
   /** The hash for "--expect". */
   readonly hash: string;
   readonly ignored: readonly string[];
-  readonly notes: readonly string[];
 }
 
 /** Says what an import would change. It reads only the mirror. @throws MusterdError `usage` */
@@ -57,7 +56,7 @@ export async function previewImport(
     teamId,
     hash: hashOfImport(plan.changes),
     ignored: columns.ignored,
-    notes: table.notes,
+    notes: [...table.notes, ...plan.notes],
   };
 }
 

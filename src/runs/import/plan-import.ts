@@ -7,10 +7,12 @@ import type { UserEdit } from '../../mirror/users/edits.ts';
 import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
+import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
 import { createMatcher, type MatchWishes, type TeamUser } from './match-user.ts';
+import { isNoValue } from './no-value.ts';
 import { shapeOf } from './read-phone.ts';
 import {
   type Cells,
@@ -45,6 +47,8 @@ export interface ImportPlan {
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
   readonly edits: readonly UserEdit[];
+  /** Sentences about what a person should look at. */
+  readonly notes: readonly string[];
 }
 
 export interface ImportWishes extends MatchWishes {
@@ -58,11 +62,24 @@ export interface ImportWishes extends MatchWishes {
 
 const cellsOf =
   ({ cells }: FileTableRow, { places }: Columns): Cells =>
-  (column) =>
-    (cells[places.get(column) ?? -1] ?? '').trim();
+  (column) => {
+    const cell = (cells[places.get(column) ?? -1] ?? '').trim();
+    return isNoValue(cell) ? '' : cell;
+  };
 
 /** The most lines that are named. */
 const mostLines = 10;
+
+function noteNoValues(rows: readonly FileTableRow[]): readonly string[] {
+  const found = rows.flatMap(({ line, cells }) =>
+    cells.map((cell) => cell.trim()).flatMap((cell) => (isNoValue(cell) ? [{ line, cell }] : [])),
+  );
+  const some = found.slice(0, mostLines).map(({ line, cell }) => `line ${line}: ${cell}`);
+  const more = found.length > some.length ? ', …' : '';
+  return found.length === 0
+    ? []
+    : [`${plural(found.length, 'cell')} of an error, which change nothing: ${some.join(', ')}${more}`];
+}
 
 interface ReadRow {
   readonly line: number;
@@ -83,11 +100,11 @@ function readRow(
   const { columns, only, clears, country } = wishes;
   const cells = cellsOf(row, columns);
   const { mirror, base } = user;
+  const isCleared = clears && row.cells[columns.places.get('phone') ?? -1]?.trim() === '';
   const wanted: Readonly<Partial<Record<Field, () => WantedValue<FieldValue>>>> = {
     name: () => wantedName(cells, mirror),
     email: () => wantedEmail(cells('email'), mirror),
-    phone: () =>
-      wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone'), { country, shapes }),
+    phone: () => wantedPhone(cells('phone'), mirror, isCleared, { country, shapes }),
     roleId: () => wantedRole(cells, mirror, roles),
   };
   const changes: ImportChange[] = [];
@@ -180,6 +197,7 @@ export function planImport(
     problems: [...problems, ...chosen.problems].toSorted((a, b) => a.line - b.line),
     changes: changes.toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
     edits: changing.map(editOf),
+    notes: noteNoValues(table.rows),
   };
 }
 
