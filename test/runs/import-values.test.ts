@@ -143,7 +143,10 @@ describe('a value that is too long', () => {
 describe('a value that is the present one with letters lost', () => {
   const name = { first: 'Łukasz', last: 'Zoë Žižková' };
   const now = { name, split: 'known', email: 'łukasz@exämple.com', phone: null, roleId: 1n } as const;
-  const lost = { wrong: expect.stringContaining('the file has lost letters; save it as CSV UTF-8') };
+  const lost = {
+    wrong: expect.stringContaining('the file has lost letters; save it as CSV UTF-8'),
+    isLost: true,
+  };
   it.each([
     [{ first_name: '?ukasz', last_name: 'Zoë Žižková' }, lost],
     [{ last_name: 'Zoë ?i?ková' }, lost],
@@ -421,6 +424,31 @@ describe('what a file asks for', () => {
     expect(notes).toEqual(
       isNone ? [`2 cells of an error, which change nothing: line 2: ${cell}, line 2: ${cell}`] : [],
     );
+  });
+  it.each([
+    ['Ren?e', false],
+    ['Renée', false],
+    ['Renee', true],
+  ])('is taken from a file that has lost letters elsewhere, if it is %s: %s', (name, isTaken) => {
+    const fourth = user(4n, null, null);
+    const lukasz = { ...fourth, mirror: { ...fourth.mirror, name: { first: 'Łukasz', last: 'B4' } } };
+    const all = [...users, lukasz];
+    const rows = [
+      ['1', name, ''],
+      ['4', '?ukasz', ''],
+    ];
+    const wishes = { only: every, clears: false, country: null, trustsIds: false };
+    const read = (given: readonly (readonly string[])[]) => {
+      const table = tableOf(['id', 'first_name', 'last_name'], ...given);
+      const { changes, problems } = planImport(
+        { table, columns: readColumns(table, []), ...wishes },
+        all,
+        [],
+      );
+      return [changes.map(({ userId }) => userId), problems.map(({ line }) => line)];
+    };
+    expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
+    expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
   });
   it('is said once by rows that say the same, and adds up', () => {
     const table = tableOf(

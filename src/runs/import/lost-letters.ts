@@ -62,3 +62,6 @@ function isMisread(text: string, now: string): boolean {
 /** Whether a text is the present one after letters were lost or mixed up between code pages. */
 export const hasLostLetters = (text: string, now: string): boolean =>
   text !== now && (isCutToCodePage(text, now) || isMisread(text, now));
+
+/** Whether letters of a text may be lost, in a file that has lost some. */
+export const mayHaveLostLetters = (text: string): boolean => /[^\x20-\x3e\x40-\x7e]/.test(text);

@@ -8,15 +8,18 @@ import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';
+import type { NamePair } from '../../model/name.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
 import { createMatcher, type MatchWishes, type TeamUser } from './match-user.ts';
+import { mayHaveLostLetters } from './lost-letters.ts';
 import { isNoValue } from './no-value.ts';
 import { shapeOf } from './read-phone.ts';
 import {
   type Cells,
   columnsOf,
+  lostLetters,
   type KnownRole,
   type WantedValue,
   wantedEmail,
@@ -86,6 +89,8 @@ interface ReadRow {
   readonly user: TeamUser;
   readonly changes: readonly ImportChange[];
   readonly problems: readonly RowProblem[];
+  /** Whether letters of it are lost. */
+  readonly isLost: boolean;
   /** The content of the row, to compare it with other rows of the same user. */
   readonly says: string;
 }
@@ -109,11 +114,14 @@ function readRow(
   };
   const changes: ImportChange[] = [];
   const problems: RowProblem[] = [];
+  let isLost = false;
   for (const field of fields.filter((name) => only.has(name))) {
     const found = wanted[field]?.();
     if (found === undefined) continue;
-    if ('wrong' in found) problems.push({ line: row.line, kind: 'invalid', reason: found.wrong });
-    else
+    if ('wrong' in found) {
+      problems.push({ line: row.line, kind: 'invalid', reason: found.wrong });
+      isLost ||= found.isLost === true;
+    } else
       changes.push({
         line: row.line,
         userId: user.id,
@@ -134,8 +142,33 @@ function readRow(
     user,
     changes,
     problems,
+    isLost,
     says: toJson([changes.map(({ field, to }) => [field, to]), problems.length > 0 && texts]),
   };
+}
+
+const isHalf = (value: FieldValue): value is NamePair => typeof value === 'object' && value !== null;
+
+/** The texts that a change writes anew. */
+function newTexts({ from, to }: ImportChange): readonly string[] {
+  if (typeof to === 'string') return [to];
+  if (!isHalf(to)) return [];
+  const { first, last } = isHalf(from) ? from : { first: '', last: '' };
+  return [...(to.first === first ? [] : [to.first]), ...(to.last === last ? [] : [to.last])];
+}
+
+/** A file that has lost letters in one cell may have lost some in each. */
+function suspectAll(rows: readonly ReadRow[]): readonly ReadRow[] {
+  if (!rows.some(({ isLost }) => isLost)) return rows;
+  return rows.map((row) => {
+    const lost = row.changes.flatMap(newTexts).filter(mayHaveLostLetters);
+    const problems = lost.map((text) => ({
+      line: row.line,
+      kind: 'invalid' as const,
+      reason: lostLetters(text).wrong,
+    }));
+    return { ...row, problems: [...row.problems, ...problems] };
+  });
 }
 
 /** Chooses the rows of a user that count, and complains about the others. */
@@ -187,7 +220,7 @@ export function planImport(
     if ('user' in found) read.push(readRow(row, found.user, wishes, roles, shapes));
     else problems.push({ line: row.line, kind: found.kind, reason: found.reason });
   }
-  const chosen = chooseRows(read);
+  const chosen = chooseRows(suspectAll(read));
   const changing = chosen.good.filter(({ changes }) => changes.length > 0);
   const changes = changing.flatMap((row) => row.changes);
   return {

@@ -21,11 +21,12 @@ export type Cells = (column: ImportColumn) => string;
 /** With `undefined` the value stays as it is. */
 export type WantedValue<T> =
   | { readonly value: T; readonly isGuess?: true }
-  | { readonly wrong: string }
+  | { readonly wrong: string; readonly isLost?: true }
   | undefined;
 
-const lostLetters = (text: string) => ({
+export const lostLetters = (text: string) => ({
   wrong: `"${text}": the file has lost letters; save it as CSV UTF-8`,
+  isLost: true as const,
 });
 
 /** The limit is that of `mirror.check_user_edit`. */
@@ -101,7 +102,7 @@ function readRole(
   text: string,
   roles: readonly KnownRole[],
   isNumber: boolean,
-): { readonly id: Id } | { readonly wrong: string } {
+): { readonly id: Id } | Exclude<WantedValue<Id>, undefined | { readonly value: Id }> {
   const roleWords = [...new Set(roles.map(({ id, name }) => `${name} (${id})`))].toSorted().join(', ');
   const all = roleWords === '' ? 'none is known yet' : `there are ${roleWords}`;
   const isId = /^\d+$/.test(text) && BigInt(text) <= maxId;
