@@ -5,8 +5,11 @@ const mostColumns = 200;
 
 /** The parts of a file to read. */
 export interface TableWishes {
-  /** Whether the cells of this column are wanted. Of the other columns only the names are kept. */
-  readonly isRead: (column: string) => boolean;
+  /**
+   * Whether the cells of this column are wanted. Of the other columns only the names are kept.
+   * @param sample its first cells, as far as they are known
+   */
+  readonly isRead: (column: string, sample: readonly string[]) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -21,10 +24,12 @@ interface ChosenColumns {
 export function chooseColumns(
   names: readonly string[],
   { isRead }: Pick<TableWishes, 'isRead'>,
+  samples: readonly (readonly string[])[] = [],
 ): ChosenColumns {
+  const sampleOf = (place: number) => samples.map((cells) => cells[place] ?? '');
   const { read = [], others = [] } = Object.groupBy(
     names.map((name, place) => ({ name, place })),
-    ({ name }) => (isRead(name) ? 'read' : 'others'),
+    ({ name, place }) => (isRead(name, sampleOf(place)) ? 'read' : 'others'),
   );
   const kept = [...read, ...others].slice(0, mostColumns);
   const left = names.length - kept.length;

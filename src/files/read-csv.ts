@@ -15,13 +15,13 @@ const pieceBytes = 64 * 1024;
 
 const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
-/** The delimiter that occurs most often in the first record, outside of quotes. */
+/** The delimiter that occurs most often in the first record that has one, outside of quotes. */
 function findDelimiter(text: string): string {
   const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
   let isQuoted = false;
   for (const char of text) {
     if (char === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && (char === '\n' || char === '\r')) break;
+    else if (!isQuoted && /[\r\n]/.test(char) && counts.values().some((count) => count > 0)) break;
     else if (!isQuoted && counts.has(char)) counts.set(char, (counts.get(char) ?? 0) + 1);
   }
   return delimiters.reduce((best, delimiter) =>
@@ -85,6 +85,25 @@ const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
 
+/** The most records in which the header is looked for, and by which columns are judged. */
+const mostSamples = 20;
+
+/** The record that names the columns: the first one, or if that has no known column, the first with two of them. */
+function findHeader(records: readonly CsvRecord[], { isRead }: Pick<TableWishes, 'isRead'>): number {
+  const known = records.map(({ cells }) => cells.filter((cell) => isRead(textOf(cell).trim(), [])).length);
+  return known[0] === 0
+    ? Math.max(
+        0,
+        known.findIndex((count) => count > 1),
+      )
+    : 0;
+}
+
+interface CsvRecord {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
 export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
   // The first line of some spreadsheets names the delimiter.
   const delimiterLine = /^sep=(.)\r?\n/.exec(given);
@@ -93,25 +112,42 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
     '"$1"',
   );
   const delimiter = delimiterLine?.[1] ?? findDelimiter(text);
+  const first: CsvRecord[] = [];
   let head: (ReturnType<typeof chooseColumns> & { readonly width: number }) | undefined;
   const rows: FileTableRow[] = [];
   const problems: RowProblem[] = [];
-  await readRecords(text, { delimiter, firstLine: delimiterLine === null ? 1 : 2, signal }, (line, cells) => {
-    if (head === undefined) {
-      const names = cells.map((cell) => textOf(cell).trim());
-      while (names.at(-1) === '') names.pop();
-      head = { ...chooseColumns(names, { isRead }), width: names.length };
-      return;
-    }
+  const takeRow = (
+    { line, cells }: CsvRecord,
+    { width, places }: { readonly width: number; readonly places: readonly number[] },
+  ) => {
     if (cells.every((cell) => cell.trim() === '')) return;
     requireRowLimit(rows.length + problems.length + 1);
-    const { width, places } = head;
     const isWhole = cells.length >= width && cells.slice(width).every((cell) => cell === '');
     if (isWhole) rows.push({ line, cells: places.map((place) => textOf(cells[place] ?? '')) });
     else {
       const reason = `it has ${cells.length} cells, and the header has ${width}`;
       problems.push({ line, kind: 'unreadable', reason });
     }
+  };
+  const begin = () => {
+    const at = findHeader(first, { isRead });
+    const names = first[at]?.cells.map((cell) => textOf(cell).trim()) ?? [];
+    while (names.at(-1) === '') names.pop();
+    const below = first.slice(at + 1);
+    const chosen = chooseColumns(
+      names,
+      { isRead },
+      below.map(({ cells }) => cells.map(textOf)),
+    );
+    const skipped = `line ${first[at]?.line} looks like the header: what is above it is not read`;
+    head = { ...chosen, notes: [...(at > 0 ? [skipped] : []), ...chosen.notes], width: names.length };
+    for (const record of below) takeRow(record, head);
+    return head;
+  };
+  await readRecords(text, { delimiter, firstLine: delimiterLine === null ? 1 : 2, signal }, (line, cells) => {
+    if (head !== undefined) takeRow({ line, cells }, head);
+    else if (first.push({ line, cells }) > mostSamples) begin();
   });
-  return { columns: head?.columns ?? [], rows, problems, notes: head?.notes ?? [] };
+  const { columns, notes } = head ?? begin();
+  return { columns, rows, problems, notes };
 }

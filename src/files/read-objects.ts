@@ -34,7 +34,7 @@ function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
       return;
     }
     for (const [name] of values) names.add(name);
-    good.push({ line, values: new Map(values.filter(([name]) => isRead(name))) });
+    good.push({ line, values: new Map(values.filter(([name]) => isRead(name, []))) });
   };
   const table = (): FileTable => {
     const { columns, places, notes } = chooseColumns([...names], { isRead });

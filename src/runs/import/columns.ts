@@ -1,5 +1,6 @@
 /** The meaning of a file's columns. */
 import { MusterdError } from '../../errors.ts';
+import { isEmailAddress } from '../../model/canonical.ts';
 import type { Field } from '../../model/fields.ts';
 import { printable } from '../../model/in-words.ts';
 import type { FileTable } from '../../model/file-table.ts';
@@ -47,6 +48,8 @@ export function readMapping(text: string): Mapping {
 export interface Columns {
   readonly places: ReadonlyMap<ImportColumn, number>;
   readonly ignored: readonly string[];
+  /** Sentences about columns that were guessed. */
+  readonly notes: readonly string[];
 }
 
 function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
@@ -81,15 +84,49 @@ export function readColumns(table: FileTable, mappings: readonly Mapping[]): Col
   }
   if (!mapped.has('name')) takeOtherHalf(columns, places);
   refuseWholeNames(columns, places, mapped);
+  const notes = takeByContent(table, places);
   const used = new Set(places.values());
-  return { places, ignored: columns.filter((_, place) => !used.has(place)) };
+  return { places, ignored: columns.filter((_, place) => !used.has(place)), notes };
+}
+
+const contents = {
+  email: isEmailAddress,
+  phone: (cell: string) => /^\+[0-9 ()./-]{7,}$/.test(cell),
+} as const;
+
+/** What a column is, if each of its cells says so, and its name does not look like one of them. */
+function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
+  const given = cells.map((cell) => cell.trim()).filter(Boolean);
+  const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
+  return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
 }
 
 /** Makes a function that says whether a column is read, because cells of other columns are not kept. */
 export const createIsRead = (mappings: readonly Mapping[]) => {
   const mapped = new Set(mappings.map(({ column }) => simple(column)));
-  return (column: string): boolean => meanings.has(simple(column)) || mapped.has(simple(column));
+  return (column: string, sample: readonly string[]): boolean =>
+    meanings.has(simple(column)) || mapped.has(simple(column)) || meaningOf(column, sample) !== undefined;
 };
+
+/** Finds the email and the phone by content, in columns without a name, or if no column is known to identify people. */
+function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, number>): readonly string[] {
+  const isLost = identities.every((identity) => !places.has(identity));
+  const used = new Set(places.values());
+  const found = Map.groupBy(
+    columns.keys().filter((place) => !used.has(place) && (isLost || columns[place] === '')),
+    (place) =>
+      meaningOf(
+        columns[place] ?? '',
+        rows.slice(0, 20).map(({ cells }) => cells[place] ?? ''),
+      ),
+  );
+  return (['email', 'phone'] as const).flatMap((meaning) => {
+    const [place, ...others] = found.get(meaning) ?? [];
+    if (place === undefined || others.length > 0 || places.has(meaning)) return [];
+    places.set(meaning, place);
+    return [`the column "${columns[place]}" is read as ${meaning}, by its content`];
+  });
+}
 
 /** In some languages the word for one half of a name can also mean a whole name. */
 function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {

@@ -56,7 +56,7 @@ export async function previewImport(
     teamId,
     hash: hashOfImport(plan.changes),
     ignored: columns.ignored,
-    notes: [...table.notes, ...plan.notes],
+    notes: [...table.notes, ...columns.notes, ...plan.notes],
   };
 }
 

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { readTable } from '../../src/files/read-table.ts';
+import { createIsRead, readColumns, requireColumns } from '../../src/runs/import/columns.ts';
+
+/** How a sheet is read: its columns, its first cells by meaning, and the notes. */
+async function readSheet(text: string) {
+  const signal = new AbortController().signal;
+  const table = await readTable(Buffer.from(text), 'csv', { isRead: createIsRead([]), signal });
+  const columns = readColumns(table, []);
+  requireColumns(table, columns);
+  const cells = [...columns.places].map(([meaning, place]) => [meaning, table.rows[0]?.cells[place]]);
+  const { problems, rows } = table;
+  const notes = [...table.notes, ...columns.notes];
+  return { first: Object.fromEntries(cells) as object, line: rows[0]?.line, problems, notes };
+}
+
+const anne = { first_name: 'Anne', last_name: 'Berg', email: 'anne@x.de' };
+const looksLike = (line: number) => `line ${line} looks like the header: what is above it is not read`;
+const byContent = (column: string, meaning: string) =>
+  `the column "${column}" is read as ${meaning}, by its content`;
+
+describe('the header of a sheet', () => {
+  it.each([
+    ['E-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 2, []],
+    ['Personal Mai;;\n;;\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
+    ['Personal Mai\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
+    ['sep=;\nPersonal\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
+  ])('is found by its words in %j', async (text, line, notes) => {
+    expect(await readSheet(text)).toEqual({ first: anne, line, problems: [], notes });
+  });
+
+  it.each([
+    ['Vorname;Nachname;Kontakt\nAnne;Berg;anne@x.de\n', anne, ['Kontakt']],
+    ['id;Vorname;Nachname;;Telefon\n1;Anne;Berg;anne@x.de;\n', { ...anne, id: '1', phone: '' }, ['']],
+  ])('leaves it to the content to show the emails of %j', async (text, first, columns) => {
+    const notes = columns.map((column) => byContent(column, 'email'));
+    expect(await readSheet(text)).toEqual({ first, line: 2, problems: [], notes });
+  });
+
+  it('leaves it to the content to show phones with a plus sign', async () => {
+    expect(await readSheet('Wer;Vorname\n+49 151 23450148;Anne\n')).toMatchObject({
+      first: { phone: '+49 151 23450148' },
+      notes: [byContent('Wer', 'phone')],
+    });
+  });
+
+  it.each([
+    ['two columns of emails', 'Vorname;privat;Büro\nAnne;a@x.de;b@x.de\n'],
+    ['a column of emails with other cells', 'Vorname;Kontakt\nAnne;anne@x.de\nBert;Bert\n'],
+    ['digits without a plus sign', 'Vorname;Nr\nAnne;0012345678\n'],
+    ['values in place of a header', 'anne@x.de;Anne\nbert@x.de;Bert\n'],
+  ])('is required for %s', async (_, text) => {
+    await expect(readSheet(text)).rejects.toThrow('No column of the file is the id, the email or the phone');
+  });
+
+  it('decides against the content of a column, if people are found without it', async () => {
+    const { first, notes } = await readSheet('id;Vorname;Vorgesetzte\n1;Anne;chef@x.de\n');
+    expect([first, notes]).toEqual([{ id: '1', first_name: 'Anne' }, []]);
+  });
+
+  it('judges columns by their first twenty rows', async () => {
+    const rows = Array.from({ length: 30 }, (_, n) => `Anne;${n < 20 ? `a${n}@x.de` : 'keine'}\n`);
+    expect(await readSheet(`Vorname;Kontakt\n${rows.join('')}`)).toMatchObject({
+      first: { email: 'a0@x.de' },
+    });
+  });
+});
