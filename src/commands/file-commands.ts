@@ -15,7 +15,8 @@ const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect)
     .option('--empty <clear>', 'clear: an empty cell clears a phone; by default it changes nothing')
     .option('--country <code>', 'calling code of phones that are written without one, such as 49')
     .option('--trust-ids', "take rows of which the email, phone or name is another user's")
-    .option('--skip-errors', 'skip the rows that cannot be used');
+    .option('--skip-errors', 'skip the rows that cannot be used')
+    .option('--unusable <file>', 'write the rows that cannot be used to this file, with the reason');
 
 export function addFileCommands<C extends WithOptions<C>>(
   { add, json, group }: Adding<C>,

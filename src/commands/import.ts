@@ -2,8 +2,10 @@ import { MusterdError } from '../errors.ts';
 import type { Confirmation } from '../model/waiting.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
+import { writeWholeFile } from '../files/write-file.ts';
+import { createRowWriter } from '../files/write-rows.ts';
 import { plural } from '../model/in-words.ts';
-import { createIsRead, readMapping, readOnly } from '../runs/import/columns.ts';
+import { createIsRead, readColumns, readMapping, readOnly } from '../runs/import/columns.ts';
 import {
   applyImport,
   type ImportPreview,
@@ -11,6 +13,7 @@ import {
   previewImport,
   settledOf,
 } from '../runs/import/import-users.ts';
+import { unusableRows } from '../runs/import/unusable-rows.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
@@ -34,6 +37,7 @@ export interface FileOptions {
   readonly country?: string;
   readonly skipErrors?: boolean;
   readonly trustIds?: boolean;
+  readonly unusable?: string;
 }
 
 export interface ImportOptions extends FileOptions {
@@ -73,6 +77,18 @@ async function readRequest({ signal }: Context, options: FileOptions, file: stri
   };
   const isRead = createIsRead(mappings);
   return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };
+}
+
+/** Writes the rows that cannot be used to a file, if there are any. */
+async function writeUnusable(
+  { table, mappings }: ImportRequest,
+  { problems }: ImportPreview,
+  file: string | undefined,
+): Promise<void> {
+  if (file === undefined || problems.length === 0) return;
+  const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
+  const writer = createRowWriter(readFormat(undefined, file), columns);
+  await writeWholeFile(file, (write) => write(writer.begin + writer.rows(rows) + writer.end()));
 }
 
 /** The reason why nothing is written, with the exit code. */
@@ -115,6 +131,7 @@ export async function importCommand(
   const request = await readRequest(context, options, file);
   return withMirror(context, async (setup) => {
     const preview = await previewImport(setup, request);
+    await writeUnusable(request, preview, options.unusable);
     const confirmation = confirmationOf(context, options);
     const guard = sayGuard(preview, setup.config, confirmation);
     if (options.dryRun === true) return show(context, options, preview, guard);

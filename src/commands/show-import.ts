@@ -62,8 +62,15 @@ const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
 
-const sayNotes = ({ notes, ignored }: ImportPreview): readonly string[] => [
+function sayNotInFile(users: ImportPreview['notInFile']): string {
+  const named = users.slice(0, 10).map(({ user_id, name }) => `${name} (${user_id})`);
+  const more = users.length > named.length ? ', …' : '';
+  return `${plural(users.length, 'user')} of the team not in the file: ${named.join(', ')}${more}`;
+}
+
+const sayNotes = ({ notes, ignored, notInFile }: ImportPreview): readonly string[] => [
   ...notes,
+  ...(notInFile.length > 0 ? [sayNotInFile(notInFile)] : []),
   ...(ignored.length > 0 ? [`columns that are not read: ${ignored.join(', ')}`] : []),
 ];
 
@@ -139,7 +146,8 @@ export function importInJson(
   imported: ImportResult | undefined,
   why: string | null,
 ): object {
-  const { hash, rows, matched, problems, changes, ignored, notes, refused, limited, cost } = preview;
+  const { hash, rows, matched, problems, changes, ignored, notInFile, notes, refused, limited, cost } =
+    preview;
   return {
     hash,
     rows,
@@ -147,6 +155,7 @@ export function importInJson(
     problems: problems.slice(0, mostNamed.inJson),
     problems_left_out: Math.max(0, problems.length - mostNamed.inJson),
     ignored_columns: ignored,
+    not_in_file: notInFile,
     notes,
     changes: changes.map(changeInJson),
     limit: refused,

@@ -1,4 +1,5 @@
 /** A file of rows, as people's tools write it, before its content is interpreted. */
+import type { Id } from './id.ts';
 
 export interface FileTableRow {
   /** The line of the file in which it begins; the first one is 1. */
@@ -12,6 +13,8 @@ export interface RowProblem {
   readonly line: number;
   readonly kind: 'unreadable' | 'unmatched' | 'ambiguous' | 'contradictory' | 'duplicate' | 'invalid';
   readonly reason: string;
+  /** The only user who has the name in the row, if the row does not say who it is about. */
+  readonly user_id?: Id;
 }
 
 export interface FileTable {

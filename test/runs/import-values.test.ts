@@ -11,6 +11,7 @@ import { isSamePhone, readNewPhone, readPhone, shapeOf } from '../../src/runs/im
 import { columnWords } from '../../src/runs/import/column-words.ts';
 import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
 import type { TeamUser } from '../../src/runs/import/match-user.ts';
+import { unusableRows } from '../../src/runs/import/unusable-rows.ts';
 import { planImport, hashOfImport } from '../../src/runs/import/plan-import.ts';
 import type { Field } from '../../src/model/fields.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
@@ -449,6 +450,35 @@ describe('what a file asks for', () => {
     };
     expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
     expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
+  });
+  it('leaves rows that cannot be used, with the id of the only namesake, and the users who are in no row', () => {
+    const table = tableOf(
+      ['first_name', 'last_name', 'email', 'phone'],
+      ['a', 'B1', 'new@x.com', ''],
+      ['A', 'B9', 'new@x.com', ''],
+      ['A', 'C', 'c@x.com', '15550109'],
+      ['A', 'C', 'c@x.com', '1'],
+    );
+    const { problems, notInFile } = plan({
+      ...table,
+      problems: [{ line: 9, kind: 'unreadable', reason: 'no' }],
+    });
+    expect(notInFile).toEqual([{ user_id: 2n, name: 'A B2' }]);
+    const unusable = unusableRows(table, readColumns(table, []), problems);
+    expect(unusable.columns).toEqual(['id', 'first_name', 'last_name', 'email', 'phone', 'line', 'reason']);
+    expect(unusable.rows).toMatchObject([
+      { id: 1n, first_name: 'a', email: 'new@x.com', line: 2, reason: expect.stringContaining('of user 1') },
+      { id: undefined, last_name: 'B9', line: 3 },
+      { line: 4, phone: '15550109', reason: 'it is of user 3, as line 5 is' },
+      { line: 5 },
+      { line: 9, first_name: '', reason: 'no' },
+    ]);
+    const withIds = tableOf(['Benutzer-ID', 'email'], ['77', 'x@x.com']);
+    const given = unusableRows(withIds, readColumns(withIds, []), plan(withIds).problems);
+    expect(given).toMatchObject({
+      columns: ['Benutzer-ID', 'email', 'line', 'reason'],
+      rows: [{ 'Benutzer-ID': '77', reason: 'nobody in the team has the id 77' }],
+    });
   });
   it('is said once by rows that say the same, and adds up', () => {
     const table = tableOf(

@@ -71,6 +71,7 @@ it('whatever the names and values are, they come to nothing but code in Markdown
         ],
         ignored: [`x${two}`],
         notes: [`x${three}`],
+        notInFile: [{ user_id: 8n, name: two }],
         cost: { users: 1, requests: 1, seconds: 1 },
       } as unknown as ImportPreview;
       const lines: string[] = [];

@@ -148,7 +148,12 @@ describe('importing', () => {
         { user_id: three.id, field: 'email', to: 'new3@example.com' },
       ]);
       expect(said.problems).toEqual([
-        { line: 5, kind: 'unmatched', reason: 'it has no id, email or phone' },
+        {
+          line: 5,
+          kind: 'unmatched',
+          reason: `it has no id, email or phone; the name is that of user ${four.id}`,
+          user_id: four.id,
+        },
         { line: 6, kind: 'unmatched', reason: 'nobody in the team has the id 77' },
         { line: 7, kind: 'unmatched', reason: 'nobody in the team has the email nobody@example.com' },
       ]);

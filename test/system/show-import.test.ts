@@ -13,6 +13,7 @@ const previewWith = (bad: number): ImportPreview => ({
   edits: [],
   ignored: [],
   notes: [],
+  notInFile: [],
   refused: [],
   limited: [],
   cost: { users: 0, requests: 0, seconds: 0 },

@@ -26,9 +26,14 @@ export interface TeamUser {
   readonly base: BaseUser | undefined;
 }
 
+/** The user of a row; or what is wrong with the row, and whom it is probably about. */
 type Match =
-  | { readonly user: TeamUser }
-  | { readonly kind: 'unmatched' | 'ambiguous' | 'contradictory'; readonly reason: string };
+  | { readonly user: TeamUser; readonly kind?: undefined }
+  | {
+      readonly kind: 'unmatched' | 'ambiguous' | 'contradictory';
+      readonly reason: string;
+      readonly user: TeamUser | undefined;
+    };
 
 /** The most users with one address who are named. */
 const mostNamed = 10;
@@ -90,39 +95,44 @@ export function createMatcher(
 ): (cells: Cells) => Match {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
-  const byName = groupUsers(users, ({ mirror }) => joinName(mirror.name));
+  const byName = groupUsers(users, ({ mirror }) => joinName(mirror.name).toLowerCase());
   const usersWithPhone = createPhoneFinder(users, country);
-  const unmatched = (reason: string): Match => ({ kind: 'unmatched', reason });
-  /** The user whom the row names first. */
-  const first = (cells: Cells, claims: readonly Claim[]): Match => {
+  /** The user whom the row names first, or the reason why it names nobody. */
+  const first = (
+    cells: Cells,
+    claims: readonly Claim[],
+  ): TeamUser | [kind: 'unmatched' | 'ambiguous', reason: string] => {
     const id = withoutDecimals(cells('id'));
     if (id !== '') {
-      if (!/^\d+$/.test(id) || BigInt(id) > maxId) return unmatched(`"${id}" is not an id`);
-      const user = byId.get(BigInt(id));
-      return user === undefined ? unmatched(`nobody in the team has the id ${id}`) : { user };
+      if (!/^\d+$/.test(id) || BigInt(id) > maxId) return ['unmatched', `"${id}" is not an id`];
+      return byId.get(BigInt(id)) ?? ['unmatched', `nobody in the team has the id ${id}`];
     }
-    const { what, owners = [] } = claims.find(({ owners: found }) => found.length > 0) ?? {};
-    const [user] = owners;
-    if (owners.length > 1)
-      return { kind: 'ambiguous', reason: `${what} is that of ${sayIds(owners)}: give the id` };
-    if (user !== undefined) return { user };
-    const given = claims.map((claim) => claim.what);
-    return unmatched(
-      given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
-    );
+    const { what, owners } = claims.find((claim) => claim.owners.length > 0) ?? { what: '', owners: [] };
+    if (owners.length > 1) return ['ambiguous', `${what} is that of ${sayIds(owners)}: give the id`];
+    const given = claims.map((claim) => claim.what).join(' or ');
+    const reason = given === '' ? 'it has no id, email or phone' : `nobody in the team has ${given}`;
+    return owners[0] ?? ['unmatched', reason];
   };
   return (cells) => {
     const [email, phone, name] = [cells('email'), cells('phone'), wholeNameOf(cells)];
+    const namesakes = byName.get(name.toLowerCase()) ?? [];
     const addresses = [
       { what: `the email ${email}`, isGiven: email !== '', owners: byEmail.get(canonicalEmail(email)) ?? [] },
       { what: `the phone ${phone}`, isGiven: phone !== '', owners: usersWithPhone(phone) },
     ].filter(({ isGiven }) => isGiven);
-    const found = first(cells, addresses);
-    if (trustsIds || !('user' in found)) return found;
-    const claims = [...addresses, { what: `the name ${name}`, owners: byName.get(name) ?? [] }];
-    const other = claims.find(({ owners }) => owners.length > 0 && !owners.includes(found.user));
-    if (other === undefined) return found;
-    const reason = `it is of user ${found.user.id}, and ${other.what} is that of ${sayIds(other.owners)}`;
-    return { kind: 'contradictory', reason: `${reason}: correct it, or give --trust-ids` };
+    const user = first(cells, addresses);
+    if (Array.isArray(user)) {
+      const [namesake, ...others] = namesakes;
+      const isOne = namesake !== undefined && others.length === 0;
+      const [kind, reason] = user;
+      return isOne
+        ? { kind, reason: `${reason}; the name is that of user ${namesake.id}`, user: namesake }
+        : { kind, reason, user: undefined };
+    }
+    const claims = [...addresses, { what: `the name ${name}`, owners: namesakes }];
+    const other = claims.find(({ owners }) => owners.length > 0 && !owners.includes(user));
+    if (trustsIds || other === undefined) return { user };
+    const reason = `it is of user ${user.id}, and ${other.what} is that of ${sayIds(other.owners)}`;
+    return { kind: 'contradictory', reason: `${reason}: correct it, or give --trust-ids`, user };
   };
 }

@@ -50,6 +50,8 @@ export interface ImportPlan {
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
   readonly edits: readonly UserEdit[];
+  /** The users of the team who are in no row. */
+  readonly notInFile: readonly { readonly user_id: Id; readonly name: string }[];
   /** Sentences about what a person should look at. */
   readonly notes: readonly string[];
 }
@@ -215,10 +217,16 @@ export function planImport(
   const shapes = new Set(users.flatMap(({ mirror: { phone } }) => (phone === null ? [] : [shapeOf(phone)])));
   const problems: RowProblem[] = [...table.problems];
   const read: ReadRow[] = [];
+  const inFile = new Set<TeamUser>();
   for (const row of table.rows) {
     const found = match(cellsOf(row, columns));
-    if ('user' in found) read.push(readRow(row, found.user, wishes, roles, shapes));
-    else problems.push({ line: row.line, kind: found.kind, reason: found.reason });
+    if (found.user !== undefined) inFile.add(found.user);
+    if (found.kind === undefined) read.push(readRow(row, found.user, wishes, roles, shapes));
+    else {
+      const { kind, reason, user } = found;
+      const isGuess = kind !== 'contradictory' && user !== undefined;
+      problems.push({ line: row.line, kind, reason, ...(isGuess && { user_id: user.id }) });
+    }
   }
   const chosen = chooseRows(suspectAll(read));
   const changing = chosen.good.filter(({ changes }) => changes.length > 0);
@@ -230,6 +238,9 @@ export function planImport(
     problems: [...problems, ...chosen.problems].toSorted((a, b) => a.line - b.line),
     changes: changes.toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
     edits: changing.map(editOf),
+    notInFile: users.flatMap((user) =>
+      inFile.has(user) ? [] : [{ user_id: user.id, name: user.mirror.joined }],
+    ),
     notes: noteNoValues(table.rows),
   };
 }
