@@ -110,9 +110,17 @@ describe('a name in a file', () => {
   it.each([
     [{ first_name: 'Anne Marie', last_name: ' Berg ' }, undefined],
     [{ name: 'Anne Marie  Berg' }, undefined],
+    [{ first_name: 'Anne', last_name: 'Marie Berg' }, undefined],
     [{ last_name: 'Lind' }, { value: { first: 'Anne  Marie', last: 'Lind' } }],
     [{ first_name: 'Eva', last_name: '' }, { value: { first: 'Eva', last: 'Berg' } }],
     [{ name: 'Eva Maria Lind' }, { value: { first: 'Eva Maria', last: 'Lind' }, isGuess: true }],
+    [
+      { name: 'Karl Maria von der Berg' },
+      { value: { first: 'Karl Maria', last: 'von der Berg' }, isGuess: true },
+    ],
+    [{ name: 'Jan Van Dam' }, { value: { first: 'Jan', last: 'Van Dam' }, isGuess: true }],
+    [{ name: 'Le Thi Anh' }, { value: { first: 'Le Thi', last: 'Anh' }, isGuess: true }],
+    [{ name: 'Anna El' }, { value: { first: 'Anna', last: 'El' }, isGuess: true }],
     [{ name: 'Cher' }, { value: { first: 'Cher', last: '' }, isGuess: true }],
   ])('%j is read as it is meant', (given, asked) => {
     expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), now)).toEqual(asked);

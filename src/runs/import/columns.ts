@@ -176,7 +176,7 @@ function refuseWholeNames(
     return;
   }
   throw new MusterdError('usage', `The column "${columns[whole]}" holds whole names`, {
-    hint: `Split it into first_name and last_name. Or say --map "${columns[whole]}=name": each is cut before its last word, which is a guess.`,
+    hint: `Split it into first_name and last_name. Or say --map "${columns[whole]}=name": each is split by a guess.`,
   });
 }
 

@@ -58,7 +58,20 @@ export function wantedEmail(text: string, now: UserValues): WantedValue<string> 
   return tooLong(text, longestWritten.email, 'the email') ?? { value: text };
 }
 
-/** The name that the row asks for: its halves, or a whole name split by `splitName`. */
+const particles: ReadonlySet<string> = new Set(
+  'af al av bin bint da das de del della den der des di do dos du el ibn la le lo ten ter van vom von zu zum zur'.split(
+    ' ',
+  ),
+);
+
+/** Begins the last name at the first particle that has words on both sides, else at the last word. */
+function guessHalves(whole: string): NamePair {
+  const words = canonicalName(whole).split(' ');
+  const at = words.slice(0, -1).findIndex((word, n) => n > 0 && particles.has(word.toLowerCase()));
+  return at < 0 ? splitName(whole) : { first: words.slice(0, at).join(' '), last: words.slice(at).join(' ') };
+}
+
+/** The name that the row asks for: its halves, or a whole name split by a guess. Other halves of the same name are no change. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
@@ -67,7 +80,7 @@ export function wantedName(
   if (whole !== '') {
     if (canonicalName(whole) === joinName(now.name)) return undefined;
     if (hasLostLetters(canonicalName(whole), joinName(now.name))) return lostLetters(whole);
-    const value = splitName(whole);
+    const value = guessHalves(whole);
     return namedTooLong(value, now.name) ?? { value, isGuess: true };
   }
   const lost = (['first', 'last'] as const)
@@ -79,8 +92,7 @@ export function wantedName(
     return text === '' || text === canonicalName(old) ? old : text;
   };
   const value = { first: half('first_name', now.name.first), last: half('last_name', now.name.last) };
-  const [isFirst, isLast] = [value.first !== now.name.first, value.last !== now.name.last];
-  if (!isFirst && !isLast) return undefined;
+  if (joinName(value) === joinName(now.name)) return undefined;
   const isAlone = cells('first_name') === '' || cells('last_name') === '';
   if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
     return {
