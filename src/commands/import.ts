@@ -25,6 +25,7 @@ import {
   printImported,
   printPreview,
   printPreviewInMarkdown,
+  printWayBack,
   sayGuard,
 } from './show-import.ts';
 
@@ -193,9 +194,16 @@ async function carryOn(
   noteFourEyes(context, setup.config, confirmation);
   const settled =
     options.wait === undefined ? undefined : await settledOf(setup, imported, { waitMs, signal });
+  const { edits, runs } = settled ?? { runs: [] };
   if (context.json)
-    printJson(context, { ...importInJson(preview, imported, null), ...(settled && { settled }) });
-  else if (settled !== undefined) printSettled(context, settled);
+    printJson(context, {
+      ...importInJson(preview, imported, null),
+      ...(settled && { settled: edits, runs }),
+    });
+  else {
+    if (edits !== undefined) printSettled(context, edits);
+    printWayBack(context, runs);
+  }
   if (imported.missed.length > 0) return exitCode.partial;
-  return settled === undefined ? exitCode.ok : codeOfSettled(settled.map(({ state }) => state));
+  return edits === undefined ? exitCode.ok : codeOfSettled(edits.map(({ state }) => state));
 }

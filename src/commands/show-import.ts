@@ -1,6 +1,7 @@
 /** The words about an import: what cannot be used, what it changes, and what will become of it. */
 import type { Config } from '../config/config.ts';
 import { columnOf } from '../model/fields.ts';
+import type { Id } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Confirmation } from '../model/waiting.ts';
@@ -129,6 +130,13 @@ export function printImported(context: Context, { changes, missed, approved }: I
       context.err,
       `left alone: ${id} ${printable(first?.name ?? '')} has gone, or was edited since this was shown`,
     );
+}
+
+/** Prints how to take an import back. @param runs those that sent it, as far as they are known */
+export function printWayBack({ out }: Pick<Context, 'out'>, runs: readonly Id[]): void {
+  for (const run of runs) printLine(out, `take it back: musterd undo ${run}`);
+  if (runs.length === 0)
+    printLine(out, 'take it back: musterd withdraw, or musterd undo <run> after a run has sent it');
 }
 
 const changeInJson = ({ line, userId, name, field, from, to, isGuess }: ImportChange) => ({

@@ -225,6 +225,21 @@ describe('importing', () => {
       expect(await imported(path, '--yes', '--expect', moved.hash)).toMatchObject({ code: 0, applied: true });
     });
 
+    it('prints how to take it back, and the run to undo if it waits for that', async () => {
+      const { id, email } = user();
+      const path = file(`id,email\n${id},new@example.com\n`);
+      const waiting = musterd('import', path, '--yes', '--wait', '60');
+      await expect.poll(() => mirrored(id), { timeout: 30_000 }).toContain('new@example.com');
+      const { runId } = await stage.run();
+      const { code, stdout } = await waiting;
+      expect([code, stdout.trim().split('\n').at(-1)]).toEqual([0, `take it back: musterd undo ${runId}`]);
+      expect((await musterd('undo', String(runId))).stdout).toContain(`new@example.com\t${email}`);
+      const { stdout: later } = await musterd('import', path, '--yes');
+      expect(later).not.toContain('take it back');
+      const again = await musterd('import', file(`id,email\n${id},newer@example.com\n`), '--yes');
+      expect(again.stdout).toMatch(/^take it back: musterd withdraw, or .*\n$/m);
+    });
+
     it('changes only the fields that --only names', async () => {
       const { id, first, last, roleId } = user();
       const path = file(`id,first_name,last_name,email,phone\n${id},Anne,Berg,new@example.com,+15550101\n`);

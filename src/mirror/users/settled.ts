@@ -52,3 +52,13 @@ export async function readSettled(
     if (!rows.some(isOpen) || performance.now() >= endMs) return rows;
   }
 }
+
+/** The runs that sent edits of this transaction and saw them on the service. */
+export async function readRunsOf({ kysely }: Pick<Database, 'kysely'>, xid: string): Promise<readonly Id[]> {
+  const { rows } = await sql<{ run_id: Id }>`
+    select distinct c.run_id from sync.edits e
+    join sync.changes c on c.team_id = e.team_id and c.user_id = e.user_id and (c.edits ->> e.field)::bigint = e.edit_id
+    where e.xid = ${xid}::xid8 and c.kind = 'push' and c.outcome ->> e.field = 'confirmed'
+    order by c.run_id`.execute(kysely);
+  return rows.map(({ run_id }) => run_id);
+}

@@ -6,7 +6,7 @@ import { approveEdits } from '../../mirror/users/decide-edits.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
-import { readSettled, readTransactionId, type SettledEdit } from '../../mirror/users/settled.ts';
+import { readRunsOf, readSettled, readTransactionId, type SettledEdit } from '../../mirror/users/settled.ts';
 import type { Id } from '../../model/id.ts';
 import type { Confirmation } from '../../model/waiting.ts';
 import { readLessons } from '../../reconcile/push/batches.ts';
@@ -99,9 +99,12 @@ export async function applyImport(
 
 export type { SettledEdit } from '../../mirror/users/settled.ts';
 
-/** Waits until no edit of an import is open any more, or for `waitMs`, and says what became of them. */
-export const settledOf = (
+/** Waits until no edit of an import is open any more, or for `waitMs`, and says what became of them, and in which runs. */
+export async function settledOf(
   { mirror }: Pick<Setup, 'mirror'>,
   { xid }: Pick<ImportResult, 'xid'>,
   how: { readonly waitMs: number; readonly signal: AbortSignal },
-): Promise<readonly SettledEdit[]> => readSettled(mirror.db, xid, how);
+): Promise<{ readonly edits: readonly SettledEdit[]; readonly runs: readonly Id[] }> {
+  const edits = await readSettled(mirror.db, xid, how);
+  return { edits, runs: await readRunsOf(mirror.db, xid) };
+}
