@@ -103,6 +103,11 @@ function whyNot(
   { rows, matched, problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,
 ): Obstacle | undefined {
+  const mixed = problems.filter(({ kind }) => kind === 'contradictory').length;
+  if (mixed * 2 > rows && changes.length > 0) {
+    const why = `${mixed} of ${rows} rows name two users, so nothing is applied, not even with --skip-errors: were columns sorted without the ids?`;
+    return { code: exitCode.usage, why };
+  }
   if (problems.length > 0 && skipErrors !== true) {
     const why = `${plural(rows - matched, 'row')} cannot be used, so nothing is applied: correct them, or leave them out with --skip-errors`;
     return { code: exitCode.usage, why };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -17,6 +17,7 @@ interface Said {
   readonly matched: number;
   readonly problems: readonly { readonly line: number; readonly kind: string; readonly reason: string }[];
   readonly ignored_columns: readonly string[];
+  readonly not_in_file: readonly { readonly user_id: number; readonly name: string }[];
   readonly changes: readonly {
     readonly user_id: number;
     readonly field: string;
@@ -209,6 +210,58 @@ describe('importing', () => {
       expect((await stage.mirrored()).get(two.id)).toEqual(before.get(two.id));
     });
 
+    it('leaves out rows that name two users, and takes them with --trust-ids', async () => {
+      const [one, two, three] = [user(0), user(1), user(2)];
+      const path = file(`id,email\n${one.id},${two.email}\n${three.id},new@example.com\n`);
+      const unusable = join(folder, 'unusable.csv');
+      const said = await imported(path, '--yes', '--unusable', unusable);
+      const problems = [
+        {
+          line: 2,
+          kind: 'contradictory',
+          reason: `it is of user ${one.id}, and the email ${two.email} is that of user ${two.id}: correct it, or give --trust-ids`,
+        },
+      ];
+      expect(said).toMatchObject({ code: 64, applied: false, problems });
+      expect(said.not_in_file.map(({ user_id }) => user_id)).not.toContain(one.id);
+      expect(said.not_in_file).toContainEqual({ user_id: two.id, name: `${two.first} ${two.last}` });
+      expect(readFileSync(unusable, 'utf8')).toMatch(
+        new RegExp(
+          `^\ufeffid,email,line,reason\r\n${one.id},${two.email},2,"it is of user ${one.id}, .*"\r\n$`,
+        ),
+      );
+      const more = file(
+        `id,email\n${one.id},${two.email}\n${two.id},${one.email}\n${three.id},new@example.com\n`,
+        'more.csv',
+      );
+      const sorted = await musterd('import', more, '--yes', '--skip-errors');
+      expect([sorted.code, sorted.stderr]).toEqual([
+        64,
+        expect.stringContaining(
+          '2 of 3 rows name two users, so nothing is applied, not even with --skip-errors',
+        ),
+      ]);
+      expect(await imported(path, '--dry-run', '--trust-ids')).toMatchObject({
+        code: 0,
+        problems: [],
+        changes: [{ user_id: one.id }, { user_id: three.id }],
+      });
+      expect(await imported(path, '--yes', '--skip-errors')).toMatchObject({
+        code: 0,
+        changes: [{ user_id: three.id }],
+      });
+    });
+
+    it('reads national numbers with --country', async () => {
+      const path = file(`id,phone\n${user().id},0151-23450148\n`);
+      expect(await imported(path, '--dry-run')).toMatchObject({ code: 64, problems: [{ kind: 'invalid' }] });
+      for (const country of ['49', '+49'])
+        expect(await imported(path, '--dry-run', '--country', country)).toMatchObject({
+          code: 0,
+          changes: [{ to: '4915123450148' }],
+        });
+    });
+
     it('does only what was shown under the hash', async () => {
       const { id } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
@@ -345,6 +398,7 @@ describe('importing', () => {
       [['x.csv', '--map', 'phone'], '--map "phone" is not a column'],
       [['x.csv', '--map', 'Nothing=phone'], 'there is no column "Nothing"'],
       [['x.csv', '--only', 'colour'], '--only "colour"'],
+      [['x.csv', '--country', 'de'], '--country "de" is not a calling code'],
       [['x.csv', '--empty', 'all'], 'the only value is "clear"'],
     ])('%j is wrong usage', async (args, words) => {
       file('id,email\n1,a@example.com\n', 'x.csv');
