@@ -122,7 +122,7 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
   it('gives exactly its 43 true changes, and at most 15 problems', async () => {
     const { rows: count, changes, problems, notInFile, notes } = await planSheet(encode(sheetOf(all)), '49');
     expect([count, truth.length]).toEqual([187, 43]);
-    expect(changes.toSorted()).toEqual(truth.toSorted());
+    expect(changes).toEqual(truth);
     expect(problems.length).toBeLessThanOrEqual(15);
     const kinds = Map.groupBy(problems, ({ kind }) => kind);
     expect([...kinds].map(([kind, { length }]) => [kind, length])).toEqual([
