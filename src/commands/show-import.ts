@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { columnOf } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import { plural, printable } from '../model/in-words.ts';
+import { firstOf, plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Confirmation } from '../model/waiting.ts';
 import type { ImportResult, ImportPreview } from '../runs/import/import-users.ts';
@@ -63,11 +63,8 @@ const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
 
-function sayNotInFile(users: ImportPreview['notInFile']): string {
-  const named = users.slice(0, 10).map(({ user_id, name }) => `${name} (${user_id})`);
-  const more = users.length > named.length ? ', …' : '';
-  return `${plural(users.length, 'user')} of the team not in the file: ${named.join(', ')}${more}`;
-}
+const sayNotInFile = (users: ImportPreview['notInFile']): string =>
+  `${plural(users.length, 'user')} of the team not in the file: ${firstOf(users.map(({ user_id, name }) => `${name} (${user_id})`))}`;
 
 const sayNotes = ({ notes, ignored, notInFile }: ImportPreview): readonly string[] => [
   ...notes,

@@ -15,6 +15,11 @@ export function plural(count: number, singular: string, many = `${singular}s`): 
   return `${count} ${count === 1 ? singular : many}`;
 }
 
+/** The first ones, and a sign that there are more. */
+export function firstOf(all: readonly unknown[], most = 10): string {
+  return `${all.slice(0, most).join(', ')}${all.length > most ? ', …' : ''}`;
+}
+
 export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

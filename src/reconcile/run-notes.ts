@@ -2,6 +2,7 @@
 import { LockedError, ServiceError } from '../errors.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import { firstOf } from '../model/in-words.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 
 export type CountKind =
@@ -160,15 +161,11 @@ export function warnOfStale(notes: RunNotes, users: number): void {
   );
 }
 
-const mostNamed = 5;
-
 /** Warns of ids that came twice with different values. */
 export function warnOfTwice(notes: RunNotes, resource: MirroredResource, ids: readonly Id[]): void {
   if (ids.length === 0) return;
-  const named = ids.slice(0, mostNamed).join(', ');
-  const more = ids.length > mostNamed ? ', …' : '';
   notes.warn(
-    `${resource}: ${ids.length} ids came twice with different values, and the last row of each counts: ${named}${more}`,
+    `${resource}: ${ids.length} ids came twice with different values, and the last row of each counts: ${firstOf(ids, 5)}`,
   );
 }
 

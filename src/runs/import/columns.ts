@@ -2,7 +2,7 @@
 import { MusterdError } from '../../errors.ts';
 import { isEmailAddress } from '../../model/canonical.ts';
 import type { Field } from '../../model/fields.ts';
-import { printable } from '../../model/in-words.ts';
+import { firstOf, printable } from '../../model/in-words.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
@@ -16,7 +16,7 @@ const simple = (text: string) =>
 type SimpleWords = Readonly<Partial<Record<ImportColumn | 'half', readonly string[]>>>;
 
 const languages: readonly SimpleWords[] = Object.values(columnWords).map((words) =>
-  Object.fromEntries(Object.entries(words).map(([meaning, all]) => [meaning, all.map(simple)])),
+  Object.fromEntries(Object.entries(words).map(([meaning, all]) => [meaning, all.split(',').map(simple)])),
 );
 
 const meanings: ReadonlyMap<string, ImportColumn> = new Map(
@@ -150,8 +150,10 @@ const identities = ['id', 'email', 'phone'] as const;
 /** @throws MusterdError `usage` if the columns do not identify a user, or contain nothing to change */
 export function requireColumns({ columns, rows }: FileTable, { places, ignored }: Columns): void {
   if (rows.length === 0) return;
-  const some = columns.slice(0, 20).map((column) => `"${printable(column)}"`);
-  const found = `${some.join(', ')}${columns.length > some.length ? ', …' : ''}`;
+  const found = firstOf(
+    columns.map((column) => `"${printable(column)}"`),
+    20,
+  );
   const [first = 'Column'] = ignored;
   const refuse = (missing: string, such: ImportColumn) =>
     new MusterdError('usage', `No column of the file is ${missing}: it has ${found}`, {

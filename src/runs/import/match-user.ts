@@ -15,6 +15,7 @@
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
+import { firstOf } from '../../model/in-words.ts';
 import { canonicalName, joinName } from '../../model/name.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
 import { nationalEnd, readPhone, withoutDecimals } from './read-phone.ts';
@@ -35,13 +36,8 @@ type Match =
       readonly user: TeamUser | undefined;
     };
 
-/** The most users with one address who are named. */
-const mostNamed = 10;
-
-const sayIds = (users: readonly TeamUser[]) => {
-  const ids = users.slice(0, mostNamed).map(({ id }) => id);
-  return `user${users.length === 1 ? '' : 's'} ${ids.join(', ')}${users.length > mostNamed ? ', …' : ''}`;
-};
+const sayIds = (users: readonly TeamUser[]) =>
+  `user${users.length === 1 ? '' : 's'} ${firstOf(users.map(({ id }) => id))}`;
 
 function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {
   return Map.groupBy(

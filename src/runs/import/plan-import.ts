@@ -7,8 +7,7 @@ import type { UserEdit } from '../../mirror/users/edits.ts';
 import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
-import { plural } from '../../model/in-words.ts';
-import type { NamePair } from '../../model/name.ts';
+import { firstOf, plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
@@ -72,18 +71,15 @@ const cellsOf =
     return isNoValue(cell) ? '' : cell;
   };
 
-/** The most lines that are named. */
-const mostLines = 10;
-
 function noteNoValues(rows: readonly FileTableRow[]): readonly string[] {
   const found = rows.flatMap(({ line, cells }) =>
-    cells.map((cell) => cell.trim()).flatMap((cell) => (isNoValue(cell) ? [{ line, cell }] : [])),
+    cells
+      .map((cell) => cell.trim())
+      .filter(isNoValue)
+      .map((cell) => `line ${line}: ${cell}`),
   );
-  const some = found.slice(0, mostLines).map(({ line, cell }) => `line ${line}: ${cell}`);
-  const more = found.length > some.length ? ', …' : '';
-  return found.length === 0
-    ? []
-    : [`${plural(found.length, 'cell')} of an error, which change nothing: ${some.join(', ')}${more}`];
+  if (found.length === 0) return [];
+  return [`${plural(found.length, 'cell')} of an error, which change nothing: ${firstOf(found)}`];
 }
 
 interface ReadRow {
@@ -149,14 +145,16 @@ function readRow(
   };
 }
 
-const isHalf = (value: FieldValue): value is NamePair => typeof value === 'object' && value !== null;
+/** A name as its halves, which may come in any order. */
+const plain = (value: FieldValue | undefined) =>
+  typeof value === 'object' && value !== null ? [value.first, value.last] : (value ?? null);
 
 /** The texts that a change writes anew. */
 function newTexts({ from, to }: ImportChange): readonly string[] {
-  if (typeof to === 'string') return [to];
-  if (!isHalf(to)) return [];
-  const { first, last } = isHalf(from) ? from : { first: '', last: '' };
-  return [...(to.first === first ? [] : [to.first]), ...(to.last === last ? [] : [to.last])];
+  const before = [plain(from)].flat();
+  return [plain(to)]
+    .flat()
+    .filter((text, at): text is string => typeof text === 'string' && text !== before[at]);
 }
 
 /** A file that has lost letters in one cell may have lost some in each. */
@@ -188,11 +186,10 @@ function chooseRows(rows: readonly ReadRow[]) {
       usable += same.length;
       continue;
     }
-    const lines = others.slice(0, mostLines).map(({ line }) => `line ${line}`);
-    const more = others.length > lines.length ? ', …' : '';
+    const lines = firstOf(others.map(({ line }) => `line ${line}`));
     const reasonOf = (row: ReadRow) =>
       row === first
-        ? `as ${lines.join(', ')}${more} ${others.length === 1 ? 'is' : 'are'}`
+        ? `as ${lines} ${others.length === 1 ? 'is' : 'are'}`
         : `as line ${first.line} is, and says something else`;
     for (const row of same)
       problems.push({ line: row.line, kind: 'duplicate', reason: `it is of user ${id}, ${reasonOf(row)}` });
@@ -247,9 +244,6 @@ export function planImport(
 
 /** The hash for "--expect". It changes with the rows, fields, values or bases of the edits that the import makes. */
 export function hashOfImport(changes: readonly ImportChange[]): string {
-  // The halves of a name may come in any order.
-  const plain = (value: FieldValue | undefined) =>
-    typeof value === 'object' && value !== null ? [value.first, value.last] : (value ?? null);
   const rowOf = ({ userId, field, base, to, from, isGuess }: ImportChange) =>
     [userId, field, plain(base), plain(to), plain(from), isGuess] as const;
   return createHash('sha256')
