@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { MusterdError } from '../errors.ts';
 import type { Confirmation } from '../model/waiting.ts';
 import { readFormat } from '../files/format.ts';
@@ -132,6 +133,8 @@ export async function importCommand(
   options: ImportOptions,
   file: string,
 ): Promise<ExitCode> {
+  if (options.unusable !== undefined && resolve(options.unusable) === resolve(file))
+    throw new MusterdError('usage', '--unusable names the file that is imported: name another one');
   if (options.dryRun !== true && (options.markdown === true || options.exitCode === true))
     throw new MusterdError('usage', '--markdown and --exit-code go with --dry-run');
   const request = await readRequest(context, options, file);

@@ -63,13 +63,17 @@ const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
 
-const sayNotInFile = (users: ImportPreview['notInFile']): string =>
-  `${plural(users.length, 'user')} of the team not in the file: ${firstOf(users.map(({ user_id, name }) => `${name} (${user_id})`))}`;
+/** Names them if the file is about most of the team. */
+function sayNotInFile({ notInFile, rows }: ImportPreview): readonly string[] {
+  const names = notInFile.length > rows ? [] : notInFile.map(({ user_id, name }) => `${name} (${user_id})`);
+  const count = `${plural(notInFile.length, 'user')} of the team not in the file`;
+  return notInFile.length === 0 ? [] : [`${count}${names.length > 0 ? `: ${firstOf(names)}` : ''}`];
+}
 
-const sayNotes = ({ notes, ignored, notInFile }: ImportPreview): readonly string[] => [
-  ...notes,
-  ...(notInFile.length > 0 ? [sayNotInFile(notInFile)] : []),
-  ...(ignored.length > 0 ? [`columns that are not read: ${ignored.join(', ')}`] : []),
+const sayNotes = (preview: ImportPreview): readonly string[] => [
+  ...preview.notes,
+  ...sayNotInFile(preview),
+  ...(preview.ignored.length > 0 ? [`columns that are not read: ${preview.ignored.join(', ')}`] : []),
 ];
 
 export function printPreview(context: Context, preview: ImportPreview, guard: readonly string[]): void {

@@ -254,6 +254,7 @@ describe('musterd import --dry-run', () => {
       [[path, '--exit-code'], '--markdown and --exit-code go with --dry-run'],
       [[join(folder, 'nowhere.csv'), '--dry-run'], 'nowhere.csv cannot be read (ENOENT)'],
       [[path, '--dry-run', '--map', 'x'], '--map "x" is not a column'],
+      [[path, '--dry-run', '--unusable', path], '--unusable names the file that is imported'],
     ] as const) {
       const { code, stderr } = await musterd(['import', ...args]);
       expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);

@@ -51,3 +51,23 @@ it.each([
   expect(said).toMatchObject({ rows: bad, problems_left_out: leftOut });
   expect((said as { problems: unknown[] }).problems).toHaveLength(10_000);
 });
+
+it.each([
+  [2, 3, ['2 users of the team not in the file: Ann Lee (1), Ann Lee (2)']],
+  [12, 12, [expect.stringMatching(/^12 users of the team not in the file: (Ann Lee \(\d+\), ){10}…$/)]],
+  [2, 1, ['2 users of the team not in the file']],
+  [0, 1, []],
+])(
+  'prints %i users who are not in a file of %i rows, ten by name if they are no more than the rows',
+  (users, rows, notes) => {
+    const notInFile = Array.from({ length: users }, (_, n) => ({ user_id: BigInt(n + 1), name: 'Ann Lee' }));
+    const written: string[] = [];
+    const out = { write: (text: string) => written.push(text) > 0 };
+    printPreview({ out, env: {} } as never, { ...previewWith(0), rows, notInFile }, []);
+    const said = written
+      .join('')
+      .split('\n')
+      .filter((line) => line.startsWith('note: '));
+    expect(said.map((line) => line.slice('note: '.length))).toEqual(notes);
+  },
+);
