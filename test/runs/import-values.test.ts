@@ -37,12 +37,12 @@ describe('a phone number in a file', () => {
     expect(readPhone(text, null)).toEqual({ digits });
   });
   it.each([
-    ['(555) 010-0166', 'begin it with a plus sign'],
+    ['(555) 010-0166', 'begin it with a plus sign, or give --country'],
     ['1.5550100166E+10', 'a spreadsheet has made a number of it'],
     ['+39 (0)6 1234567', 'write the (0) as 0, or leave it out'],
     ['+41 (0)(0)79 1234567', 'leave out the (0)'],
     ['15550100166.5', 'begin it with a plus sign'],
-    ['0301234567', 'is not a phone number with its country code'],
+    ['0301234567', 'begin it with a plus sign, or give --country'],
     ['+0301234567', 'is not a phone number with its country code'],
     ['+1234567890123456', 'is not a phone number with its country code'],
     ['+1 555 0100 ext. 7', 'begin it with a plus sign'],

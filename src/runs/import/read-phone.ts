@@ -46,15 +46,16 @@ export function readPhone(
   const trunk = /^((?:\+|00)[0-9 ]+)\(0\)/.exec(written);
   if (trunk !== null && keepsZero.test(canonicalPhone(written).replace(/^00/, '')))
     return wrong(': write the (0) as 0, or leave it out');
+  const advice = `: begin it with a plus sign${country === null ? ', or give --country' : ''}`;
   const text = trunk === null ? written : `${trunk[1]}${written.slice(trunk[0].length)}`;
   if (text.includes('(0)')) return wrong(': leave out the (0)');
   const groups = international.exec(text)?.[1];
   if (groups === undefined && !(country === null ? /^[0-9]+$/ : national).test(text))
-    return wrong(made(text) || ': begin it with a plus sign');
+    return wrong(made(text) || advice);
   const plain = canonicalPhone(groups ?? text);
   const digits = groups === undefined && country !== null ? inCountry(country, plain) : plain;
-  if (digits === undefined) return wrong(`, and does not begin with ${country}: begin it with a plus sign`);
-  return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong('');
+  if (digits === undefined) return wrong(`, and does not begin with ${country}${advice}`);
+  return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong(groups === undefined ? advice : '');
 }
 
 /** The digits of a number without a country code; the zeros at the beginning are lost in spreadsheets. */
