@@ -64,7 +64,7 @@ describe.each(logins)('musterd', (login) => {
     const [user = 0, other = 0, third = 0, last = 0] = team.ids;
     for (const id of [user, other, third]) await team.bob.edit(id, `email = 'ada${id}@example.com'`);
     await team.run();
-    writeFileSync(sheet, `id,phone\n${last},15550123\n`);
+    writeFileSync(sheet, `id,phone\n${last},+15550123\n`);
     known = {
       USER: String(user),
       THIRD: String(third),
