@@ -73,10 +73,10 @@ export const configSchema = z.strictObject({
     counts: text.default('*/15 * * * *').describe('When the daemon counts contacts, likewise.'),
   }),
   edits: section({
-    everyMs: milliseconds
+    everyMs: milliseconds(0)
       .default(500)
       .describe("Least time between two pushes of a team's edits outside of the schedule."),
-    pollMs: positive
+    pollMs: milliseconds(1)
       .default(30_000)
       .describe(
         'How often the daemon looks for edits whose notification was lost (PgBouncer in transaction mode).',
@@ -84,7 +84,7 @@ export const configSchema = z.strictObject({
   }),
   push: section({
     batchSize: positiveUpTo(25).default(25).describe('Users per update request.'),
-    quietPeriodMs: milliseconds
+    quietPeriodMs: milliseconds(0)
       .default(600_000)
       .describe(
         'How long an update without an answer may still take effect. Until then it is not sent again.',
@@ -99,7 +99,7 @@ export const configSchema = z.strictObject({
       .describe('Nobody may approve their own edits. In SQL this applies from the next run on.'),
   }),
   http: section({
-    totalDeadlineMs: positive
+    totalDeadlineMs: milliseconds(1)
       .default(60_000)
       .describe('Longest time until an answer is complete. It must begin within half of that.'),
     concurrency: positiveUpTo(64).default(8).describe('Requests in flight at once.'),
@@ -125,7 +125,7 @@ export const configSchema = z.strictObject({
       ),
   }),
   absence: section({
-    confirmAfterMs: milliseconds
+    confirmAfterMs: milliseconds(0)
       .default(600_000)
       .describe('Time between the first complete pass without a row and the pass that marks it as gone.'),
   }),
@@ -142,13 +142,13 @@ export const configSchema = z.strictObject({
     ),
   }),
   guard: section({
-    maxRows: milliseconds
+    maxRows: atLeast(0)
       .default(25)
       .describe(
         'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. What is more waits for a person.',
       ),
     maxShare: share.default(0.2).describe('The same as a share of the users present.'),
-    maxRoleChanges: milliseconds
+    maxRoleChanges: atLeast(0)
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),
   }),
@@ -162,7 +162,7 @@ export const configSchema = z.strictObject({
     .default([{ name: 'all', body: {} }])
     .describe('Contact counts to take, one request each: a name, and the pagination body of the request.'),
   lease: section({
-    ttlMs: atLeast(1_000)
+    ttlMs: milliseconds(1_000)
       .default(20_000)
       .describe('How long a team stays reserved for a run whose machine died.'),
   }),

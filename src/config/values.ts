@@ -44,7 +44,8 @@ function wholeNumber(from: number, to?: number) {
 export const whole = numeric(expecting('a whole number')).pipe(
   z.number().int({ error: expecting('a whole number') }),
 );
-export const milliseconds = wholeNumber(0);
+/** Milliseconds for a timer: Node fires a longer one at once. */
+export const milliseconds = (least: number) => wholeNumber(least, 2 ** 31 - 1);
 export const positive = wholeNumber(1);
 export const atLeast = (least: number) => wholeNumber(least);
 export const upTo = (most: number) => wholeNumber(0, most);
@@ -79,7 +80,11 @@ export const someShare = numeric(expecting('a number')).pipe(
 export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
-  .min(1, 'text is expected, and there is nothing');
+  .min(1, 'text is expected, and there is nothing')
+  .refine(
+    (given) => !/[\p{Cc}\uFFFD]/u.test(given),
+    'it has control characters, or is no UTF-8. Save it as text in UTF-8',
+  );
 /** A secret that nobody can guess. */
 export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters'));
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {

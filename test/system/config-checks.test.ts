@@ -53,7 +53,7 @@ describe('a complaint', () => {
     ['guard:\n  maxRows:\n', '2:11: guard.maxRows: a whole number, not nothing'],
     ['guard: {maxRows: [3]}\n', '1:18: guard.maxRows: a whole number, not a list'],
     ['push: {batchSize: 26}\n', '1:19: push.batchSize: a whole number from 1 to 25, not 26'],
-    ['lease: {ttlMs: 1}\n', '1:16: lease.ttlMs: a whole number of at least 1000, not 1'],
+    ['lease: {ttlMs: 1}\n', '1:16: lease.ttlMs: a whole number from 1000 to 2147483647, not 1'],
     ['status: {people: {ann: {}}}\n', '1:24: status.people.ann: tokenFile is missing: nobody could log in'],
     [
       'status: {token: a token of everybody, people: {ann: {token: a token of everybody}}}\n',

@@ -308,8 +308,7 @@ describe('two teams', () => {
 });
 
 describe('variables in the file', () => {
-  const put = (text: string, env: Environment) =>
-    load(`service:\n  secretKey: ${text}\n`, env).teams[0].service;
+  const put = (text: string, env: Environment) => load(`service:\n  caFile: ${text}\n`, env).teams[0].service;
 
   it.each([
     [inBraces('KEY'), 'the-key'],
@@ -321,13 +320,13 @@ describe('variables in the file', () => {
     [`$${inBraces('KEY')}`, inBraces('KEY')],
     [`$KEY $$ ${inBraces('KEY')}`, '$KEY $$ the-key'],
   ])('are put into %s', (text, expected) => {
-    expect(put(text, { KEY: 'the-key', OTHER: 'other', EMPTY: '' }).secretKey).toBe(expected);
+    expect(put(text, { KEY: 'the-key', OTHER: 'other', EMPTY: '' }).caFile).toBe(expected);
   });
 
   it.each(['0012', 'true', '{a: 1}', 'a: b # c', "it's\n- two", inBraces('KEY'), '$$'])(
     'are text, whatever they hold: %j',
     (value) => {
-      expect(put(inBraces('VALUE'), { VALUE: value }).secretKey).toBe(value);
+      expect(put(inBraces('VALUE'), { VALUE: value }).caFile).toBe(value);
     },
   );
 

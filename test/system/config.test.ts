@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '../../src/config/config.ts';
+import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { loadConfig } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
 
@@ -205,6 +205,27 @@ describe('a complaint', () => {
       expect(complaint(() => load(yaml))).toContain(file);
     },
   );
+
+  it.each(settingPaths.filter((path) => path.endsWith('Ms')))(
+    'refuses more milliseconds for %s than a timer can wait',
+    (path) => {
+      const name = `MUSTERD__${path.replace('.', '__')}`;
+      expect(fromEnv({ [name]: '2147483647' })).toBeDefined();
+      expect(complaint(() => fromEnv({ [name]: '9000000000' }))).toMatch(/from \d+ to 2147483647, not/);
+    },
+  );
+
+  it.each(['utf16le', 'latin1'] as const)('refuses a secret in %s, and names UTF-8', (encoding) => {
+    writeFileSync(file, Buffer.from('the kéy of the team\n', encoding), { mode: 0o600 });
+    expect(complaint(() => fromEnv({ MUSTERD_SECRET_KEY_FILE: file }))).toMatch(
+      /^MUSTERD_SECRET_KEY_FILE: it has control characters.*UTF-8$/,
+    );
+  });
+
+  it.each(['\0', '\u001b', '\u007f'])('refuses a token with the control character %j', (character) => {
+    const token = `a token of sixteen${character}and more`;
+    expect(complaint(() => fromEnv({ MUSTERD__hooks__token: token }))).toContain('control characters');
+  });
 
   it('never repeats a value that may be a secret', () => {
     const secret = 'canary-of-a-secret';
