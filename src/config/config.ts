@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { eachSingle, single } from '../model/fields.ts';
 import { statusSettings } from './status-settings.ts';
 import {
-  atLeast,
   conflictPolicy,
+  atLeastZero,
   days,
   flag,
   listingFilter,
@@ -142,13 +142,13 @@ export const configSchema = z.strictObject({
     ),
   }),
   guard: section({
-    maxRows: atLeast(0)
+    maxRows: atLeastZero
       .default(25)
       .describe(
         'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. What is more waits for a person.',
       ),
     maxShare: share.default(0.2).describe('The same as a share of the users present.'),
-    maxRoleChanges: atLeast(0)
+    maxRoleChanges: atLeastZero
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),
   }),

@@ -15,8 +15,8 @@ const names =
 /** The secret parts of an address: the password, even if a `/` in it makes it no address, or else the path. */
 function secretsInAddress(text: string): readonly string[] {
   const [, password] =
-    /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^\w+:\/\/[^@/?#:]*:(.*)@/s.exec(text) ?? [];
-  const [, passwordInQuery] = /[?&]password=([^&]*)/.exec(text) ?? [];
+    /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^(?:\w+:\/+|(?!\w+:\/))[^@/?#:]*:(.*)@/s.exec(text) ?? [];
+  const [, passwordInQuery] = /(?:^|[?&\s])password\s*=\s*([^&\s]*)/.exec(text) ?? [];
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/s.exec(text) ?? [];
   return [password, passwordInQuery, path].filter((part) => part !== undefined);
 }
@@ -24,21 +24,23 @@ function secretsInAddress(text: string): readonly string[] {
 const decoded = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 
+const secretsIn = (text: string, name: string): readonly string[] =>
+  /^\w+:\/\//.test(text) || /database(?:__|_)url$/i.test(name) ? secretsInAddress(text) : [text];
+
 /** Whether a setting whose name ends with this word has a secret value. */
 export const isSecret = (word: string, value: string): boolean =>
-  names.test(`MUSTERD__${word}`) &&
-  (/^\w+:\/\//.test(value) ? secretsInAddress(value) : [value]).some((part) => part !== '');
+  names.test(`MUSTERD__${word}`) && secretsIn(value, word).some((part) => part !== '');
 
 export function createKnownSecrets(env: Environment): KnownSecrets {
-  const fromEnvironment = Object.entries(env).flatMap(([name, value]) => (names.test(name) && value) || []);
+  const fromEnvironment = Object.entries(env).filter(([name, value]) => names.test(name) && value);
   const lists: (readonly Pick<Secret, 'reveal'>[])[] = [];
   return {
     add: (secrets) => {
       lists.push(secrets);
     },
     blot: (text) => {
-      const values = [...fromEnvironment, ...lists.flat().map((secret) => secret.reveal())];
-      const parts = values.flatMap((value) => (/^\w+:\/\//.test(value) ? secretsInAddress(value) : [value]));
+      const values = [...fromEnvironment, ...lists.flat().map((secret) => ['', secret.reveal()] as const)];
+      const parts = values.flatMap(([name, value = '']) => secretsIn(value, name));
       return blotOut(
         text,
         parts.flatMap((part) => [part, decoded(part)]),

@@ -46,8 +46,8 @@ export const whole = numeric(expecting('a whole number')).pipe(
 );
 /** Milliseconds for a timer: Node fires a longer one at once. */
 export const milliseconds = (least: number) => wholeNumber(least, 2 ** 31 - 1);
+export const atLeastZero = wholeNumber(0);
 export const positive = wholeNumber(1);
-export const atLeast = (least: number) => wholeNumber(least);
 export const upTo = (most: number) => wholeNumber(0, most);
 export const positiveUpTo = (most: number) => wholeNumber(1, most);
 

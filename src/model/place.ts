@@ -2,7 +2,7 @@
 
 /** The address of a database in the settings. */
 export interface Address {
-  /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
+  /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`; with ` or ` between several hosts. */
   readonly at: string;
   /** A digest of the machine's id for an address that each machine has of its own; `null` for others, or if unknown. */
   readonly machine: string | null;
@@ -51,8 +51,14 @@ export interface Placing {
 /** An unknown value does not count as another one. */
 const isOther = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
 
-export const isSameAddress = (a: Address, b: Address): boolean =>
-  a.at === b.at && !isOther(a.machine, b.machine);
+/** Between the hosts of one database. */
+export const otherAddress = ' or ';
+
+/** Hosts that are named together are servers of one database, so one in common is enough. */
+export const isSameAddress = (a: Address, b: Address): boolean => {
+  const hosts = a.at.split(otherAddress);
+  return b.at.split(otherAddress).some((at) => hosts.includes(at)) && !isOther(a.machine, b.machine);
+};
 
 /** Whether both can be the same database, which a copy of the disk can be, too. */
 export const isSameDatabase = (
@@ -96,7 +102,7 @@ export function addressesInWords({ addresses }: Pick<KnownPlace, 'addresses'>): 
 
 /** Says how the present place differs from one with the same name. */
 function namesake(known: KnownPlace, here: PresentPlace): string {
-  const same = known.addresses.find(({ at }) => at === here.address.at);
+  const same = known.addresses.find((address) => isSameAddress({ ...address, machine: null }, here.address));
   if (same === undefined) return '';
   if (isOther(known.identifier, here.identifier)) return ', on another server';
   if (isOther(same.machine, here.address.machine)) return ', on another machine';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addressOf, folderAddress, machineFrom } from '../../src/mirror/db/address.ts';
 import { readConnectionUrl } from '../../src/mirror/db/database-url.ts';
+import { isSameAddress } from '../../src/model/place.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 
 const of = (url: string, environment: Readonly<Record<string, string>> = {}) =>
@@ -26,6 +27,15 @@ describe('the address of a database', () => {
       expect(of(`postgres://u:p@${host}/m`).at).toBe('localhost:5432/m');
     },
   );
+
+  it('of several hosts names each, and shares one with the address of any of them', () => {
+    const both = of('postgres://u:p@db-1.example.net,DB-2.example.net:6432/m');
+    expect(both.at).toBe('db-1.example.net:5432/m or db-2.example.net:6432/m');
+    const same = ['db-1.example.net', 'db-2.example.net:6432', 'db-2.example.net'].map((host) =>
+      isSameAddress(both, of(`postgres://${host}/m`)),
+    );
+    expect(same).toEqual([true, true, false]);
+  });
 
   it('by way of a socket is the folder of the socket', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');

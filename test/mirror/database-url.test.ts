@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 
 /** What pg makes of it: no TLS, or TLS with or without proof. */
@@ -112,6 +113,45 @@ test('the environment of libpq counts where the URL says nothing', () => {
   expect(taken('postgres://db.example.net/m?sslrootcert=system', { PGSSLMODE: 'disable' })).toBe(
     'verify-full',
   );
+});
+
+test.each([
+  ['postgres://u:p@/m?host=/run/postgresql', '/run/postgresql:5432/m'],
+  ['postgres://u:p@a:1,b/m', 'a:1,b:5432/m'],
+  ['postgres://a,b:2/m', 'a:5432,b:2/m'],
+  ['postgres://[::1]:1,%2Frun/m', '[::1]:1,/run:5432/m'],
+  ['postgres:///m?host=a,b&port=7', 'a:7,b:7/m'],
+  ['postgres:///m?host=a,b&port=7,8', 'a:7,b:8/m'],
+  ['postgres://a?dbname=m', 'a:5432/m'],
+])('reads %s as libpq does: %s', (text, shown) => {
+  expect(readConnectionUrl(text, {}).shown).toBe(shown);
+});
+
+test('connects to one host of several only without TLS if all are on this machine', () => {
+  expect(taken('postgres://127.0.0.1,localhost/m')).toBe('disable');
+  expect(taken('postgres://127.0.0.1,db.example.net/m')).toBe('verify-full');
+});
+
+test.each([
+  ['host=/run user=u', /does not begin with postgres:/],
+  ['postgres://u:x/canary@h/m', /an @ or a # after its host/],
+  ['postgres://h:70000/m', /has the port 70000\. A port/],
+  ['postgres://u:canary', /a port that is no number/],
+  ['postgres://[::1]x/m', /host that cannot be read/],
+  ['postgres://h%zz/m', /host that cannot be read/],
+  ['postgres:///m?host=a,b,c&port=1,2', /3 hosts and 2 ports/],
+  ['postgres://h/m?target_session_attrs=x', /unknown target_session_attrs "x"/],
+])('names the part of %s that it does not understand', (text, part) => {
+  const words = (error: unknown) => (error instanceof MusterdError ? `${error.message} ${error.hint}` : '');
+  const refusal = (() => {
+    try {
+      return readConnectionUrl(text, {}).shown;
+    } catch (error) {
+      return words(error);
+    }
+  })();
+  expect(refusal).toMatch(part);
+  expect(refusal).not.toContain('canary');
 });
 
 test('shows neither user nor password', () => {

@@ -93,6 +93,11 @@ describe('how others get at a database', () => {
       'postgres://h/d?user=u&sslmode=no-verify',
       "psql 'postgres://h/d?user=u&sslmode=require'",
     ],
+    [
+      'postgres://u:secret@a:1,b/d?target_session_attrs=read-write',
+      'postgres://u@a:1,b/d?target_session_attrs=read-write',
+      "psql 'postgres://u@a:1,b/d?target_session_attrs=read-write'",
+    ],
     ["postgres://o'n:secret@h/d", "postgres://o'n@h/d", "psql 'postgres://o%27n@h/d'"],
   ])('of %s is without the password', (url, shown, psql) => {
     expect(connectionHelp(url)).toEqual({ url: shown, psql });

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { createListener } from '../../src/mirror/team/listen.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownerOf, type PostgresProcess, startPostgres } from '../support/postgres-process.ts';
@@ -36,11 +37,14 @@ describe('a mirror with a standby', () => {
   const root = mkdtempSync(join(tmpdir(), 'musterd-failover-'));
   chmodSync(root, 0o755);
   const silent = createLog({ level: 'silent' });
-  const reconcile = async ({ server, url }: Side) => {
-    answering.port = server.port;
-    const named = new URL(url);
-    named.port = String(proxy.port);
-    const db = createDatabase({ url: named.href, applicationName: 'musterd test' });
+  const reconcile = (side: Side) => {
+    answering.port = side.server.port;
+    return reconcileAt(proxy.port);
+  };
+  const hostsAt = (...ports: readonly number[]) =>
+    `${primary.url.replace(/@[^/]*/, `@${ports.map((port) => `127.0.0.1:${port}`).join()}`)}&target_session_attrs=read-write`;
+  const reconcileAt = async (...ports: readonly number[]) => {
+    const db = createDatabase({ url: hostsAt(...ports), applicationName: 'musterd test' });
     try {
       return await runReconcile(db, configFor(emulator.environment), 'reconcile', { log: silent });
     } finally {
@@ -82,7 +86,8 @@ describe('a mirror with a standby', () => {
     chownSync(join(copy, 'standby.signal'), uid, gid);
     standby = await start(copy, embedded.url);
     await migrate(primary.db);
-    expect(await reconcile(primary)).toMatchObject({ outcome: 'complete' });
+    answering.port = primary.server.port;
+    expect(await reconcileAt(standby.server.port, proxy.port)).toMatchObject({ outcome: 'complete' });
   });
   afterAll(async () => {
     for (const { db, server } of [standby, primary]) {
@@ -123,7 +128,7 @@ describe('a mirror with a standby', () => {
       code: 1,
       stderr: expect.stringContaining('is read-only') as string,
     });
-    await expect(reconcile(standby)).rejects.toThrow(/read-only/);
+    await expect(reconcile(standby)).rejects.toThrow(/is not read-write/);
     expect(emulator.requests).toEqual([]);
   });
 
@@ -174,5 +179,30 @@ describe('a mirror with a standby', () => {
       counts: { pushed: 1 },
     });
     expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');
+  });
+
+  it('takes the next of several hosts after a fail-over, as the same place', async () => {
+    await standby.sql(`update mirror.users set email = 'next@example.com' where id = ${users[5]}`);
+    const report = await reconcileAt(primary.server.port, standby.server.port);
+    expect(report).toMatchObject({ outcome: 'complete', sendBlock: null, counts: { pushed: 1 } });
+    expect(emulator.team.user(users[5] ?? 0).email).toBe('next@example.com');
+  });
+
+  it('receives notifications and reads by the first host that takes writes, and names each that does not', async () => {
+    const url = hostsAt(primary.server.port, standby.server.port);
+    const heard = Promise.withResolvers<void>();
+    const listener = createListener({
+      url,
+      onEdit: () => {},
+      onListening: heard.resolve,
+      onLost: heard.reject,
+    });
+    onTestFinished(() => listener.close());
+    await heard.promise;
+    const { code, stderr } = await runMusterd(['sql', 'select 1'], {
+      DATABASE_URL: url.replace('read-write', 'standby'),
+    });
+    expect(stderr).toMatch(/127\.0\.0\.1:\d+: connect ECONNREFUSED .*; 127\.0\.0\.1:\d+ is not standby/);
+    expect(code).toBe(1);
   });
 });

@@ -46,6 +46,15 @@ describe('what is blotted out', () => {
     );
   });
 
+  it.each([
+    ['host=db.example.net dbname=muster password=canary-of-words', 'db.example.net [secret]'],
+    ['anna:canary-of-words@db.example.net/muster', 'db.example.net [secret]'],
+    ['db.example.net:5432/muster', 'db.example.net canary-of-words'],
+    ['postgres://canary-of-words@db.example.net/muster', 'db.example.net canary-of-words'],
+  ])('of the address %j is its password alone', (DATABASE_URL, left) => {
+    expect(createKnownSecrets({ DATABASE_URL }).blot('db.example.net canary-of-words')).toBe(left);
+  });
+
   it('is what the environment and the settings call a secret', () => {
     const known = createKnownSecrets({
       DATABASE_URL: 'postgres://anna-of-harbour:pass%2Fword-of-all@db.example.net/muster_of_all?user=a@b',
@@ -118,7 +127,7 @@ describe('no error repeats', () => {
   ])('the password of DATABASE_URL=%s', async (url) => {
     const said = await readingOf(['status'], { DATABASE_URL: url });
     for (const part of parts) expect(said).not.toContain(part);
-    expect(said).toContain('DATABASE_URL is not a Postgres connection URL.');
+    expect(said).toContain('DATABASE_URL has an @ or a # after its host.');
   });
 
   it.each(['[', '{', ' [', '["', '{"'])('a value of the environment that begins with %s', async (start) => {

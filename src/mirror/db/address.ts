@@ -1,8 +1,8 @@
 /** The address of a database, by which two settings for one place are told from settings for two. */
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
-import { type Address, folderPrefix } from '../../model/place.ts';
-import type { ConnectionUrl } from './database-url.ts';
+import { type Address, folderPrefix, otherAddress } from '../../model/place.ts';
+import { type ConnectionUrl, isLocal } from './database-url.ts';
 
 /** The file of systemd, and the one that D-Bus had before it; the first that exists is read. */
 const idFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
@@ -33,10 +33,16 @@ function thisMachine(): string | null {
 }
 
 /** An address on this machine (loopback, a socket) includes the machine, and all names of loopback count as one. */
-export function addressOf({ host, port, name, isLocal }: ConnectionUrl['parts']): Address {
-  const isSocket = host.startsWith('/');
-  const where = isSocket ? host : isLocal ? 'localhost' : host.toLowerCase().replace(/\.$/, '');
-  return { at: `${where}:${port}/${name}`, machine: isLocal ? thisMachine() : null };
+export function addressOf({ hosts, name }: ConnectionUrl['parts']): Address {
+  const all = hosts.map(({ host, port }) => {
+    const isSocket = host.startsWith('/');
+    const where = isSocket ? host : isLocal(host) ? 'localhost' : host.toLowerCase().replace(/\.$/, '');
+    return `${where}:${port}/${name}`;
+  });
+  return {
+    at: all.join(otherAddress),
+    machine: hosts.some(({ host }) => isLocal(host)) ? thisMachine() : null,
+  };
 }
 
 /** The embedded server goes by its folder: its port may be another one at each start. */

@@ -34,7 +34,10 @@ export async function checkServer(db: Database, isReading = false): Promise<void
     );
   }
   if (server.standby && !isReading) {
-    throw refused('This Postgres is read-only.', 'Point DATABASE_URL at the primary, not at a standby.');
+    throw refused(
+      'This Postgres is read-only.',
+      'Point DATABASE_URL at the primary, not at a standby, or name all its hosts, with target_session_attrs=read-write.',
+    );
   }
 }
 

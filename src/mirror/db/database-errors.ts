@@ -1,5 +1,6 @@
 import { MusterdError } from '../../errors.ts';
-import { asksForPassword } from './database-client.ts';
+
+export const asksForPassword = 'it asks for the password itself, and nothing proves that it is Postgres';
 
 /** The SQLSTATE of an error from Postgres, or of its cause. */
 export function sqlState(error: unknown): string | undefined {
@@ -13,7 +14,7 @@ export function sqlState(error: unknown): string | undefined {
 /** States after which the connection is useless, or any further statement would fail too. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
-    'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary.',
+    'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',
   '25P03': 'A transaction was idle for too long and was ended; the next run tries again.',
   '53100': 'Its disk is full. Make room; musterd goes on by itself at the next run.',
   '53200': 'It is out of memory.',
@@ -99,7 +100,7 @@ function connectHint(error: unknown, words: string): string {
 }
 
 /** Node's AggregateError (one failure per address of a host) has no message. */
-function firstWords(error: unknown): string {
+export function firstWords(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return firstWords(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   return error.message || ('code' in error ? String(error.code) : error.name);

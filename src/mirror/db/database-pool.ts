@@ -86,7 +86,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
     Client: clientOfPool,
     application_name: options.applicationName,
     max: options.maxConnections,
-    connectionTimeoutMillis: options.connectTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs * connection.parts.hosts.length,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },

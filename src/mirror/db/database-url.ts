@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { clientOfPool } from './database-client.ts';
+import { clientOfPool, type HostAddress, type HostChoice, sessionAttributes } from './database-client.ts';
 import { MusterdError } from '../../errors.ts';
 
 /** The TLS mode: none, encryption without verification of the server, or both. */
@@ -15,22 +15,24 @@ export interface ConnectionUrl {
   readonly direct: boolean;
   /** The named files: authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
+  /** How one of several hosts is chosen; absent for one host without `target_session_attrs`. */
+  readonly choice: HostChoice | undefined;
   /** For example `db.example.net:5432/muster`, without user and password. */
   readonly shown: string;
   /** The same address in its parts. */
   readonly parts: {
-    readonly host: string;
-    readonly port: string;
+    /** All are servers of one database. */
+    readonly hosts: readonly HostAddress[];
     readonly name: string;
-    /** Whether the server is on this machine. */
-    readonly isLocal: boolean;
   };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+type ParameterOf = (name: string) => string | undefined;
+
 /** The files that a URL names, as Node calls them. */
-function filesIn(parameterOf: (name: string) => string | undefined): ConnectionUrl['files'] {
+function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
   const root = parameterOf('sslrootcert');
   // libpq's word for "the system's certificates".
   const named = {
@@ -58,32 +60,38 @@ function filesIn(parameterOf: (name: string) => string | undefined): ConnectionU
  * @throws MusterdError `configuration`, also for repeated or contradicting options
  */
 export function readConnectionUrl(text: string, environment: Environment = process.env): ConnectionUrl {
-  const url = parse(text);
+  const { url, hosts: inUrl } = parse(text);
   const { searchParams } = url;
   refuseRepeated(searchParams);
-  const parameterOf = (name: string) => searchParams.get(name) || undefined;
-  const host = parameterOf('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
-  const port = parameterOf('port') ?? (url.port || environment['PGPORT'] || '5432');
+  const parameterOf: ParameterOf = (name) => searchParams.get(name) || undefined;
+  const hosts = hostsIn(inUrl, parameterOf, environment);
+  const database = parameterOf('dbname');
+  if (database !== undefined) url.pathname = encodeURIComponent(database);
   const files = filesIn(parameterOf);
   const tls =
     tlsInUrl(parameterOf) ??
     readMode(environment['PGSSLMODE'] || undefined, 'PGSSLMODE') ??
-    (isLocal(host) ? 'disable' : 'verify-full');
+    (hosts.every(({ host }) => isLocal(host)) ? 'disable' : 'verify-full');
   const direct = parameterOf('sslnegotiation') === 'direct';
-  for (const name of tlsParameters) searchParams.delete(name);
+  const wanted = readAttribute(parameterOf('target_session_attrs'));
+  for (const name of [...tlsParameters, 'target_session_attrs']) searchParams.delete(name);
+  const forPg = hosts.map(({ host, port }) => ({ host: bareHost(host), port }));
+  for (const [name, value] of Object.entries(forPg[0] ?? {})) searchParams.set(name, value);
   const name = databaseIn(url) || environment['PGDATABASE'] || decoded(url.username) || '';
-  const parts = { host, port, name, isLocal: isLocal(host) };
-  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}`, parts };
+  const shown = hosts.map(({ host, port }) => `${host}:${port}`).join(',') + url.pathname;
+  const choice = hosts.length === 1 && wanted === 'any' ? undefined : { hosts: forPg, wanted };
+  return { url: url.href, tls, direct, files, choice, shown, parts: { hosts, name } };
 }
 
 /** The connection options for pg. Reads the named files. */
-export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
+export function connectionOptions({ url, tls, direct, files, choice }: ConnectionUrl) {
   // The client suits a pool that somebody else makes.
-  if (tls === 'disable') return { connectionString: url, ssl: false, Client: clientOfPool };
+  const common = { connectionString: url, choice, Client: clientOfPool };
+  if (tls === 'disable') return { ...common, ssl: false };
   const contents = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
   // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
   const ssl = { ...Object.fromEntries(contents), rejectUnauthorized: tls === 'verify-full' };
-  return { connectionString: url, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
+  return { ...common, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
 }
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
@@ -91,7 +99,7 @@ const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 /** The options from which pg would make its own `ssl`. */
 const tlsParameters = ['sslmode', 'ssl', 'uselibpqcompat', 'sslnegotiation', ...certificates];
 /** Options whose names may appear in messages; an unknown name may be a part of a password. */
-const parameters = [...tlsParameters, 'host', 'port', 'user', 'password'];
+const parameters = [...tlsParameters, 'target_session_attrs', 'host', 'port', 'dbname', 'user', 'password'];
 
 function refuse(message: string, hint: string): never {
   throw new MusterdError('configuration', message, { hint });
@@ -116,7 +124,7 @@ function readMode(mode: string | undefined, name: string): Tls | undefined {
   return mode === 'disable' || mode === 'no-verify' ? mode : 'verify-full';
 }
 
-function tlsInUrl(parameterOf: (name: string) => string | undefined): Tls | undefined {
+function tlsInUrl(parameterOf: ParameterOf): Tls | undefined {
   const mode = readMode(parameterOf('sslmode'), 'sslmode');
   const ssl = parameterOf('ssl');
   const plainly = 'Use sslmode alone: disable, no-verify or verify-full.';
@@ -131,28 +139,67 @@ function tlsInUrl(parameterOf: (name: string) => string | undefined): Tls | unde
   return mode ?? (wantsTls || named ? 'verify-full' : undefined);
 }
 
-const notAnUrl = 'DATABASE_URL is not a Postgres connection URL.';
+function readAttribute(word = 'any'): HostChoice['wanted'] {
+  const words = Object.keys(sessionAttributes) as HostChoice['wanted'][];
+  return (
+    words.find((known) => known === word) ??
+    refuse(`DATABASE_URL has an unknown target_session_attrs "${word}".`, `Use one of ${words.join(', ')}.`)
+  );
+}
+
 const form =
   'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.';
 
-function parse(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:')) {
-    // The text itself is not repeated: it may contain a password.
-    refuse(notAnUrl, form);
-  }
-  // An unescaped `/`, `?` or `#` in a password ends the host too early, and the rest would be shown.
-  const names = [...url.searchParams.keys()].join('');
-  if (url.pathname.includes('@') || url.hash !== '' || names.includes('@')) refuse(notAnUrl, form);
-  return url;
+/** It stands for the hosts, because a URL has only one. */
+const someHost = 'musterd.invalid';
+
+interface ParsedUrl {
+  readonly url: URL;
+  readonly hosts: string;
 }
 
-function hostIn({ hostname }: URL): string | undefined {
-  try {
-    return decodeURIComponent(hostname) || undefined;
-  } catch {
-    return refuse('DATABASE_URL has a host that cannot be read.', form);
-  }
+/** No message repeats a part that can belong to a password. */
+function parse(text: string): ParsedUrl {
+  const [, scheme, user = '', hosts = '', rest = ''] =
+    /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? [];
+  if (scheme === undefined) refuse('DATABASE_URL does not begin with postgres:// or postgresql://.', form);
+  // An unescaped `/`, `?` or `#` in a password ends the host too early, and the rest would be shown.
+  if (/^[^?]*@|#|[?&][^=&]*@/.test(rest)) refuse('DATABASE_URL has an @ or a # after its host.', form);
+  return { url: new URL(`${scheme}${user}${someHost}${rest}`), hosts };
+}
+
+function hostsIn(inUrl: string, parameterOf: ParameterOf, environment: Environment): readonly HostAddress[] {
+  const places = inUrl.split(',').map((place) => {
+    const [whole, host = '', port = ''] = /^(\[[^\]]*\]|[^[:]*)(?::(.*))?$/s.exec(place) ?? [];
+    if (whole === undefined || /%(?![0-9a-f]{2})/i.test(host))
+      refuse('DATABASE_URL has a host that cannot be read.', form);
+    return { host: decoded(host), port };
+  });
+  const listOf = (name: 'host' | 'port') => {
+    const list = places.map((place) => place[name]).join(',');
+    return parameterOf(name) ?? (/[^,]/.test(list) ? list : environment[`PG${name.toUpperCase()}`]);
+  };
+  return inPairs(listOf('host') ?? '', listOf('port') ?? '');
+}
+
+/** One port is for all hosts. */
+function inPairs(hosts: string, ports: string): readonly HostAddress[] {
+  const [names, numbers] = [hosts.split(','), ports.split(',')];
+  if (numbers.length > 1 && numbers.length !== names.length)
+    refuse(
+      `DATABASE_URL has ${names.length} hosts and ${numbers.length} ports.`,
+      'Give one port, or one for each host.',
+    );
+  const wrong = numbers.find((port) => !/^\d{0,5}$/.test(port) || Number(port) > 65_535 || port === '0');
+  if (wrong !== undefined)
+    refuse(
+      `DATABASE_URL has ${/^\d+$/.test(wrong) ? `the port ${wrong}` : 'a port that is no number'}.`,
+      `A port is a number from 1 to 65535. ${form}`,
+    );
+  return names.map((host, at) => ({
+    host: host || 'localhost',
+    port: (numbers.length === 1 ? numbers[0] : numbers[at]) || '5432',
+  }));
 }
 
 /** Odd escapes are left as they are. */
@@ -166,20 +213,26 @@ function decoded(text: string): string {
 
 const databaseIn = ({ pathname }: URL): string => decoded(pathname.slice(1));
 
+const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+
 /** Whether the server is on this machine: a Unix socket, or a loopback address. */
-function isLocal(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
+export function isLocal(host: string): boolean {
+  const bare = bareHost(host);
   if (bare.startsWith('/') || bare === 'localhost' || bare.endsWith('.localhost')) return true;
   return (isIP(bare) === 4 && bare.startsWith('127.')) || bare === '::1';
 }
 
 /** The parts of the address that people need for their own tools, without the password. */
 export function connectionHelp(text: string): { readonly url: string; readonly psql: string } {
-  const url = parse(text);
+  const { url, hosts } = parse(text);
   url.password = '';
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);
   const forPsql = new URL(url);
   // psql calls this mode `require`.
   if (url.searchParams.get('sslmode') === 'no-verify') forPsql.searchParams.set('sslmode', 'require');
-  return { url: url.href, psql: `psql '${forPsql.href.replaceAll("'", '%27')}'` };
+  const [shown, shownToPsql] = [url, forPsql].map(({ href }) => href.replace(someHost, () => hosts)) as [
+    string,
+    string,
+  ];
+  return { url: shown, psql: `psql '${shownToPsql.replaceAll("'", '%27')}'` };
 }
