@@ -4,6 +4,7 @@ import { createReport, keepProbes, type Report } from '../runs/check/check-repor
 import { checkService } from '../runs/check/check-service.ts';
 import { openMirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';
+import { proxyFor } from '../service/proxy.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { errorInJson, paint, printJson } from './output.ts';
 import { printTable } from './print-table.ts';
@@ -17,7 +18,10 @@ export async function checkCommand(
   const report = createReport();
   const { config, log } = readSettings(context);
   await requireService(config, log);
-  report.add('configuration', 'ok', String(config.service.baseUrl));
+  const baseUrl = String(config.service.baseUrl);
+  const proxy = proxyFor(baseUrl);
+  const way = proxy === undefined ? '' : `, by way of the proxy ${proxy.host} (HTTPS_PROXY)`;
+  report.add('configuration', 'ok', `${baseUrl}${way}`);
   checkPage(config, report);
   const onWarning = (words: string) => log.warn(words);
   const mirror = await openMirror(config, () => {}, { signal: context.signal, onWarning }).catch(

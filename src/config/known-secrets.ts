@@ -10,7 +10,7 @@ export interface KnownSecrets {
 }
 
 const names =
-  /^(?:DATABASE_URL|PGPASSWORD|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
+  /^(?:DATABASE_URL|PGPASSWORD|HTTPS_PROXY|https_proxy|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
 
 /** The secret parts of an address: the password, even if a `/` in it makes it no address, or else the path. */
 function secretsInAddress(text: string): readonly string[] {
@@ -25,7 +25,7 @@ const decoded = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 
 const secretsIn = (text: string, name: string): readonly string[] =>
-  /^\w+:\/\//.test(text) || /database(?:__|_)url$/i.test(name) ? secretsInAddress(text) : [text];
+  /^\w+:\/\//.test(text) || /database(?:__|_)url$|_proxy$/i.test(name) ? secretsInAddress(text) : [text];
 
 /** Whether a setting whose name ends with this word has a secret value. */
 export const isSecret = (word: string, value: string): boolean =>

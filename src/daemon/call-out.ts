@@ -1,6 +1,6 @@
 /** Calls to the configured addresses `ping.url` and `notify.url`. No message repeats an address: it can be a secret. */
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { createConnections } from '../service/connections.ts';
+import { describeConnectFailure, proxyFor } from '../service/proxy.ts';
 
 export interface CallOut {
   readonly signal: AbortSignal;
@@ -9,33 +9,34 @@ export interface CallOut {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Whoever calls has a shorter patience. */
+const longestMs = 60_000;
+const patience = { connectTimeoutMs: longestMs, headersTimeoutMs: longestMs, totalDeadlineMs: longestMs };
+
 /** @returns the status of the answer. The body is not read, and redirects are not followed. */
-export function callOut(url: URL, { signal, body, headers = {} }: CallOut): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
-      url,
-      {
-        signal,
-        agent: false,
-        // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
-        rejectUnauthorized: true,
+export async function callOut(url: URL, { signal, body, headers = {} }: CallOut): Promise<number> {
+  const { origin, pathname, search } = url;
+  const connections = createConnections();
+  try {
+    const answer = await connections
+      .to(origin, { ...patience, concurrency: 1, caFile: undefined, proxy: proxyFor(origin)?.href })
+      .request({
+        origin,
+        path: pathname + search,
         method: body === undefined ? 'GET' : 'POST',
-        headers: { ...headers, ...length },
-      },
-      (response) => {
-        resolve(response.statusCode ?? 0);
-        response.destroy();
-      },
-    );
-    request.on('error', reject);
-    request.end(body);
-  });
+        headers,
+        body: body ?? null,
+        signal,
+      });
+    answer.body.on('error', () => {}).destroy();
+    return answer.statusCode;
+  } finally {
+    await connections.close();
+  }
 }
 
 /** Why a call failed: a code such as ECONNREFUSED. The error's own message can contain the address. */
 export function describeCallError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  const { code } = error as NodeJS.ErrnoException;
-  return error.name === 'AbortError' ? 'no answer in time' : (code ?? error.name);
+  return error instanceof DOMException ? 'no answer in time' : describeConnectFailure(error);
 }

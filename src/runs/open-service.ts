@@ -12,6 +12,7 @@ import { createSecret } from '../secret.ts';
 import { type ServiceClient, createServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
+import { proxyFor } from '../service/proxy.ts';
 import type { RateSettings } from '../service/rate-limiter.ts';
 import type { CredentialName } from '../service/token.ts';
 
@@ -125,7 +126,12 @@ export function createService(
     baseUrl,
     credentials: credentialsOf(config),
     mode,
-    http: { ...config.http, headersTimeoutMs: config.http.totalDeadlineMs / 2, caFile },
+    http: {
+      ...config.http,
+      headersTimeoutMs: config.http.totalDeadlineMs / 2,
+      caFile,
+      proxy: proxyFor(baseUrl)?.href,
+    },
     rate: { ...config.rate, ...pace },
     clock: systemClock,
     signal,

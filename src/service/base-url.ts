@@ -31,5 +31,8 @@ export function checkBaseUrl(text: string): BaseUrl {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback.test(url.hostname))) {
     refuse('does not use https', 'Plain http is accepted for loopback addresses only.');
   }
-  return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
+  const pathPrefix = url.pathname.replace(/\/+$/, '');
+  if (pathPrefix.endsWith('/v1'))
+    refuse('ends in /v1, which musterd adds', `Write ${url.origin}${pathPrefix.slice(0, -3)}.`);
+  return { origin: url.origin, pathPrefix };
 }

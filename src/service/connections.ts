@@ -1,7 +1,7 @@
 /** Connections to services that outlive a client: the next client, of any team, uses those that are still open. */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { MusterdError } from '../errors.ts';
 
 /** Connections to the service. Times are in ms. */
@@ -15,11 +15,13 @@ export interface ConnectionSettings {
   readonly concurrency: number;
   /** A file in PEM with the certificates of a private authority; the usual ones are trusted as well. */
   readonly caFile: string | undefined;
+  /** The URL of an HTTP proxy that leads to an https origin; it may hold a name and a password. */
+  readonly proxy?: string | undefined;
 }
 
 export interface Connections {
   /** @throws MusterdError `configuration` when the CA file cannot be read. */
-  to(origin: string, settings: ConnectionSettings): Pool;
+  to(origin: string, settings: ConnectionSettings): Dispatcher;
   /** Closes all of them, also those with requests in flight. */
   close(): Promise<void>;
 }
@@ -40,14 +42,15 @@ function readAuthorities(caFile: string): string {
 
 /** undici closes a connection that was idle for some seconds. @param clients how many use them at the same time */
 export function createConnections(clients = 1): Connections {
-  const pools = new Map<string, Pool>();
+  const pools = new Map<string, Dispatcher>();
   return {
     to: (origin, { caFile, ...settings }) => {
-      const { connectTimeoutMs, headersTimeoutMs, totalDeadlineMs, concurrency } = settings;
+      const { connectTimeoutMs, headersTimeoutMs, totalDeadlineMs, concurrency, proxy } = settings;
       // Read each time: the file can change.
       const authorities = caFile === undefined ? null : readAuthorities(caFile);
       const key = JSON.stringify([
         origin,
+        proxy,
         connectTimeoutMs,
         headersTimeoutMs,
         totalDeadlineMs,
@@ -56,20 +59,31 @@ export function createConnections(clients = 1): Connections {
       ]);
       const kept = pools.get(key);
       if (kept !== undefined) return kept;
-      const pool = new Pool(origin, {
+      const tls = {
+        timeout: connectTimeoutMs,
+        minVersion: 'TLSv1.2',
+        rejectUnauthorized: true,
+        ca: authorities === null ? undefined : [...getCACertificates('default'), authorities],
+      } as const;
+      const options = {
         connections: clients * concurrency,
         // One request at a time: undici sends pipelined requests again after one that fails.
         pipelining: 1,
         allowH2: false,
         headersTimeout: headersTimeoutMs,
         bodyTimeout: totalDeadlineMs,
-        connect: {
-          timeout: connectTimeoutMs,
-          minVersion: 'TLSv1.2',
-          rejectUnauthorized: true,
-          ca: authorities === null ? undefined : [...getCACertificates('default'), authorities],
-        },
-      });
+      };
+      const pool =
+        proxy === undefined
+          ? new Pool(origin, { ...options, connect: tls })
+          : new ProxyAgent({
+              ...options,
+              uri: proxy,
+              requestTls: tls,
+              proxyTls: tls,
+              // The answer to CONNECT is a part of connecting.
+              clientFactory: (to, given) => new Pool(to, { ...given, headersTimeout: connectTimeoutMs }),
+            });
       pools.set(key, pool);
       return pool;
     },

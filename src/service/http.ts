@@ -1,10 +1,11 @@
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { ServiceError } from '../errors.ts';
 import { failAfterHead, type AnswerHead, type IsKnown, judgeHead, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
+import { describeConnectFailure } from './proxy.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 /** Connections to the service, and what is taken from them. */
@@ -80,6 +81,7 @@ export function createHttp(
 ): Http {
   const own = createConnections();
   const pool = (shared ?? own).to(base.origin, settings);
+  const proxy = settings.proxy && new URL(settings.proxy).host;
   const underWay = new Map<Promise<Outcome>, GiveUp>();
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -100,6 +102,7 @@ export function createHttp(
       const token = request.authorization.replace(/^Bearer /, '');
       const maxAnswerBytes = Math.min(settings.maxResponseBytes, operation.maxAnswerBytes ?? Infinity);
       const options: Dispatcher.DispatchOptions = {
+        origin: base.origin,
         method: operation.method,
         path: base.pathPrefix + request.path,
         headers: {
@@ -119,7 +122,7 @@ export function createHttp(
       const onDispatch = (how: GiveUp) => {
         giveUp = how;
       };
-      const parts = { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch };
+      const parts = { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch, proxy };
       const outcome = transfer(pool, settings, parts, options);
       underWay.set(outcome, giveUp);
       return await outcome.finally(() => underWay.delete(outcome));
@@ -143,10 +146,20 @@ function refuseWrite(operation: Operation): ServiceError {
   });
 }
 
-function classify(error: Error, sent: boolean): { reason: FailureReason; message: string } {
+function classify(
+  error: Error,
+  sent: boolean,
+  proxy: string | undefined,
+): { reason: FailureReason; message: string } {
   const code = (error as NodeJS.ErrnoException).code ?? error.name;
   if (!sent && tlsCode.test(code)) return { reason: 'tls', message: `no trusted TLS connection (${code})` };
-  if (!sent) return { reason: 'unreachable', message: `no connection to the service (${code})` };
+  if (!sent) {
+    const way = proxy === undefined ? '' : ` by way of the proxy ${proxy}`;
+    return {
+      reason: 'unreachable',
+      message: `no connection to the service${way} (${describeConnectFailure(error)})`,
+    };
+  }
   if (code.endsWith('_TIMEOUT')) return { reason: 'timeout', message: `no answer in time (${code})` };
   return { reason: 'broken', message: `the connection broke before the answer was whole (${code})` };
 }
@@ -160,6 +173,8 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 interface Transfer extends Pick<HttpRequest, 'atStart' | 'isKnown' | 'signal'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
+  /** The host and port of the proxy, if there is one. */
+  readonly proxy: string | undefined;
   /** Called with each complete answer. */
   readonly onLength: (bytes: number) => void;
   /** Called with a function that gives the request up. */
@@ -171,9 +186,9 @@ const givenUp = 'given up: this client is closed';
 
 /** One request and its answer. undici reports just before it writes, so it is known whether a byte left. */
 function transfer(
-  pool: Pool,
+  pool: Dispatcher,
   settings: HttpSettings,
-  { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
+  { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch, proxy }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -241,7 +256,7 @@ function transfer(
         end(readAnswer(head, body, isKnown));
       },
       onResponseError: (_controller, error) => {
-        const { reason, message } = classify(error, controller !== undefined);
+        const { reason, message } = classify(error, controller !== undefined, proxy);
         end(fail(reason, message, error));
       },
     });

@@ -87,7 +87,7 @@ test('does not wait for ever, and tells no address', async () => {
   const refused: unknown = await send(url).catch(describeCallError);
   expect(refused).toMatch(/^E[A-Z]+$/);
   const reset = await listen((request) => request.socket.destroy());
-  expect(await send(reset).catch(describeCallError)).toBe('ECONNRESET');
+  expect(await send(reset).catch(describeCallError)).toBe('UND_ERR_SOCKET');
   expect(describeCallError(new Error('https://x/secret-path'))).toBe('Error');
   expect(describeCallError('https://x/secret-path')).toBe('unknown');
 });

@@ -258,7 +258,7 @@ describe('what people are told by the daemon', () => {
     expect(
       new Set(receiver.received.slice(0, 4).map(({ headers }) => headers['webhook-timestamp'])).size,
     ).toBe(4);
-    for (const refusal of ['"status":500', '"status":302', '"problem":"ECONNRESET"'])
+    for (const refusal of ['"status":500', '"status":302', '"problem":"UND_ERR_SOCKET"'])
       await eventually(`the log tells of ${refusal}`, () => daemon.output().stderr.includes(refusal));
   });
 
