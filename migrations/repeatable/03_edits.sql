@@ -1,6 +1,8 @@
+-- That a statement has begun is known even if it fails, since no rollback takes a number back: sync.settled() asks.
 create or replace function mirror.note_half() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform nextval('sync.edits_edit_id_seq') where tg_argv[0] = 'none';
   perform set_config('musterd.halves', case when tg_argv[0] <> 'none' then concat(current_setting('musterd.halves', true), tg_argv[0]) end, true);
   return null;
 end
@@ -14,6 +16,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   -- The service may send much longer values (src/model/longest-text.ts). An edit is in every table that records it.
   longest     constant integer := 300;
+  around      constant text := '^[\s\u00a0]+|[\s\u00a0]+$';
   named       text := coalesce(current_setting('musterd.halves', true), '');
   first_waits boolean;
   last_waits  boolean;
@@ -21,7 +24,6 @@ declare
   changes     boolean;
   is_held     boolean;
 begin
-
   if (new.team_id, new.id, new.name, new.role, new.created_at, new.updated_at, new.user_created_at,
       new.user_updated_at, new.resolved, new.gone_at, new.raw)
      is distinct from
@@ -67,7 +69,8 @@ begin
   end if;
 
   if new.email is distinct from old.email then
-    if btrim(coalesce(new.email, '')) = '' then
+    new.email := regexp_replace(new.email, around, '', 'g');
+    if coalesce(new.email, '') = '' then
       if new.email is not null or not exists (
         select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null) then
         raise exception 'The email of user % cannot be emptied', new.id
@@ -84,7 +87,7 @@ begin
   end if;
 
   if new.phone is distinct from old.phone then
-    new.phone := nullif(btrim(new.phone), '');
+    new.phone := nullif(regexp_replace(new.phone, around, '', 'g'), '');
   end if;
   if new.phone is distinct from old.phone and new.phone !~ '^\+?[1-9][0-9]{1,14}$' then
     raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100)
@@ -110,11 +113,11 @@ begin
 end
 $$;
 comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and stamps the others.';
-revoke execute on function mirror.check_user_edit() from public;
 
 create or replace function mirror.refuse_edit() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform nextval('sync.edits_edit_id_seq');
   raise exception '% on %.% is not possible: %', tg_op, tg_table_schema, tg_table_name, coalesce(tg_argv[1], 'the service gives no way to do the same')
     using errcode = 'feature_not_supported', hint = tg_argv[0];
 end
@@ -151,7 +154,6 @@ begin
 end
 $$;
 comment on function mirror.tell_of_edits() is 'Tells a listening daemon which teams an edit touched, when it is committed.';
-revoke execute on function mirror.tell_of_edits() from public;
 
 -- Transition tables have no statistics, and sync.edits grows while it is read: a nested loop over two of the former, or a
 -- scan of the latter for each row, would take seconds for 10,000 rows. What has a key is looked up by it, and what ends is
@@ -233,7 +235,7 @@ begin
   where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0; -- first the end of one, then the beginning of the next
 
   -- For sync.settled(), which the session calls after the commit; a rollback takes it back.
-  perform set_config('musterd.last_edit', pg_current_xact_id()::text, false);
+  perform set_config('musterd.last_edit', concat_ws(' ', pg_current_xact_id(), nextval('sync.edits_edit_id_seq')), false);
 
   if exists (select n.team_id, n.role_id from edited n where n.role_id is not null
              except select r.team_id, r.role_id from mirror.roles r where r.gone_at is null) then
@@ -256,7 +258,6 @@ begin
 end
 $$;
 comment on function mirror.note_edits() is 'Records what a statement edited, and ends the edits that it took back or replaced: see sync.edits.';
-revoke execute on function mirror.note_edits() from public;
 
 create or replace function sync.is_under_way(team bigint, users bigint, field text) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -303,7 +304,6 @@ begin
 end
 $$;
 comment on function sync.note_agreed() is 'Ends the edits that both sides agree on once the base has moved.';
-revoke execute on function sync.note_agreed() from public;
 
 -- An edit that was made while the triggers were off has no record until it is held or sent.
 create or replace function sync.find_edit(team bigint, id bigint, of_field text) returns bigint
@@ -352,7 +352,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select count(*) from forgotten
 $$;
 comment on function mirror.forget_lookups(bigint,text[]) is 'Removes these email addresses and phone numbers of a team from mirror.user_lookups, and says how many rows that were.';
-revoke execute on function mirror.forget_lookups(bigint,text[]) from public;
 
 -- What one team's editors add takes no more than this of the disk of all teams. Those who add at the same time do not see each
 -- other's rows, and may go beyond it by what each of them adds.
@@ -373,7 +372,8 @@ begin
 end
 $$;
 comment on function mirror.bound_lookups() is 'Refuses to add more addresses than a team may have.';
-revoke execute on function mirror.bound_lookups() from public;
+
+revoke execute on function mirror.note_half(), mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(), mirror.forget_lookups(bigint,text[]), mirror.bound_lookups() from public;
 
 create or replace trigger bound_lookups after insert on mirror.user_lookups
 referencing new table as added for each statement execute function mirror.bound_lookups();
@@ -396,7 +396,7 @@ create or replace trigger check_user_edit before update on mirror.users
 comment on trigger check_user_edit on mirror.users is 'Refuses edits that could never reach the service.';
 
 create or replace trigger refuse_insert_or_delete before insert or delete on mirror.users
-for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Users are created and removed in the service''s web app; the next run brings them here.');
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Users are created and removed in the service''s web app; the next run brings them here. To edit one: update mirror.users set … where id = ….');
 
 create or replace trigger refuse_truncate before truncate on mirror.users
 for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Users are created and removed in the service''s web app.');

@@ -1,17 +1,4 @@
-create or replace function sync.place() returns bigint
-language plpgsql stable set search_path = pg_catalog, pg_temp
-as $$
-declare
-  server bigint;
-begin
-  -- A role that may not ask for the server does without.
-  if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
-    select c.system_identifier into server from pg_control_system() c;
-  end if;
-  return hashtextextended(concat_ws(' ', (select d.oid from pg_database d where d.datname = current_database()), server), 0);
-end
-$$;
-comment on function sync.place() is 'Identifies this database. Once it was restored elsewhere, the numbers of transactions are those of another one.';
+drop function if exists sync.place();
 
 create or replace function sync.known_team(of_team text) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp

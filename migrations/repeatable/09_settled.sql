@@ -33,12 +33,18 @@ returns table (user_id bigint, field text, state text, detail text, request_id t
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  wanted  constant xid8 := coalesce(settled.xid, nullif(current_setting('musterd.last_edit', true), '')::xid8);
+  noted   constant text[] := string_to_array(current_setting('musterd.last_edit', true), ' ');
+  wanted  constant xid8 := coalesce(settled.xid, noted[1]::xid8);
   ends_at constant timestamptz := clock_timestamp() + settled.timeout;
   left_over text;
 begin
   if wanted is null then
+    raise notice 'This session has edited nothing';
     return;
+  end if;
+  if settled.xid is null and noted[2]::bigint is distinct from currval('sync.edits_edit_id_seq') then
+    raise exception 'The last statement on mirror.users failed or was rolled back: there are no edits of it'
+      using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
   end if;
   if wanted = pg_current_xact_id_if_assigned() then
     raise exception 'These edits are not committed yet: no run can see them'
@@ -69,6 +75,9 @@ begin
     end if;
   end if;
   return query select s.user_id, s.field, s.state, s.detail, s.request_id, s.reason from sync.edit_states(wanted) s;
+  if not found then
+    raise notice 'Transaction % edited nothing', wanted;
+  end if;
 end
 $$;
 comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held for a person, or rejected by one, with the reason of the hold, the batch, or what the service said and its X-Request-Id; sending; unknown: sent, and not answered; waiting, with what for; ended: taken back, edited again or given up. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';

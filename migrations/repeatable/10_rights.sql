@@ -72,6 +72,10 @@ begin
       and d.refobjid <> v.oid
       and not has_table_privilege(case a.grantee when 0 then 'public' else a.grantee::regrole::name end, d.refobjid, 'select')
     group by t.attrelid, a.grantee
+    union all -- an editor gets the sentences of the triggers that refuse these
+    select format('grant update (name), insert (team_id, id, name, name_split, %s) on mirror.users to %s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
+    from pg_attribute t cross join lateral aclexplode(t.attacl) a
+    where t.attrelid = 'mirror.users'::regclass and t.attname = 'first_name' and a.privilege_type = 'UPDATE' and a.grantee <> 0
   loop
     execute granted;
   end loop;

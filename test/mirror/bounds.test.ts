@@ -17,11 +17,14 @@ const hold = `
   insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
     select e.team_id, e.user_id, e.field, e.edit_id, 'limit', e.old_value, e.new_value, e.old_value, e.old_value, '${batch}'
     from sync.edits e where e.ended_at is null and not exists (select from sync.held_fields)`;
-const halves = ['email', 'first_name', 'last_name', 'name_split', 'phone'];
+const halves = ['email', 'first_name', 'last_name', 'name', 'name_split', 'phone'];
 const lookups = ['email', 'phone'].map((column) => `insert mirror.user_lookups.${column}`);
 /** What has no fixed length and people may write. */
 const writable: Readonly<Record<string, readonly string[]>> = {
-  musterd_editor: [...lookups, ...halves.map((column) => `update mirror.users.${column}`)],
+  musterd_editor: [
+    ...lookups,
+    ...halves.flatMap((column) => [`insert mirror.users.${column}`, `update mirror.users.${column}`]),
+  ],
 };
 const decisions = ['approve', 'reject'] as const;
 
@@ -134,18 +137,18 @@ describe.each(servers())('what people write has a bound, on $name:', (server) =>
           ? `insert into ${place} (team_id, ${column}) values (41, ${value})`
           : `update ${place} set ${column} = ${value}`;
       await expect(run(`set local role ${role}; ${statement}`)).rejects.toThrow(
-        /is longer than \d+ characters|_has_at_most_\d+_characters|is not a phone number|violates check constraint/,
+        /is longer than \d+ characters|_has_at_most_\d+_characters|is not a phone number|violates check constraint|^INSERT on mirror.users is not possible|can be edited$/,
       );
     }
   });
 
-  it('people may insert only into tables that limit their rows', async () => {
+  it('people may insert only into tables that limit or refuse their rows', async () => {
     const places = await run(`
       select distinct c.oid::regclass::text from pg_class c, unnest('{${rolesForPeople.join()}}'::text[]) role
       where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
         and has_any_column_privilege(role, c.oid, 'insert')`);
-    // lookups.test.ts adds more than that takes.
-    expect(places).toEqual([['mirror.user_lookups']]);
+    // lookups.test.ts adds more than that takes; mirror.users refuses each row.
+    expect(places).toEqual([['mirror.user_lookups'], ['mirror.users']]);
   });
 
   it('every column for such a text has a constraint, and every function asks for whom by one', async () => {

@@ -40,7 +40,8 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     owner: all,
     daemon: works,
     reader: 'select',
-    editor: 'select update(email,first_name,last_name,name_split,phone)',
+    editor:
+      'select insert(email,first_name,id,last_name,name,name_split,phone,role_id,team_id) update(email,first_name,last_name,name,name_split,phone)',
     roleEditor: 'select update(role_id)',
     approver: 'select',
     nobody: '',
@@ -78,14 +79,14 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() mirror.split_name(text) mirror.words(text) report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.edit_fate(bigint,bigint,text,bigint) sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.named_editor(text,text) sync.person(text) sync.place() sync.withdraw(text,text)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.read_time(text) mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() mirror.split_name(text) mirror.words(text) report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.edit_fate(bigint,bigint,text,bigint) sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.named_editor(text,text) sync.person(text) sync.withdraw(text,text)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
     'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) sync.new_decision()',
   owner:
-    'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
+    'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_half() mirror.note_listing() mirror.note_periods() mirror.refuse_edit() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver(boolean) sync.session_sees(bigint)',
 };
 
 type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';

@@ -31,6 +31,26 @@ describe.each(servers())('the roles for people on $name', (server) => {
   });
 
   it.each([
+    [
+      `update mirror.users set name = 'X'`,
+      'Only first_name, last_name, name_split, email',
+      'set first_name and last_name',
+    ],
+    [
+      `insert into mirror.users (team_id, id, name, phone) select team_id, id, name, '15550100' from mirror.users
+       on conflict (team_id, id) do update set phone = excluded.phone`,
+      'INSERT on mirror.users is not possible',
+      'update mirror.users set',
+    ],
+  ])('tell an editor what to write in place of %s', async (statement, words, hint) => {
+    await expect(as('musterd_editor', statement)).rejects.toMatchObject({
+      message: expect.stringContaining(words) as string,
+      hint: expect.stringContaining(hint) as string,
+    });
+    await runSqlText(stage.db, 'rollback').catch(() => {});
+  });
+
+  it.each([
     ['musterd_reader', `update mirror.users set first_name = 'Robin'`],
     ['musterd_reader', 'select edit_key from sync.teams'],
     ['musterd_editor', 'update sync.user_base set email = null'],

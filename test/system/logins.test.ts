@@ -97,6 +97,30 @@ describe.each(logins)('musterd', (login) => {
   });
 });
 
+it('musterd sql says to an editor what to write in place of each statement that is refused', async () => {
+  const team = await teams.open({ push: { fourEyes: false } });
+  try {
+    const editor = await team.person('edi', 'musterd_editor');
+    const url = new URL(team.url);
+    [url.username, url.password] = [editor.role, 'secret'];
+    for (const [statement, hint] of [
+      [`update mirror.users set name = 'X'`, 'To change a name, set first_name and last_name.'],
+      [`update mirror.users set role_id = 1`, 'musterd_role_editor role_id'],
+      ['delete from mirror.users', 'The service alone creates and removes users.'],
+      [
+        `insert into mirror.users (team_id, id, phone) select team_id, id, '15550100' from mirror.users
+         on conflict (team_id, id) do update set phone = excluded.phone`,
+        'To edit one: update mirror.users set',
+      ],
+    ] as const) {
+      const { code, stderr } = await runMusterd(['sql', '--write', statement], { DATABASE_URL: url.href });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(hint)]);
+    }
+  } finally {
+    await team.close();
+  }
+});
+
 it('musterd refuses --as of a login that does not own the mirror, and names the login as who approved', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {

@@ -228,6 +228,9 @@ function describeSqlError(
     code === '42501' && statement.keyword === 'delete' && message.includes('user_lookups')
       ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
       : undefined,
+    code === '42501' && message === 'permission denied for table users'
+      ? 'Editors (musterd_editor) update first_name, last_name, name_split, email and phone, and musterd_role_editor role_id. The service alone creates and removes users.'
+      : undefined,
   ];
   const hintWords = hints.filter((hint) => hint !== undefined).join(' ');
   return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {

@@ -139,12 +139,29 @@ describe('whoever edits in SQL is told what became of it', () => {
       [BigInt(id), 'phone', 'waiting'],
     ]);
     expect(await settled(team.carol)).toEqual([]);
-    // A rollback takes back which one was the last.
-    await expect(
-      team.bob.sql(`begin; update mirror.users set email = 'eva@example.com' where id = ${id}; select 1 / 0`),
-    ).rejects.toThrow('division');
+  });
+
+  it.each([
+    ['refused by the mirror', `update mirror.users set email = 'x'`, 'not an email'],
+    ['impossible on the service', 'insert into mirror.users (team_id, id) values (1, 1)', 'is not possible'],
+    ['rolled back', `begin; update mirror.users set email = 'a@example.com'; select 1 / 0`, 'division'],
+  ])('nothing of the statement before where the last one was %s', async (_, statement, words) => {
+    await open(guarded);
+    await team.bob.edit(id, `phone = '15550100'`);
+    await expect(team.bob.sql(statement)).rejects.toThrow(words);
     await team.bob.sql('rollback');
-    expect(await states(team.bob)).toEqual([[BigInt(id), 'email', 'waiting']]);
+    await expect(settled(team.bob)).rejects.toThrow('failed or was rolled back: there are no edits of it');
+    await team.bob.sql(`update mirror.users set phone = '15550100' where id = ${id}`);
+    expect(await settled(team.bob)).toEqual([]);
+    const unchanged = `update mirror.users set phone = phone where id = ${id}`;
+    expect((await team.musterd('sql', '--write', '--wait', '1', unchanged)).stderr).toMatch(
+      /^NOTICE: {2}Transaction \d+ edited nothing$/m,
+    );
+    await team.bob.edit(id, `phone = ' 15550101\u00a0', email = E'\tada@example.com '`);
+    expect(await team.bob.sql(`select phone, email from mirror.users where id = ${id}`)).toEqual([
+      ['15550101', 'ada@example.com'],
+    ]);
+    expect(await states(team.bob)).toHaveLength(2);
   });
 
   it('not of a transaction that is still open, was rolled back or never was', async () => {
