@@ -172,16 +172,19 @@ describe('what the guard remembers', () => {
   });
 
   const back = { old: { phone: '2' }, new: { phone: '1' }, outcome: { phone: 'confirmed' } };
+  const pull = { kind: 'pull', old: back.new, new: back.old };
+  const twice = [back, pull, back, pull];
   it.each<readonly [string, readonly Row[], boolean]>([
-    ['three times over the same value', [back, back, back], true],
-    ['twice', [back, back], false],
-    ['once over another value', [back, back, { ...back, old: { phone: '3' } }], false],
-    ['once with another value', [back, back, { ...back, new: { phone: '3' } }], false],
-    ['once without effect', [back, back, { ...back, outcome: { phone: 'ineffective' } }], false],
-    ['once by the service', [back, back, { ...back, kind: 'pull' }], false],
-    ['once for another user', [back, back, { ...back, user: 2 }], false],
-    ['once in another team', [back, back, { ...back, team: 42 }], false],
-    ['once a day before', [back, back, { ...back, hoursAgo: 25 }], false],
+    ['three times, and put back by the service', [...twice, back, pull], true],
+    ['twice', twice, false],
+    ['three times, and put back twice', [...twice, back], false],
+    ['three times, and put back by pushes', [back, back, back], false],
+    ['once over another value', [...twice, { ...back, old: { phone: '3' } }, pull], false],
+    ['once with another value', [...twice, { ...back, new: { phone: '3' } }, pull], false],
+    ['once without effect', [...twice, { ...back, outcome: { phone: 'ineffective' } }, pull], false],
+    ['once for another user', [...twice, { ...back, user: 2 }, pull], false],
+    ['once in another team', [...twice, { ...back, team: 42 }, pull], false],
+    ['once a day before', [...twice, { ...back, hoursAgo: 25 }, pull], false],
   ])('knows a value that was sent %s', async (_, rows, isUndone) => {
     await ledger(...rows);
     const hold = { field: 'phone', reason: 'conflict', base: '2', mirror: '1' };

@@ -24,7 +24,7 @@ const pushedToday = (teamId: Id) => sql`
   where team_id = ${teamId} and user_id is not null and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/** Values that were confirmed three times in the last 24 h, each time over the same other one, as holds. */
+/** Values that were confirmed three times in the last 24 h and pulled back to the same other one as often, as holds. */
 const undoneToday = (teamId: Id) => sql`
   select d.user_id, d.field, null as edit_id, null as batch, 'conflict' as reason, d.base_value, d.mirror_value,
     null as service_value, null as shown_value,
@@ -39,7 +39,12 @@ const undoneToday = (teamId: Id) => sql`
     where c.team_id = ${teamId} and c.user_id is not null and c.kind = 'push' and c.opened_at > statement_timestamp() - interval '24 hours'
       and c.outcome ->> f.key = 'confirmed'
     group by c.user_id, f.key, c.old -> f.key, f.value having count(*) >= 3
-  ) d`;
+  ) d
+  where (
+    select count(*) from sync.changes p
+    where p.team_id = ${teamId} and p.user_id = d.user_id and p.kind = 'pull' and p.opened_at > statement_timestamp() - interval '24 hours'
+      and p.new -> d.field = d.base_value and p.old -> d.field = d.mirror_value
+  ) >= 3`;
 
 /** All fields that wait in batches, of users that are not gone. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {

@@ -4,7 +4,7 @@ import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 import type { FieldLimits } from './field-limits.ts';
-import { pushedEdit } from './planned-push.ts';
+import { pushedEdit, putsBackName } from './planned-push.ts';
 
 interface PushedFields {
   readonly plan: UserPlan;
@@ -25,7 +25,8 @@ export function undoneFields(
       const known = undoneOf
         .get(plan.id)
         ?.find(({ hold }) => hold.field === field && isSameMove(hold, values));
-      if (known === undefined || approved.includes(field)) return [];
+      if (known === undefined || approved.includes(field) || (field === 'name' && putsBackName(plan)))
+        return [];
       const { detail } = known.hold;
       return [{ field, reason: 'conflict', detail, edit: pushedEdit(plan, field), ...values }];
     });
