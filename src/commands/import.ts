@@ -105,7 +105,7 @@ function whyNot(
   { skipErrors, expect }: ImportOptions,
 ): Obstacle | undefined {
   const mixed = problems.filter(({ kind }) => kind === 'contradictory').length;
-  if (mixed * 2 > rows && changes.length > 0) {
+  if (mixed * 2 > rows) {
     const why = `${mixed} of ${rows} rows name two users, so nothing is applied, not even with --skip-errors: were columns sorted without the ids?`;
     return { code: exitCode.usage, why };
   }

@@ -459,6 +459,17 @@ describe('what a file asks for', () => {
     expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
     expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
   });
+  it('takes a row for nobody’s where the phone alone is somebody’s, and another whole name and email are not', () => {
+    const table = tableOf(
+      ['first_name', 'last_name', 'email', 'phone'],
+      ['Neu', 'Person', 'neu@x.com', '15550101'],
+    );
+    const { problems, changes } = plan(table);
+    expect([changes, problems]).toMatchObject([
+      [],
+      [{ kind: 'unmatched', reason: expect.stringContaining('is that of user ') }],
+    ]);
+  });
   it('leaves rows that cannot be used, with the id of the only namesake, and the users who are in no row', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],

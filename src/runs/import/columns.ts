@@ -108,12 +108,11 @@ export const createIsRead = (mappings: readonly Mapping[]) => {
     meanings.has(simple(column)) || mapped.has(simple(column)) || meaningOf(column, sample) !== undefined;
 };
 
-/** Finds the email and the phone by content, in columns without a name, or if no column is known to identify people. */
+/** Finds the email and the phone by content, in columns without a name: one with a name may be of somebody else, such as a manager. */
 function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, number>): readonly string[] {
-  const isLost = identities.every((identity) => !places.has(identity));
   const used = new Set(places.values());
   const found = Map.groupBy(
-    columns.keys().filter((place) => !used.has(place) && (isLost || columns[place] === '')),
+    columns.keys().filter((place) => !used.has(place) && columns[place] === ''),
     (place) =>
       meaningOf(
         columns[place] ?? '',

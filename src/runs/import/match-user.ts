@@ -59,12 +59,13 @@ const shortestEnd = 7;
 function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
   const phoneOf = ({ mirror }: TeamUser) => canonicalPhone(mirror.phone);
   const lastOf = (digits: string) => digits.slice(-shortestEnd);
+  const byPhone = groupUsers(users, phoneOf);
   const byEnd = groupUsers(users, (user) => lastOf(phoneOf(user)));
   return (phone: string): readonly TeamUser[] => {
     const read = readPhone(phone, country);
     const digits = 'digits' in read ? read.digits : canonicalPhone(phone);
     const end = nationalEnd(phone);
-    const same = byEnd.get(lastOf(digits))?.filter((user) => phoneOf(user) === digits) ?? [];
+    const same = byPhone.get(digits) ?? [];
     if (same.length > 0 || end.length < shortestEnd) return same;
     return byEnd.get(lastOf(end))?.filter((user) => phoneOf(user).endsWith(end)) ?? [];
   };
@@ -97,6 +98,7 @@ export function createMatcher(
   const first = (
     cells: Cells,
     claims: readonly Claim[],
+    isNotNamed: (user: TeamUser) => boolean,
   ): TeamUser | [kind: 'unmatched' | 'ambiguous', reason: string] => {
     const id = withoutDecimals(cells('id'));
     if (id !== '') {
@@ -105,6 +107,13 @@ export function createMatcher(
     }
     const { what, owners } = claims.find((claim) => claim.owners.length > 0) ?? { what: '', owners: [] };
     if (owners.length > 1) return ['ambiguous', `${what} is that of ${sayIds(owners)}: give the id`];
+    const [only] = owners;
+    // A newcomer may have the phone of somebody who left, or of the office.
+    if (only !== undefined && claims[0]?.owners.length === 0 && isNotNamed(only))
+      return [
+        'unmatched',
+        `${what} is that of user ${only.id}, who has another email and another name: give the id`,
+      ];
     const given = claims.map((claim) => claim.what).join(' or ');
     const reason = given === '' ? 'it has no id, email or phone' : `nobody in the team has ${given}`;
     return owners[0] ?? ['unmatched', reason];
@@ -116,7 +125,7 @@ export function createMatcher(
       { what: `the email ${email}`, isGiven: email !== '', owners: byEmail.get(canonicalEmail(email)) ?? [] },
       { what: `the phone ${phone}`, isGiven: phone !== '', owners: usersWithPhone(phone) },
     ].filter(({ isGiven }) => isGiven);
-    const user = first(cells, addresses);
+    const user = first(cells, addresses, (one) => name !== '' && !namesakes.includes(one));
     if (Array.isArray(user)) {
       const [namesake, ...others] = namesakes;
       const isOne = namesake !== undefined && others.length === 0;

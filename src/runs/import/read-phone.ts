@@ -94,7 +94,8 @@ export function readNewPhone(
   { country, shapes }: PhoneHabits,
 ): ReturnType<typeof readPhone> {
   const read = readPhone(given, country);
-  if ('wrong' in read || country !== null || nationalEnd(given) === '') return read;
+  const isWhole = country !== null && clean(given).startsWith('0');
+  if ('wrong' in read || isWhole || nationalEnd(given) === '') return read;
   const usual = now === null ? shapes : new Set([shapeOf(now)]);
   if (usual.size === 0 || usual.has(shapeOf(read.digits))) return read;
   return {

@@ -20,7 +20,7 @@ export function unusableRows(
       const values: Readonly<Record<string, string>> = Object.fromEntries(cells);
       const id = all.find(({ user_id }) => user_id !== undefined)?.user_id;
       const reason = all.map((one) => one.reason).join('; ');
-      return { ...values, [idColumn]: id ?? values[idColumn], line, reason };
+      return { ...values, [idColumn]: values[idColumn] || id, line, reason };
     }),
   };
 }
