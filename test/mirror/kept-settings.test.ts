@@ -53,9 +53,9 @@ describe('sync.teams.four_eyes', () => {
     ]);
   });
 
-  it('does not exist for a team that no run has seen', async () => {
+  it('is not kept for a team that no run has seen: the settings alone say it', async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
-    expect([await act(true), await kept()]).toEqual([null, null]);
+    expect([await act(true), await kept()]).toEqual([true, null]);
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
   });
 
