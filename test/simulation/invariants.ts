@@ -459,7 +459,7 @@ export function createInvariants(
         coalesce((select c.outcome ->> h.field from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id
           and c.kind = 'push' and c.sent_at is not null and c.new ? h.field and coalesce(c.new ->> h.field, '') = coalesce(h.mirror_value #>> '{}', '') order by c.change_id desc limit 1), ''),
         exists (select from sync.changes c where c.team_id = h.team_id and c.user_id = h.user_id and c.kind = 'return'),
-        h.until > now(), h.field = 'name' and h.mirror_value is distinct from h.base_value
+        h.until > now(), h.mirror_value is distinct from h.base_value
       from sync.held_fields h join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
       where h.${own} and u.gone_at is null and u.resolved order by 1, 2`);
     const isAbsent = plan.variants.blank === 'absent';
@@ -471,9 +471,11 @@ export function createInvariants(
         .slice(0, 4)
         .map((text) => textOf(column, JSON.parse(text ?? 'null')));
       // The halves of a name count here, which the service joins.
-      const [outcome = '', hasReturned, isAsked, isSplitAnew] = rest.slice(4);
+      const [outcome = '', hasReturned, isAsked, isAnew] = rest.slice(4);
       const theirs = onService(there, column);
-      const differs = mirror !== theirs || isSplitAnew === 't';
+      // Another case of an email, or other halves of a name.
+      const isSpelledAnew = isAnew === 't' && (base === mirror || column === 'name');
+      const differs = mirror !== theirs || isSpelledAnew;
       const says = `${column} of ${id} (${plan.approve}) is held as ${reason} (${detail}), decided ${decision}`;
       if (reason !== 'asked')
         require('a hold shows the mirror as it is', noted === mirror, () =>
@@ -484,7 +486,7 @@ export function createInvariants(
         conflict: () =>
           (differs || isAbsent) &&
           (base !== theirs || detail?.startsWith('changed back 3 times') === true) &&
-          (base !== mirror || isSplitAnew === 't' || theirs === ''),
+          (base !== mirror || isSpelledAnew || theirs === ''),
         refused: () => outcome === 'refused' && differs,
         ineffective: () =>
           ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && differs,
@@ -494,7 +496,8 @@ export function createInvariants(
         review: () => differs,
         asked: () => isAsked === 't',
       };
-      require('a hold has its reason', isTrue[reason ?? '']?.() === true, () =>
+      // What is decided has the reason of then.
+      require('a hold has its reason', decision !== null || isTrue[reason ?? '']?.() === true, () =>
         `${says}: base ${base}, mirror ${mirror}, service ${theirs}, last outcome ${outcome}`);
     }
   }
