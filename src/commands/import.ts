@@ -87,7 +87,8 @@ async function writeUnusable(
   { problems }: ImportPreview,
   file: string | undefined,
 ): Promise<void> {
-  if (file === undefined || problems.length === 0) return;
+  // Without any it is empty, so that nobody takes those of another day.
+  if (file === undefined) return;
   const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
   const writer = createRowWriter(readFormat(undefined, file), columns);
   await writeWholeFile(file, (write) => write(writer.begin + writer.rows(rows) + writer.end()));

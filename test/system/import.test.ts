@@ -230,6 +230,9 @@ describe('importing', () => {
           `^\ufeffid,email,line,reason\r\n${one.id},${two.email},2,"it is of user ${one.id}, .*"\r\n$`,
         ),
       );
+      const fine = file(`id\n${one.id}\n`, 'fine.csv');
+      await musterd('import', fine, '--dry-run', '--unusable', unusable);
+      expect(readFileSync(unusable, 'utf8')).toBe('\ufeffid,line,reason\r\n');
       const more = file(
         `id,email\n${one.id},${two.email}\n${two.id},${one.email}\n${three.id},new@example.com\n`,
         'more.csv',

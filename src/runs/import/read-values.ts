@@ -92,8 +92,10 @@ export function wantedName(
     return text === '' || text === canonicalName(old) ? old : text;
   };
   const value = { first: half('first_name', now.name.first), last: half('last_name', now.name.last) };
-  if (joinName(value) === joinName(now.name)) return undefined;
   const isAlone = cells('first_name') === '' || cells('last_name') === '';
+  // Other halves than a guess has are an edit, if both are given.
+  const isCut = !isAlone && now.split === 'guessed' && value.first !== canonicalName(now.name.first);
+  if (joinName(value) === joinName(now.name) && !isCut) return undefined;
   if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
     return {
       wrong: `which words of "${joinName(now.name)}" are the first name is a guess: give both halves`,
