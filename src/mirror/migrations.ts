@@ -65,7 +65,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {
-    if (tries === 1 || !['23505', '42P06', '42P07'].includes(sqlState(error) ?? '')) throw error;
+    if (tries === 1 || !['23505', '42710', '42P06', '42P07'].includes(sqlState(error) ?? '')) throw error;
     return unlessOvertaken(make, tries - 1);
   });
 
