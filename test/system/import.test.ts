@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
+import { eventually } from '../support/eventually.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStages, type Stage, type StageOptions } from './stage.ts';
 
@@ -285,7 +286,9 @@ describe('importing', () => {
       const { id, email } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
       const waiting = musterd('import', path, '--yes', '--wait', '60');
-      await expect.poll(() => mirrored(id), { timeout: 30_000 }).toContain('new@example.com');
+      await eventually('the import is written', async () =>
+        (await mirrored(id))?.includes('new@example.com'),
+      );
       const { runId } = await stage.run();
       const { code, stdout } = await waiting;
       expect([code, stdout.trim().split('\n').at(-1)]).toEqual([0, `take it back: musterd undo ${runId}`]);

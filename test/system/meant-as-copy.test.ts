@@ -57,7 +57,7 @@ beforeAll(async () => {
   batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
   expect(batch).toMatch(/^[0-9a-f]{12}$/);
   copy = at(await copyDatabase(original.url));
-  writeFileSync(roster, `id,phone\n${other?.id ?? 0},15550177\n`);
+  writeFileSync(roster, `id,phone\n${other?.id ?? 0},+15550177\n`);
 });
 afterAll(async () => {
   for (const database of databases) await database.close();

@@ -125,7 +125,7 @@ describe('a decision that is taken back', () => {
     team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
     const file = join(folder.path, 'people.csv');
-    writeFileSync(file, `id,phone\n${id},15550177\n`);
+    writeFileSync(file, `id,phone\n${id},+15550177\n`);
     await done('import', file, '--yes', '--reason', 'the file of May');
     const [[batch = ''] = []] = await team.sql(`select batch from report.decisions where user_id = ${id}`);
     await done('reject', batch);
