@@ -182,6 +182,12 @@ describe('what the guard remembers', () => {
     ['once over another value', [...twice, { ...back, old: { phone: '3' } }, pull], false],
     ['once with another value', [...twice, { ...back, new: { phone: '3' } }, pull], false],
     ['once without effect', [...twice, { ...back, outcome: { phone: 'ineffective' } }, pull], false],
+    ['three times, and once put back for another user', [...twice, back, { ...pull, user: 2 }], false],
+    [
+      'three times, and once put back from another value',
+      [...twice, back, { ...pull, old: { phone: '3' } }],
+      false,
+    ],
     ['once for another user', [...twice, { ...back, user: 2 }, pull], false],
     ['once in another team', [...twice, { ...back, team: 42 }, pull], false],
     ['once a day before', [...twice, { ...back, hoursAgo: 25 }, pull], false],

@@ -238,6 +238,8 @@ describe('importing', () => {
         `id,email\n${one.id},${two.email}\n${two.id},${one.email}\n${three.id},new@example.com\n`,
         'more.csv',
       );
+      const all = file(`id,email\n${one.id},${two.email}\n${two.id},${one.email}\n`, 'all.csv');
+      expect((await musterd('import', all, '--yes', '--skip-errors')).code).toBe(64);
       const sorted = await musterd('import', more, '--yes', '--skip-errors');
       expect([sorted.code, sorted.stderr]).toEqual([
         64,

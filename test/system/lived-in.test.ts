@@ -1,7 +1,9 @@
 /** A mirror in a database in which others live: their publications, columns, tables, triggers, indexes and privileges. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
+import { createIsOurs, migrate } from '../../src/mirror/migrations.ts';
+import { missingPrivileges } from '../../src/mirror/team/probes.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -49,6 +51,18 @@ describe('a mirror in a lived-in database', () => {
         where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
           and c.relname <> 'desks' and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`),
     ).toEqual([]);
+  });
+
+  it('needs no right to a table of theirs', async () => {
+    await stage.sql(`create role lodger login password 'secret'; grant usage on schema mirror, sync to lodger;
+      grant all on all tables in schema mirror, sync to lodger; revoke delete on mirror.desks from lodger`);
+    const own = new URL(stage.url);
+    [own.username, own.password] = ['lodger', 'secret'];
+    const db = createDatabase({ url: own.href, applicationName: 'musterd test' });
+    expect(await missingPrivileges(db, () => true)).toEqual(['DELETE on mirror.desks']);
+    expect(await missingPrivileges(db, createIsOurs())).toEqual([]);
+    await db.close();
+    await stage.sql('drop owned by lodger; drop role lodger');
   });
 
   it('sends nothing for an edit of a column of theirs', async () => {
