@@ -108,7 +108,7 @@ export function measureStructure(root = here): readonly Figure[] {
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
     figure('src: files', files.length, 555),
-    figure('src: lines', countLines(src), 55_400),
+    figure('src: lines', countLines(src), 53_200),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 15),
@@ -137,7 +137,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('exported names defined twice', repeated(files.flatMap(({ names }) => names)).length, 0),
     figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
     figure('tables in sync, besides sync.migrations', tables.length, 12),
-    figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 200),
+    figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 197),
   ];
 }
 
