@@ -108,7 +108,7 @@ export function createRecord({
     outcome: RunOutcome,
     reasons: readonly string[],
     waiting: FinishedRun['waiting'],
-    errorCode?: string,
+    { isUnchanged = false, errorCode }: { readonly isUnchanged?: boolean; readonly errorCode?: string } = {},
   ) => {
     const { requestIds, longestPushMs } = notes;
     const counts = {
@@ -129,7 +129,7 @@ export function createRecord({
       errorCode,
     };
     await lease.release(async (tx) => {
-      await nameBatches(tx, runId);
+      if (!isUnchanged) await nameBatches(tx, runId);
       const { isNoted, ...left } = await finishRun(tx, runId, run);
       const stopped = waiting === null || notes.refusal === null ? [] : await readBatches(tx, waiting.teamId);
       waits = { ...left, batches: stopped.flatMap((batch) => (batch.isStopped ? [batch.hash] : [])) };
@@ -142,12 +142,13 @@ export function createRecord({
   };
   return {
     onServiceEvent: endpointCounts.onServiceEvent,
-    end: async ({ id, name }: TeamHead, sendBlock?: SendBlock): Promise<RunReport> => {
+    /** @param isUnchanged whether nothing was held or edited as the run began, so that nothing can wait */
+    end: async ({ id, name }: TeamHead, isUnchanged: boolean, sendBlock?: SendBlock): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const reasons = [...notes.reasons, ...(refusal?.reasons ?? [])];
-      const waiting = { teamId: id, atLeast: refusal === null ? 0 : 1 };
-      const ended = await finish(outcome, reasons, waiting).catch((error: unknown) => {
+      const waiting = isUnchanged ? null : { teamId: id, atLeast: refusal === null ? 0 : 1 };
+      const ended = await finish(outcome, reasons, waiting, { isUnchanged }).catch((error: unknown) => {
         if (!(error instanceof LockedError)) throw error;
         return finish('partial', [...reasons, `what waits was not counted: ${error.message}`], null);
       });
@@ -158,9 +159,11 @@ export function createRecord({
       const code = error instanceof MusterdError ? error.code : 'unexpected';
       const reason = error instanceof Error ? error.message : String(error);
       const reasons = [...notes.reasons, reason];
-      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, null, code).catch((lost: unknown) => {
-        log.error({ err: lost }, 'run not recorded');
-      });
+      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, null, { errorCode: code }).catch(
+        (lost: unknown) => {
+          log.error({ err: lost }, 'run not recorded');
+        },
+      );
     },
   };
 }

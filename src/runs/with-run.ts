@@ -240,7 +240,10 @@ async function runUnderLease<Result>(
     const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     const base = shownAll === undefined ? null : await agreesWithBase(db.kysely, id);
     if (shownAll !== undefined && base !== null) agreed = { shown: shownAll, base };
-    return { report: await record.end(team, sendBlock), result };
+    return {
+      report: await record.end(team, seen.unchanged !== undefined && !groups.includes('edits'), sendBlock),
+      result,
+    };
   } catch (error) {
     await record.endEarly(error);
     throw error;

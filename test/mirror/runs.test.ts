@@ -77,7 +77,7 @@ describe('the record of a run', () => {
         log: createLog({ level: 'silent' }),
         notes: createRunNotes(),
         learned: () => [{ topic: 'seen', value }],
-      }).end({ id: 41n, name: null, listSize: null });
+      }).end({ id: 41n, name: null, listSize: null }, false);
     expect((await readLearned(db.kysely, 'learns', 'seen'))?.value).toBe('newer');
   });
 });

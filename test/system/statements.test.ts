@@ -64,7 +64,7 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 13,
-      statements: 28,
+      statements: 27,
       transactions: 8,
       leaseWrites: 2,
     });

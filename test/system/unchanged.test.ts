@@ -65,6 +65,13 @@ describe('musterd', () => {
       'somebody was edited past the triggers',
       () => pastTriggers(`update mirror.users set phone = '15550197' where id = ${one()}`),
     ],
+    [
+      'an edit was taken back past the triggers',
+      async () => {
+        await stage.sql(`update mirror.users set phone = phone || '9' where id = ${one()}`);
+        await pastTriggers(`update mirror.users set phone = left(phone, -1) where id = ${one()}`);
+      },
+    ],
     ['a base is gone', () => pastTriggers(`delete from sync.user_base where id = ${one()}`)],
     ['a base is another', () => pastTriggers(`update sync.user_base set phone = '1' where id = ${one()}`)],
     ['somebody is gone from the mirror', () => pastTriggers(`delete from mirror.users where id = ${one()}`)],

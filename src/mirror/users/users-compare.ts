@@ -94,8 +94,8 @@ interface ComparedRow extends UserRow {
 }
 
 /**
- * Whether mirror and base have the same of everybody, and nothing of the team waits: no field is held, no push is open, and
- * nobody is missing, older than before, or shown in a row that could not be taken.
+ * Whether mirror and base have the same of everybody, and nothing of the team waits: no field is held, no push and no edit is open,
+ * and nobody is missing, older than before, or shown in a row that could not be taken.
  * @returns when the last base was agreed on, as Postgres writes it: another one tells that a base has moved; `null` if not
  */
 export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {
@@ -103,7 +103,7 @@ export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string 
     sql`not exists (select from ${sql.table(table)} where team_id = ${teamId} and ${condition})`;
   const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
   const { rows } = await sql<{ agreed: string }>`
-    select coalesce(max(agreed_at)::text, '') as agreed from sync.user_base where team_id = ${teamId} having ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
+    select coalesce(max(agreed_at)::text, '') as agreed from sync.user_base where team_id = ${teamId} having ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)} and ${none('sync.edits', sql`ended_at is null`)}
       and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.user_base', sql`older_since is not null`)}
       and not exists (select from sync.learned l join sync.teams t using (team) where t.team_id = ${teamId} and l.topic = 'rejected users')
       and not exists (
