@@ -1,30 +1,29 @@
 # The daemon in an image: docker build -t musterd . ; docs/operations.md tells how to run it, and
 # config/compose.yaml runs it with a Postgres, Prometheus and Grafana. The mirror is a Postgres of yours
-# (DATABASE_URL): the embedded one is not in here. Why the last stage begins with nothing at all:
-# docs/decisions/0008-image-from-nothing.md
+# (DATABASE_URL): the embedded one is not in here.
 
-# By a digest (--build-arg NODE=node@sha256:…) the same image comes out again.
+# Digests name the same images forever: --build-arg NODE=node@sha256:… --build-arg RUNTIME=…
 ARG NODE=node:24-slim
+ARG RUNTIME=gcr.io/distroless/nodejs24-debian13:nonroot
 
-# Of the platform that the image is for. Nothing of it is run, so that one machine builds for others, too.
-FROM ${NODE} AS target
-
+# What is built is the same for each platform, so that one machine builds for others, too.
 FROM --platform=$BUILDPLATFORM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 COPY config/checkout config/checkout
 RUN npm ci
-COPY LICENSE tsconfig.json bundle.ts entry-points.ts image-root.ts ./
+COPY LICENSE tsconfig.json ./
+COPY scripts scripts
 COPY migrations migrations
 COPY src src
 # The page hands it out.
 COPY docs/guide.md docs/guide.md
-# The packages are within dist.
-RUN npm run -s build
-RUN --mount=type=bind,from=target,target=/target node image-root.ts /target image
+# The packages are within dist. What plays the service is for rehearsals, outside of the image.
+RUN npm run -s build && rm -r dist/emulator dist/library
+RUN node scripts/sbom.ts > sbom.cdx.json
 
-# What follows is also what "npm run image" builds, without a daemon and without the stages above.
-FROM scratch
+# Node and its libraries: neither a shell nor a package manager.
+FROM ${RUNTIME}
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="musterd"
@@ -34,13 +33,14 @@ LABEL org.opencontainers.image.version="${VERSION}"
 LABEL org.opencontainers.image.revision="${REVISION}"
 LABEL musterd.sbom="/musterd/sbom.cdx.json"
 ENV NODE_ENV=production
-ENV PATH=/usr/local/bin
+ENV PATH=/nodejs/bin
 # Reached from outside of the container, where somebody publishes the port or shares a network with it.
 ENV MUSTERD__status__host=0.0.0.0
 ENV MUSTERD__status__port=9464
-COPY --from=build /build/image/runtime/ /
 WORKDIR /musterd
-COPY --from=build /build/image/program/ ./
+COPY --from=build /build/package.json /build/LICENSE /build/sbom.cdx.json ./
+COPY --from=build /build/migrations migrations
+COPY --from=build /build/dist dist
 USER 65532:65532
 EXPOSE 9464
 STOPSIGNAL SIGTERM

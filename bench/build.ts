@@ -16,7 +16,7 @@ export async function build(): Promise<Built> {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-bench-dist-'));
   for (const name of ['node_modules', 'migrations', 'package.json'])
     symlinkSync(join(ROOT, name), join(folder, name));
-  await promisify(execFile)(process.execPath, ['bundle.ts', join(folder, 'dist')], { cwd: ROOT });
+  await promisify(execFile)(process.execPath, ['scripts/bundle.ts', join(folder, 'dist')], { cwd: ROOT });
   return {
     musterd: join(folder, 'dist', 'main.js'),
     remove: () => rmSync(folder, { recursive: true, force: true }),

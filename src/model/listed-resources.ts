@@ -1,6 +1,6 @@
 /**
  * All resources that are listed: each is a file of the folder `listed`, and nothing else names it. In the bundle they are
- * imported by their names (`bundle.ts`).
+ * imported by their names (`scripts/bundle.ts`).
  */
 import { readdirSync } from 'node:fs';
 import type { ListedResource } from './listed-resource.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { changedMigrations, hashMigrations } from '../../release.ts';
+import { changedMigrations, hashMigrations } from '../../scripts/release.ts';
 import { ROOT } from '../support/checkout.ts';
 
 const folder = join(ROOT, 'migrations');

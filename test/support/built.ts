@@ -16,10 +16,10 @@ export const SOURCES = join(ROOT, 'src', 'main.ts');
 
 /** Builds it, unless nothing changed since it was built. */
 export async function buildMusterd(): Promise<void> {
-  const sources = ['bundle.ts', 'entry-points.ts', 'package.json', 'package-lock.json', ...filesOf('src')];
+  const sources = ['package.json', 'package-lock.json', ...filesOf('scripts'), ...filesOf('src')];
   const newest = Math.max(...sources.map(changedAt));
   if (changedAt(join('.cache', 'main.js')) > newest) return;
-  await promisify(execFile)(process.execPath, ['bundle.ts', folder], { cwd: ROOT });
+  await promisify(execFile)(process.execPath, ['scripts/bundle.ts', folder], { cwd: ROOT });
 }
 
 function filesOf(name: string): readonly string[] {

@@ -1,10 +1,10 @@
 /**
  * The steps of the Dockerfile, carried out in folders instead of images: there is no engine everywhere.
  * Understands what ours uses and refuses the rest. What an image of somebody else's brings along is this
- * machine; a stage `FROM scratch` is empty and stays so but for what is copied.
+ * machine's, and Node stands where distroless has it.
  */
-import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { plainEnvironment, ROOT } from './checkout.ts';
@@ -75,9 +75,13 @@ function fill(text: string, args: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '');
 }
 
+/** Whether an image has Node and nothing to run a step with. */
+const isRuntime = (from: string) => from.startsWith('gcr.io/distroless/');
+
 function createStage({ folder, stages }: Build, from: string): Stage {
   const root = join(folder, `stage${stages.size}`);
-  mkdirSync(root);
+  mkdirSync(join(root, 'nodejs', 'bin'), { recursive: true });
+  if (isRuntime(from)) copyFileSync(process.execPath, join(root, 'nodejs', 'bin', 'node'));
   return {
     from,
     root,
@@ -103,25 +107,14 @@ async function carryOut(word: string, rest: string[], stage: Stage, build: Build
     (word === 'ENV' ? stage.environment : stage.labels)[name] = value;
   } else if (words === 'npm ci') linkPackages(here);
   else if (word === 'RUN') {
-    if (stage.from === 'scratch') throw new Error(`nothing here to run it with: ${words}`);
-    const command = mount(words, build);
-    await runWell('/bin/sh', ['-ec', command], { cwd: here, env: plainEnvironment(stage.environment) });
+    if (isRuntime(stage.from)) throw new Error(`nothing here to run it with: ${words}`);
+    await runWell('/bin/sh', ['-ec', words], { cwd: here, env: plainEnvironment(stage.environment) });
   } else if (word === 'COPY') copy(rest, here, build);
   else if (word === 'USER') stage.user = words;
   else if (word === 'ENTRYPOINT') stage.entrypoint = list(words);
   else if (word === 'CMD') stage.command = list(words);
   else if (word === 'HEALTHCHECK') stage.healthcheck = list(words.replace(/^(--\S+ )*CMD /, ''));
   else if (word !== 'STOPSIGNAL' && word !== 'EXPOSE') throw new Error(`not understood: ${word}`);
-}
-
-/** What is mounted of another stage is found where that is: an image of somebody else's is this machine. */
-function mount(words: string, { stages }: Build): string {
-  const [option = '', from = '', target = ''] =
-    /^--mount=type=bind,from=(\w+),target=(\S+) /.exec(words) ?? [];
-  if (option === '') return words;
-  const stage = stages.get(from);
-  if (stage === undefined || stage.from === 'scratch') throw new Error(`nothing to mount: ${words}`);
-  return words.slice(option.length).replaceAll(target, '/');
 }
 
 /** What `npm ci` would install is what this checkout has; what it reads, and packages of our own, have to be there. */
@@ -150,48 +143,20 @@ function copy(words: readonly string[], here: string, { context, stages }: Build
   }
 }
 
-/** Whether this machine lets us confine a process: root with the right to mount. */
-export const canConfine =
-  process.getuid?.() === 0 &&
-  spawnSync('unshare', ['--mount', 'setpriv', '--no-new-privs', 'true']).status === 0;
+/** Whether a program can be started as the image's user, who owns none of its files. */
+export const canBecome = process.getuid?.() === 0;
 
-/** $1 the image's root, $2 its working folder, $3 and $4 the user, $5 its PATH; then the program. */
-const confine = `
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-root=$1 folder=$2 uid=$3 gid=$4 path=$5 unshare=$(command -v unshare)
-shift 5
-mount --bind "$root" "$root"
-mount -o remount,bind,ro "$root"
-exec setpriv --no-new-privs --clear-groups env PATH="$path" \
-  "$unshare" --root="$root" --wd="$folder" --setgid="$gid" --setuid="$uid" "$@"`;
-
-/**
- * Starts a program of the image: as its user, with its files alone, read-only, without a capability and
- * without a way to get one; its process id is the one that is returned. Where this machine does not let us,
- * it is started as any other program.
- */
+/** Starts a program of the image in its folder, as its user where this machine lets us. */
 export function startInside(
   image: Stage,
-  words: readonly string[],
+  [program = '', ...args]: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Inside {
-  const env = { ...image.environment, ...environment };
-  const [uid = '', gid = uid] = (image.user ?? '').split(':');
-  if (canConfine) {
-    const settings = [image.root, image.workdir, uid, gid, env['PATH'] ?? ''];
-    return spawn(
-      '/bin/sh',
-      ['-c', 'exec unshare --mount /bin/sh -ec "$0" -- "$@"', confine, ...settings, ...words],
-      {
-        env: { ...env, PATH: process.env['PATH'] ?? '' },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
-  }
-  const [program = '', ...args] = words;
-  return spawn(join(image.root, env['PATH'] ?? '', program), args, {
+  const [uid, gid = uid] = (image.user ?? '').split(':').map(Number);
+  return spawn(join(image.root, image.environment['PATH'] ?? '', program), args, {
     cwd: join(image.root, image.workdir),
-    env,
+    env: { ...image.environment, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(canBecome ? { uid, gid } : {}),
   });
 }

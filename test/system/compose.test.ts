@@ -79,11 +79,15 @@ describe('config/compose.yaml', () => {
     ]);
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
     const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(([, base]) => base);
-    expect([...new Set(bases)]).toEqual(['$'.concat('{NODE}'), 'scratch']);
-    const [, node = ''] = /^ARG NODE=(\S+)$/m.exec(dockerfile) ?? [];
-    for (const name of ours) expect(service(name).build?.args).toEqual({ NODE: `\${NODE_IMAGE:-${node}}` });
+    expect(bases).toEqual(['$'.concat('{NODE}'), '$'.concat('{RUNTIME}')]);
+    const argument = (name: string) => new RegExp(`^ARG ${name}=(\\S+)$`, 'm').exec(dockerfile)?.[1] ?? '';
+    const args = {
+      NODE: `\${NODE_IMAGE:-${argument('NODE')}}`,
+      RUNTIME: `\${RUNTIME_IMAGE:-${argument('RUNTIME')}}`,
+    };
+    for (const name of ours) expect(service(name).build?.args).toEqual(args);
     const manual = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
-    for (const [, variable = ''] of [...variables, ['', 'NODE_IMAGE']]) {
+    for (const [, variable = ''] of [...variables, ['', 'NODE_IMAGE'], ['', 'RUNTIME_IMAGE']]) {
       if (variable !== 'MUSTERD_IMAGE') expect(manual).toMatch(new RegExp(`^${variable}=\\S+@sha256:`, 'm'));
     }
   });

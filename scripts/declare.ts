@@ -1,11 +1,11 @@
 /**
- * `node declare.ts [folder]` writes the types of each entry point into one file, and compares them with its description in
+ * `node scripts/declare.ts [folder]` writes the types of each entry point into one file, and compares them with its description in
  * `docs/api`, which it writes anew with UPDATE_API=1: docs/decisions/0013-a-library-in-the-package.md
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import {
   Extractor,
   ExtractorConfig,
@@ -14,7 +14,7 @@ import {
 } from '@microsoft/api-extractor';
 import { entryPoints, libraryFolder } from './entry-points.ts';
 
-const root = import.meta.dirname;
+const root = dirname(import.meta.dirname);
 const folder = resolve(process.argv[2] ?? 'dist', libraryFolder);
 const reports = join(root, 'docs', 'api');
 const typeRoots = [join(root, 'node_modules', '@types')];

@@ -4,10 +4,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildImage, missingForImage } from './image.ts';
 
 const RELEASED = 'migrations/released.json';
 
@@ -105,20 +104,6 @@ function packInto(folder: string): void {
   say(`package: ${tarball.filename}, ${tarball.files.length} files`);
 }
 
-function makeImage(folder: string, name: string): void {
-  const missing = missingForImage();
-  if (missing !== undefined) {
-    say(`image: left out. ${missing}`);
-    return;
-  }
-  const { layout, version, boms } = buildImage('dist', folder, (words) => say(`image: ${words}`));
-  for (const [platform, bom] of Object.entries(boms))
-    writeFileSync(join(folder, `${name}-${platform}.cdx.json`), bom);
-  const archive = join(folder, `${name}-oci.tar`);
-  run('skopeo', ['copy', '--all', `oci:${layout}:${version}`, `oci-archive:${archive}:musterd:${version}`]);
-  rmSync(layout, { recursive: true });
-}
-
 /** In the form that `sha256sum --check` reads. */
 function writeChecksums(folder: string): void {
   const names = readdirSync(folder).toSorted();
@@ -132,17 +117,17 @@ function writeChecksums(folder: string): void {
   say(`checksums: SHA256SUMS, of ${names.join(', ')}`);
 }
 
-function makeRelease(folder: string, version: string, withImage: boolean): void {
+function makeRelease(folder: string, version: string): void {
   const name = `musterd-${version}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   packInto(folder);
-  copyFileSync('dist/sbom.cdx.json', join(folder, `${name}.cdx.json`));
+  const bom = run(process.execPath, ['scripts/sbom.ts']);
+  writeFileSync(join(folder, `${name}.cdx.json`), bom);
   say(`bill of materials: ${name}.cdx.json`);
   const notes = readNotes(readFileSync('CHANGELOG.md', 'utf8'), version);
   if ('notes' in notes) writeFileSync(join(folder, 'notes.md'), notes.notes);
   say(`notes: ${'notes' in notes ? 'notes.md' : `left out. ${notes.flaw}`}`);
-  if (withImage) makeImage(folder, name);
   writeChecksums(folder);
 }
 
@@ -151,7 +136,6 @@ if (import.meta.main) {
     options: {
       'dry-run': { type: 'boolean', default: false },
       'record-migrations': { type: 'boolean', default: false },
-      'no-image': { type: 'boolean', default: false },
       to: { type: 'string', default: 'release' },
     },
   });
@@ -161,7 +145,7 @@ if (import.meta.main) {
     const flaws = flawsOf(version);
     for (const flaw of flaws) say(`not to be published: ${flaw}`);
     if (flaws.length > 0 && !values['dry-run']) process.exit(1);
-    makeRelease(resolve(values.to), version, !values['no-image']);
+    makeRelease(resolve(values.to), version);
     say(`Nothing was published. ${values.to} has what would be.`);
   }
 }

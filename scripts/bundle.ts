@@ -1,6 +1,6 @@
-/** `node bundle.ts [folder]` builds the program and the packages that it uses, in few files: docs/decisions/0009-one-bundle.md */
+/** `node scripts/bundle.ts [folder]` builds the program and the packages that it uses, in few files: docs/decisions/0009-one-bundle.md */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 import { entryPoints, libraryFolder } from './entry-points.ts';
 
@@ -13,10 +13,8 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
+/** A package of which the program has code, and the text of its licence. */
 interface Bundled extends Manifest {
-  /** Of the file that npm fetched, in hex. */
-  readonly sha512: string;
-  /** Of the licence. */
   readonly text: string;
 }
 
@@ -45,14 +43,8 @@ function readLicence(folder: string, { name, license, author = name }: Manifest)
 
 function readPackage(folder: string): Bundled {
   const manifest = readJson(join(folder, 'package.json')) as Manifest;
-  const { packages } = readJson('package-lock.json') as {
-    packages: Readonly<Record<string, { readonly integrity?: string }>>;
-  };
-  const place = join('node_modules', relative(realpathSync('node_modules'), folder));
-  const [, base64 = ''] = /^sha512-(.+)$/.exec(packages[place]?.integrity ?? '') ?? [];
-  const sha512 = Buffer.from(base64, 'base64').toString('hex');
-  if (manifest.license === undefined || sha512 === '') throw new Error(`${place}: no licence, or no hash`);
-  return { ...manifest, sha512, text: readLicence(folder, manifest) };
+  if (manifest.license === undefined) throw new Error(`${folder}: no licence`);
+  return { ...manifest, text: readLicence(folder, manifest) };
 }
 
 function writeLicences(packages: readonly Bundled[]): string {
@@ -63,23 +55,7 @@ function writeLicences(packages: readonly Bundled[]): string {
   return `${[head, ...parts].join(`\n\n${'='.repeat(80)}\n\n`)}\n`;
 }
 
-/** As CycloneDX, https://cyclonedx.org */
-function writeBillOfMaterials(packages: readonly Bundled[]): string {
-  const components = packages.map(({ name, version, license, sha512 }) => ({
-    type: 'library',
-    'bom-ref': `${name}@${version}`,
-    name,
-    version,
-    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
-    licenses: [/[ ()]/.test(license ?? '') ? { expression: license } : { license: { id: license } }],
-    hashes: [{ alg: 'SHA-512', content: sha512 }],
-  }));
-  const component = { type: 'application', name: own.name, version: own.version };
-  const bom = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, metadata: { component }, components };
-  return `${JSON.stringify(bom, null, 2)}\n`;
-}
-
-/** Says of which packages the code is made, if there are any: what is in the bundle, and nothing that is only installed. */
+/** Says of which packages the code is made, each under its licence: what is in the bundle, and nothing that is only installed. */
 const namePackages = (besides: readonly string[]): Plugin => ({
   name: 'name-packages',
   generateBundle(_, bundle) {
@@ -89,13 +65,11 @@ const namePackages = (besides: readonly string[]): Plugin => ({
     );
     const byName = (one: Bundled, other: Bundled) => (one.name < other.name ? -1 : 1);
     const packages = [...new Set([...folders, ...besides])].map(readPackage).toSorted(byName);
-    if (packages.length === 0) return;
-    const files = {
-      'third-party-licences.txt': writeLicences(packages),
-      'sbom.cdx.json': writeBillOfMaterials(packages),
-    };
-    for (const [fileName, source] of Object.entries(files))
-      this.emitFile({ type: 'asset', fileName, source });
+    this.emitFile({
+      type: 'asset',
+      fileName: 'third-party-licences.txt',
+      source: writeLicences(packages),
+    });
   },
 });
 
@@ -178,7 +152,7 @@ const library = await rolldown({
   input: entryPoints,
   platform: 'node',
   external: isOf({ ...own.dependencies, ...own.optionalDependencies }),
-  plugins: [nameListings, namePackages([])],
+  plugins: [nameListings],
 });
 await library.write({
   dir: join(folder, libraryFolder),
