@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [--quick] [--rows 1,6,13] [--size 100000] [--write]`: measures the rows of docs/performance.md,
- * prints them, and writes that document with its plots and docs/performance.json. A quick look writes nothing unless it
+ * prints them, and writes that document with its plots and its figures (.cache/performance.json). A quick look writes nothing unless it
  * is told to, and leaves out rows 25 and 28 unless they are named.
  */
 import { cpus, totalmem } from 'node:os';

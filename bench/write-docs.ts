@@ -1,6 +1,6 @@
 /** Writes docs/performance.md, its plots and its figures from what was measured. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ROOT } from '../test/support/checkout.ts';
 import { drawPlot, type Plot } from './plot.ts';
@@ -19,7 +19,8 @@ interface Figures {
 }
 
 const docs = join(ROOT, 'docs');
-const figuresFile = join(docs, 'performance.json');
+/** Of this checkout, so that a row that is measured alone leaves the others as they were. */
+const figuresFile = join(ROOT, '.cache', 'performance.json');
 const plotFolder = join(docs, 'performance');
 const template = fileURLToPath(new URL('./performance.template.md', import.meta.url));
 
@@ -117,6 +118,7 @@ export function writeDocs(machine: string, results: readonly RowResult[]): void 
   const all = [...others, ...results.map((result) => ({ ...result, machine }))];
   const sorted = all.toSorted((a, b) => a.row - b.row);
   const figures: Figures = { results: sorted };
+  mkdirSync(dirname(figuresFile), { recursive: true });
   writeFileSync(figuresFile, `${JSON.stringify(figures, null, 2)}\n`);
   writePlots(sorted);
   const parts: Readonly<Record<string, string>> = {

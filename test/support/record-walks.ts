@@ -1,6 +1,6 @@
 /**
  * The way of a value through the code, as it ran: the named functions of src that a process of `musterd reconcile`
- * called, in the order of their first call. `docs/walks.md` is written from this.
+ * called, in the order of their first call.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
