@@ -7,7 +7,6 @@ import { pipeline } from 'node:stream/promises';
 import { type Bench, type Group, inWords } from './bench.ts';
 import { copy } from './copy.ts';
 import type { Published } from './listing-process.ts';
-import { peers } from './listing-peers.ts';
 import { measureProcess, programHere } from './measure-process.ts';
 import type { BenchDatabase } from './postgres.ts';
 import { measure, type RowResult } from './results.ts';
@@ -94,7 +93,6 @@ async function measureSixth(bench: Bench): Promise<RowResult> {
   const goals = { new: 2, unchanged: 1.1, '1 % changed': 1.2 };
   return await withRows(bench, bench.size, async (rows) => {
     const pairs = await measureCases(rows, bench.repeats);
-    const others = await withDatabase(bench, (database) => peers(database, rows, bench.quick ? 200 : 2_000));
     const measures = cases.map((what) => {
       const of = pairs.get(what) ?? [];
       const product = of.map(({ ms }) => ms);
@@ -104,7 +102,6 @@ async function measureSixth(bench: Bench): Promise<RowResult> {
         unit: 'ms',
         product,
         limit,
-        peers: others[what],
         goal: goals[what],
       });
     });

@@ -7,7 +7,6 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Group } from './bench.ts';
 import { build } from './build.ts';
-import { decode } from './decode.ts';
 import { drain } from './drain.ts';
 import { edits } from './edits.ts';
 import { listing } from './listing.ts';
@@ -29,7 +28,6 @@ import { writeDocs } from './write-docs.ts';
 const groups: readonly (readonly Group[])[] = [
   [users],
   [listing],
-  [decode],
   [edits],
   [unchanged],
   [drain, rate],

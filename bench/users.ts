@@ -1,4 +1,4 @@
-/** A whole run as a process: rows 1 to 5. */
+/** A whole run as a process: rows 1 to 4. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,6 @@ import { measureProcess, programHere, type Used } from './measure-process.ts';
 import type { BenchDatabase } from './postgres.ts';
 import { measure, type RowResult } from './results.ts';
 import { type Service, startService } from './service.ts';
-import { planAgainstSql } from './staged-comparison.ts';
 
 /** Fetching and parsing alone, and a run of the product beside it. */
 interface Pair {
@@ -135,7 +134,6 @@ export async function measureLives(bench: Bench, users: number, lives: number): 
   const service = await startService({ emulator, replay: true });
   const stage = { bench, service, folder };
   const pairs = new Map<Case, Pair[]>();
-  const plans: Awaited<ReturnType<typeof planAgainstSql>>[] = [];
   try {
     // The answers are made once, before anybody waits for them.
     const first = await bench.server.newDatabase();
@@ -143,7 +141,6 @@ export async function measureLives(bench: Bench, users: number, lives: number): 
     await first.close();
     for (let turn = 0; turn < lives; turn += 1) {
       const database = await liveOnce(stage, pairs, turn);
-      plans.push(await planAgainstSql(stage, database, `planned${turn}`));
       await database.close();
     }
   } finally {
@@ -151,18 +148,11 @@ export async function measureLives(bench: Bench, users: number, lives: number): 
     rmSync(folder, { recursive: true, force: true });
   }
   const size = `${inWords(users, 'users')}, ${inWords(tags, 'tags')}`;
-  const planned = measure({
-    what: '1 % on each side',
-    unit: 'ms',
-    product: plans.map(({ planMs }) => planMs),
-    limit: plans.map(({ sqlMs }) => sqlMs),
-    goal: 2.5,
-  });
-  return { pairs, rows: [...toRows(pairs, size), { row: 5, size, measures: [planned] }] };
+  return { pairs, rows: toRows(pairs, size) };
 }
 
 export const users: Group = {
-  rows: [1, 2, 3, 4, 5],
+  rows: [1, 2, 3, 4],
   measure: async (bench) => {
     const sizes = bench.quick ? [bench.size] : [bench.size / 10, bench.size / 2, bench.size];
     const lives = new Map<number, Life>();

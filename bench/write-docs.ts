@@ -44,24 +44,16 @@ function machinesOf(results: readonly MeasuredRow[]): string {
 }
 
 function tableOf(results: readonly RowResult[]): string {
-  const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'To reach', 'Before'];
+  const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'To reach'];
   const own = rows.filter(({ row }) => row !== viewsRow);
-  const lines = own.flatMap(({ row, what, before }) => {
+  const lines = own.flatMap(({ row, what }) => {
     const result = results.find((candidate) => candidate.row === row);
-    if (result === undefined) return [[String(row), what, '', 'not measured', '', '', before]];
+    if (result === undefined) return [[String(row), what, '', 'not measured', '', '']];
     return result.measures.map((measure, index) => {
       const cells = cellsOf(measure);
       const name = index === 0 ? `${what} (${result.size}): ${cells.what}` : cells.what;
       const product = cells.verdict === 'reached' ? cells.product : `**${cells.product}**`;
-      return [
-        index === 0 ? String(row) : '',
-        name,
-        cells.limit,
-        product,
-        cells.ratio,
-        cells.goal,
-        index === 0 ? before : '',
-      ];
+      return [index === 0 ? String(row) : '', name, cells.limit, product, cells.ratio, cells.goal];
     });
   });
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -80,18 +72,6 @@ function viewsOf(results: readonly RowResult[]): string {
     }),
   ]);
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-function peersOf(results: readonly RowResult[]): string {
-  const lines = results.flatMap(({ row, size, measures }) =>
-    measures.flatMap((measure) => {
-      const { peers } = cellsOf(measure);
-      return peers === ''
-        ? []
-        : [`* Row ${row}, ${size}, ${measure.what}: ${peers}; musterd: ${cellsOf(measure).product}.`];
-    }),
-  );
-  return lines.join('\n');
 }
 
 const plots: Readonly<Record<Series['plot'], Omit<Plot, 'lines'>>> = {
@@ -125,7 +105,6 @@ export function writeDocs(machine: string, results: readonly RowResult[]): void 
     machine: machinesOf(sorted),
     table: tableOf(sorted),
     views: viewsOf(sorted),
-    peers: peersOf(sorted.filter(({ row }) => row !== viewsRow)),
   };
   const text = readFileSync(template, 'utf8').replaceAll(
     /\{\{(\w+)\}\}/g,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bench, Group } from '../../bench/bench.ts';
-import { decode } from '../../bench/decode.ts';
 import { listing } from '../../bench/listing.ts';
 import { type BenchServer, startPostgres } from '../../bench/postgres.ts';
 import type { Measure } from '../../bench/results.ts';
@@ -43,10 +42,6 @@ describe('a benchmark measures, beside the least that any program takes,', () =>
 
   it('the same where nobody has analysed anything', async () => {
     expect(await measured(listing, 8)).toEqual([['unchanged, never analysed', true]]);
-  });
-
-  it('an answer that is decoded', async () => {
-    expect(await measured(decode, 9)).toEqual([['parse and decode, CPU', true]]);
   });
 
   it('a whole run', async () => {
