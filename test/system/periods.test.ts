@@ -191,22 +191,24 @@ describe('what the roster was', () => {
     ).toEqual([[before, '0']]);
   });
 
-  it.each(['The team as it was', 'Who changed what', 'Who got another role'])(
-    'the recipe "%s" of the cookbook says',
-    async (title) => {
-      const [id] = stage.emulator.team.users().map((user) => user.id);
-      await stage.sql(`update mirror.users set role_id = 1 + role_id % 4 where gone_at is null`);
-      const [, recipe = ''] =
-        new RegExp(`### ${title}\\n[^#]*?\`{3}sql\\n([^\`]*)\`{3}`).exec(cookbook) ?? [];
-      const queries = recipe
-        .replace('41000001', String(id))
-        .replace(/'2026-[^']*'/, 'now()')
-        .split(';\n\n');
-      for (const query of queries)
-        expect([query, await stage.sql(query)]).toEqual([query, expect.any(Array)]);
-      expect(await stage.sql(queries[0] ?? '')).not.toEqual([]);
-    },
-  );
+  it.each([
+    'The team as it was',
+    '8. Who edited what this week?',
+    '3. Who got another role, when, and who did it?',
+  ])('the recipe "%s" of the cookbook says', async (title) => {
+    const [id] = stage.emulator.team.users().map((user) => user.id);
+    await stage.sql(`update mirror.users set role_id = 1 + role_id % 4 where gone_at is null`);
+    const [, recipe = ''] =
+      new RegExp(`### ${title.replaceAll('?', String.raw`\?`)}\\n[^#]*?\`{3}sql\\n([^\`]*)\`{3}`).exec(
+        cookbook,
+      ) ?? [];
+    const queries = recipe
+      .replace('41000001', String(id))
+      .replace(/'2026-[^']*'/, 'now()')
+      .split(';\n\n');
+    for (const query of queries) expect([query, await stage.sql(query)]).toEqual([query, expect.any(Array)]);
+    expect(await stage.sql(queries[0] ?? '')).not.toEqual([]);
+  });
 
   /** Periods of one user that overlap or leave a hole, that are not the mirror's, and who has more than one of now. */
   const flaws = () =>
