@@ -59,7 +59,7 @@ async function paginate(
   body: unknown,
 ): Promise<ExitCode> {
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) {
-    throw new MusterdError('usage', '--paginate needs a JSON object as body, to which the page is added');
+    throw new MusterdError('usage', '--paginate needs a JSON object as body, and adds the page to it');
   }
   const listing = await service.requestPages(method, path, (body ?? {}) as Readonly<Record<string, unknown>>);
   printJson(

@@ -10,7 +10,7 @@ import { printLine } from './output.ts';
 
 function usage(message: string, cause?: unknown): MusterdError {
   return new MusterdError('usage', message, {
-    hint: '"musterd emulator --help" and "--list" say what there is.',
+    hint: '"musterd emulator --help" and "--list" show the options.',
     cause,
   });
 }

@@ -135,7 +135,7 @@ export async function importCommand(
   file: string,
 ): Promise<ExitCode> {
   if (options.unusable !== undefined && resolve(options.unusable) === resolve(file))
-    throw new MusterdError('usage', '--unusable names the file that is imported: name another one');
+    throw new MusterdError('usage', '--unusable names the file that is imported: name another file');
   if (options.dryRun !== true && (options.markdown === true || options.exitCode === true))
     throw new MusterdError('usage', '--markdown and --exit-code go with --dry-run');
   const request = await readRequest(context, options, file);

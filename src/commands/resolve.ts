@@ -39,8 +39,8 @@ export async function resolveCommand(
 ): Promise<ExitCode> {
   if (options.batch !== undefined) return resolveTogether(context, options, options.batch, userText);
   if (userText === undefined || fieldName === undefined)
-    throw new MusterdError('usage', 'What is to be decided? Name a user and a field, or a --batch', {
-      hint: '"musterd held" lists what is held.',
+    throw new MusterdError('usage', 'Missing user and field: name both, or a --batch', {
+      hint: '"musterd held" lists the held fields.',
     });
   const field = readField(fieldName);
   const take = readTake(field, options.take);
@@ -82,7 +82,7 @@ async function resolveTogether(
   if ([userText, edit, value, ifService].some((given) => given !== undefined))
     throw new MusterdError(
       'usage',
-      '--batch says by itself what is decided: leave out user, --edit, --if and --if-service',
+      '--batch decides the whole batch: leave out user, --edit, --if and --if-service',
     );
   const { actor, why = `musterd resolve --batch --take ${take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {

@@ -37,7 +37,7 @@ export async function runShortcut(
   }
   const found = await relationOf(mirror, name);
   if (found === null)
-    throw new MusterdError('usage', `There is no view and no table "${name}"`, { hint: '\\d lists them.' });
+    throw new MusterdError('usage', `No view or table is named "${name}"`, { hint: '\\d lists them.' });
   printLine(context.out, `${found.relation.schema}.${found.relation.name}: ${found.relation.comment}`);
   return printColumns(
     context,

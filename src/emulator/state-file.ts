@@ -16,7 +16,7 @@ export function targetOf(path: string): string {
   const named = lstatSync(path, { throwIfNoEntry: false });
   if (named?.isSymbolicLink() !== true) return path;
   if (named.uid !== 0 && named.uid !== process.geteuid?.())
-    throw new Error(`${path} is a link that somebody else made; name the file itself, or another one.`);
+    throw new Error(`${path} is a link of another user; name the file itself, or another file.`);
   return existsSync(path) ? realpathSync(path) : path;
 }
 

@@ -28,8 +28,8 @@ async function placeOf(path: string): Promise<Place> {
     // In a folder that several people share, somebody else's link or pipe would decide where the text is written, and
     // somebody else's file would decide who may read it.
     if (!named.isFile() && !isOurs(named))
-      throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} that somebody else made`, {
-        hint: 'Name the file itself, or another one.',
+      throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} of another user`, {
+        hint: 'Name the file itself, or another file.',
       });
     const target = isLink ? await realpath(path) : path;
     const found = isLink ? await stat(target) : named;

@@ -116,7 +116,7 @@ export async function adoptPlace(
     const place = planAdoption(before, as, { by: await readDecider(tx), why }, new Date());
     if (place === null) return { before, after: before, isNews: false };
     if (!(await writePlace(tx, before.known, place, moveOf(before.known, place, why))))
-      throw new MusterdError('mirror', 'Somebody else has just said where this mirror is', {
+      throw new MusterdError('mirror', 'Another person has just recorded the place of this mirror', {
         hint: '"musterd status" shows it.',
       });
     await dropForeignTransactions(tx);

@@ -195,7 +195,7 @@ async function asShown(
   const now = absence === undefined ? shown.length : absence.ids.length;
   if (now !== rows)
     throw new MusterdError('usage', `Batch ${batch} has ${plural(now, 'row')} now; ${rows} were shown`, {
-      hint: 'Nothing was decided. Look at it again, and decide about what is there now.',
+      hint: 'Nothing was decided. Look at it again before you decide.',
     });
   const edits = shown.filter((edit) => edit !== null);
   return edits.length === 0 || edits.length < shown.length ? choice : { ...choice, edits };
@@ -232,7 +232,7 @@ export async function reject(
 ): Promise<DecidedBatch> {
   const { teamId, absence } = await readWaiting(setup, decision.batch);
   if (absence !== undefined)
-    throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
+    throw new MusterdError('usage', 'Nothing to reject: rows that nobody approves stay unchanged');
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
   return await asPerson(setup.mirror.db, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);

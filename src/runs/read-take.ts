@@ -45,7 +45,7 @@ export function readShown(field: Field, text: string): string | Id | null {
 /** @throws MusterdError `usage`, like `readValue` */
 export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptions): SeenField | undefined {
   if (edit !== undefined && value !== undefined)
-    throw new MusterdError('usage', '--edit and --if both say what was seen: give one of them');
+    throw new MusterdError('usage', '--edit and --if both name the value that you saw: give one of them');
   const service = ifService === undefined ? undefined : readShown(field, ifService);
   if (value !== undefined) {
     const isNothing = field !== 'name' && value.trim() === '';
@@ -55,7 +55,7 @@ export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptio
     if (service === undefined) return undefined;
     throw new MusterdError(
       'usage',
-      '--if-service says what was seen of the service: give --edit or --if too',
+      '--if-service names the value that you saw of the service: give --edit or --if too',
     );
   }
   const id = /^\d{1,19}$/.test(edit) ? BigInt(edit) : maxId + 1n;

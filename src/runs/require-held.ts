@@ -61,7 +61,7 @@ export function requireHeld(state: UserState, field: Field): HeldField {
   const hold = held.find((row) => row.field === field);
   if (hold === undefined) {
     throw new MusterdError('usage', `The ${columnOf(field)} of user ${id} is not held`, {
-      hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',
+      hint: '"musterd held" lists the held fields; a field that is not held is edited in mirror.users.',
     });
   }
   if (mirror === undefined || base === undefined || mirror.gone) throw refusalOf('gone', state, field);

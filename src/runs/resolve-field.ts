@@ -61,7 +61,7 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
   };
   if (isSeen()) return;
   const what = `The ${columnOf(field)} of user ${id} is not as it was`;
-  const hint = 'Nothing was decided. Look at it again, and decide about what is there now.';
+  const hint = 'Nothing was decided. Look at it again before you decide.';
   // A page itself shows what is there now, with values only if its settings allow that.
   if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
   const now = [

@@ -243,7 +243,7 @@ describe('a state file', () => {
         { http: true, stateFile },
         { http: false, authorityFile: stateFile },
       ])
-        await expect(createEmulator(options)).rejects.toThrow('is a link that somebody else made');
+        await expect(createEmulator(options)).rejects.toThrow('is a link of another user');
     }
   });
 });

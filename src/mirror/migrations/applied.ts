@@ -69,7 +69,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   );
   if (changed !== undefined) {
     throw new MusterdError('mirror', `The migration ${changed.name} was changed after it was applied.`, {
-      hint: 'Put the file back as it was, and make the change in a new migration.',
+      hint: 'Restore the file, and make the change in a new migration.',
     });
   }
   // A text that the database had before the present one belongs to an earlier version.

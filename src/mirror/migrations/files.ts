@@ -34,10 +34,7 @@ function readFolder(folder: string, subfolder: string): readonly MigrationFile[]
   }
   return names.toSorted().map((name) => {
     if (!/^\d{2,4}_[a-z0-9_]+\.sql$/.test(name)) {
-      throw new MusterdError(
-        'mirror',
-        `${name} is no name for a migration; it has to be like 0001_name.sql.`,
-      );
+      throw new MusterdError('mirror', `The migration ${name} must be named like 0001_name.sql.`);
     }
     // A checkout on Windows may have other line ends, which do not count as a change.
     const file = readFileSync(join(folder, subfolder, name), 'utf8').replaceAll('\r\n', '\n');

@@ -19,7 +19,7 @@ export async function servePage({ host, port, log, ...options }: ServePageOption
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) throw error;
     throw new MusterdError('usage', `Nobody can listen on ${host} port ${port} (${code})`, {
-      hint: 'Give another one with --port; 0 is any that is free. A daemon shows the same page at its status.port.',
+      hint: 'Give another port with --port (0: any free port). A daemon shows the same page at its status.port.',
       cause: error,
     });
   }

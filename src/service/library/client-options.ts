@@ -43,7 +43,7 @@ function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Cr
       : { ...current, next: { secretId: next.secretId, secretKey: createSecret(next.secretKey) } };
   }
   if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
-  throw new MusterdError('configuration', 'No credentials: secretId and secretKey are not both given');
+  throw new MusterdError('configuration', 'Missing credentials: give both secretId and secretKey');
 }
 
 /** The options without those that are `undefined`, which would hide a default. */
