@@ -67,6 +67,8 @@ const prose = () =>
   ].flatMap((text) =>
     text
       .replaceAll(/```[\s\S]*?```/g, '')
+      // The rules themselves have examples of both kinds.
+      .replace(/^Write for a colleague[\s\S]*?(?=^`test)/m, '')
       .split(/\n\s*\n|\n(?=\s*(?:[*|-]|\d+\.) ?)|\|/)
       .flatMap((part) => part.replaceAll(/\]\([^)]*\)/g, ']').split(/(?<=[.!?])\s+/))
       .filter((sentence) => !/\.test\.ts|^\s*#/.test(sentence)),
