@@ -1,10 +1,9 @@
 /** Reads one user from the service, as it is now. */
 import type { TeamMember } from '../model/team-member.ts';
 import { MusterdError, ServiceError } from '../errors.ts';
-import type { UserQuery } from '../mirror/users/user-query.ts';
+import { plain, type UserQuery, wholeName } from '../mirror/users/user-query.ts';
 import { readLogin } from '../mirror/users/decide-edits.ts';
 import type { Id } from '../model/id.ts';
-import { canonicalName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { UserState } from '../model/user-state.ts';
@@ -79,20 +78,14 @@ export async function findOnService(
   { typed, query }: Pick<WantedUser, 'typed' | 'query'>,
 ): Promise<Id | undefined> {
   const { id, email, phone, name } = query;
-  const inAnyCase = (text: string | null) => canonicalName(text ?? '').toLowerCase();
+  const called = new RegExp(wholeName(query), 'u');
   const listed = team.members.filter(
-    (member) => member.id === id || (name !== null && inAnyCase(member.name) === inAnyCase(name)),
+    (member) => member.id === id || (name !== null && called.test(plain(member.name ?? ''))),
   );
   if (listed.length > 0)
     return theOnly(
       typed,
-      listed.map((listedMember) => ({
-        id: listedMember.id,
-        name: listedMember.name ?? '',
-        email: listedMember.email,
-        phone: listedMember.phone,
-        gone: false,
-      })),
+      listed.map((one) => ({ ...one, name: one.name ?? '' })),
     )?.id;
   if (email === null && phone === null) return undefined;
   const filter = { emails: email === null ? [] : [typed.trim()], phones: phone === null ? [] : [phone] };
@@ -102,7 +95,6 @@ export async function findOnService(
     name: readable(user.name) ?? '',
     email: readable(user.email) ?? null,
     phone: readable(user.phone) ?? null,
-    gone: false,
   }));
   return theOnly(typed, named)?.id;
 }

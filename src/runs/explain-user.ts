@@ -69,7 +69,7 @@ export async function explainUser(setup: Setup, signal: AbortSignal, userText: s
   if (!answer.reached && (knownId === undefined || pinned === null)) throw answer.error;
   const id = knownId ?? (answer.reached ? answer.id : undefined);
   const teamId = answer.reached ? answer.teamId : pinned;
-  if (id === undefined || teamId === null) throw nobodyAnswers(userText);
+  if (id === undefined || teamId === null) throw nobodyAnswers(userText, found);
   return explain(setup, teamId, id, answer);
 }
 

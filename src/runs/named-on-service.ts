@@ -1,6 +1,6 @@
 /** Finds on the service the inbox and the user that a command names. */
 import { MusterdError } from '../errors.ts';
-import { readUserQuery } from '../mirror/users/user-query.ts';
+import { hasWords, readUserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import inboxes from '../model/listed/inboxes.ts';
@@ -9,6 +9,7 @@ import { canonicalName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { findOnService } from './ask-service.ts';
+import { refuse } from './named-user.ts';
 
 interface Named {
   readonly id: Id;
@@ -18,15 +19,6 @@ interface Named {
 export interface NamedInbox extends Named {
   /** The ids of its members; `null` if the listing does not show them. */
   readonly members: readonly unknown[] | null;
-}
-
-const mostShown = 10;
-
-/** A refusal that lists at most ten of those that could be meant. */
-function refuse(words: string, hint: string, found: readonly Named[]): MusterdError {
-  const lines = found.slice(0, mostShown).map(({ id, name }) => printable(`${id}  ${name}`).trimEnd());
-  if (found.length > mostShown) lines.push(`… and ${found.length - mostShown} more`);
-  return new MusterdError('usage', words, { hint: [hint, ...lines].join('\n  ') });
 }
 
 /** @throws MusterdError `usage` if no inbox or several match; `service` if the listing is incomplete */
@@ -58,14 +50,17 @@ export async function requireNamedInbox(service: ServiceClient, text: string): P
 
 /** @throws MusterdError `usage` if no user or several match */
 export async function requireNamedUser(service: ServiceClient, team: Team, text: string): Promise<Named> {
-  const id = await findOnService(service, team, { typed: text, query: readUserQuery(text) });
+  const query = readUserQuery(text);
+  const id = await findOnService(service, team, { typed: text, query });
   const members = team.members.map((member) => ({ id: member.id, name: member.name ?? '' }));
-  if (id === undefined)
-    throw refuse(
-      `No user matches "${printable(text)}"`,
-      'Give an id, an email, a phone number or a whole name, such as:',
-      members,
-    );
+  if (id === undefined) {
+    const near = members.filter(({ name }) => hasWords(name, query));
+    const [hint, shown] =
+      near.length === 0
+        ? ['Give an id, an email, a phone number or a whole name, such as:', members]
+        : ['Did you mean one of these? Name one by the id:', near];
+    throw refuse(`No user matches "${printable(text)}"`, hint, shown);
+  }
   return members.find((member) => member.id === id) ?? { id, name: '' };
 }
 

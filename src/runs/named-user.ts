@@ -8,27 +8,36 @@ import type { Id } from '../model/id.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { printable } from '../model/in-words.ts';
 
-/** The most matching users that are listed. */
-const shownMatches = 20;
+/** The most that are listed. */
+const mostShown = 20;
 
-/** @throws MusterdError `usage` if several users match */
-export function theOnly<User extends FoundUser>(userText: string, found: readonly User[]): User | undefined {
-  if (found.length < 2) return found[0];
-  const lines = found
-    .slice(0, shownMatches)
-    .map(({ id, name, email, phone, gone }) =>
-      printable([id, name, email ?? '–', phone ?? '–', gone ? '(gone)' : ''].join('  ')).trimEnd(),
-    );
-  if (found.length > shownMatches) lines.push(`… and ${found.length - shownMatches} more`);
-  throw new MusterdError('usage', `${found.length} users match "${printable(userText)}"`, {
-    hint: ['Name one by the id:', ...lines].join('\n  '),
+type Listed = Pick<FoundUser, 'id' | 'name'> & Partial<FoundUser>;
+
+/** A refusal that lists those who could be meant. */
+export function refuse(words: string, hint: string, found: readonly Listed[]): MusterdError {
+  const lines = found.slice(0, mostShown).map(({ id, name, email, phone, gone }) => {
+    const addresses = email === undefined ? [] : [email ?? '–', phone ?? '–'];
+    return printable([id, name, ...addresses, gone === true ? '(gone)' : ''].join('  ')).trimEnd();
   });
+  if (found.length > mostShown) lines.push(`… and ${found.length - mostShown} more`);
+  return new MusterdError('usage', words, { hint: [hint, ...lines].join('\n  ') });
 }
 
-export function nobodyAnswers(userText: string): MusterdError {
-  return new MusterdError('usage', `No user matches "${printable(userText)}"`, {
-    hint: 'Give an id, an email, a phone number or a whole name.',
-  });
+/** Takes nobody of whom only a part fits. @throws MusterdError `usage` if several users match */
+export function theOnly<User extends Listed>(userText: string, all: readonly User[]): User | undefined {
+  const found = all.filter(({ isPart }) => isPart !== true);
+  if (found.length < 2) return found[0];
+  const words = `${found.length} users match "${printable(userText)}"`;
+  throw refuse(words, 'Did you mean one of these? Name one by the id:', found);
+}
+
+/** @param near of whom a part fits */
+export function nobodyAnswers(userText: string, near: readonly FoundUser[] = []): MusterdError {
+  const hint =
+    near.length === 0
+      ? 'Give an id, an email, a phone number or a whole name.'
+      : 'Did you mean one of these? Name one by the id:';
+  return refuse(`No user matches "${printable(userText)}"`, hint, near);
 }
 
 /** @throws MusterdError `usage` before the first run of the team */
@@ -47,8 +56,9 @@ export async function requireUser(
   teamId: Id,
   userText: string,
 ): Promise<FoundUser> {
-  const found = theOnly(userText, await findUsers(mirror.db.kysely, teamId, readUserQuery(userText)));
-  if (found === undefined) throw nobodyAnswers(userText);
+  const all = await findUsers(mirror.db.kysely, teamId, readUserQuery(userText));
+  const found = theOnly(userText, all);
+  if (found === undefined) throw nobodyAnswers(userText, all);
   return found;
 }
 

@@ -1,7 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { readUserQuery } from '../../src/mirror/users/user-query.ts';
+import { readPeople } from '../../src/page/read/page-people.ts';
+import { readPageFrame } from '../../src/page/read/page-reader.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 it('finds a user by each of what is asked, as the mirror or the base has it', async () => {
   const database = await createTestDatabase();
@@ -14,18 +17,85 @@ it('finds a user by each of what is asked, as the mirror or the base has it', as
      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
        values (41, 1, 'Old Name', 'Old', 'Name', 'old@example.com', '1 555 02'); commit`,
   );
-  const nobody = { id: null, email: null, phone: null, name: null };
-  const found = async (query: Partial<Parameters<typeof findUsers>[2]>) =>
-    (await findUsers(database.db.kysely, 41n, { ...nobody, ...query })).map(({ id }) => id);
-  for (const query of [
-    { id: 1n },
-    { email: 'ada@example.com' },
-    { email: 'old@example.com' },
-    { phone: '155501' },
-    { phone: '155502' },
-    { name: 'ADA BERG' },
-    { name: 'old NAME' },
+  const found = async (typed: string) =>
+    (await findUsers(database.db.kysely, 41n, readUserQuery(typed))).map(({ id }) => id);
+  for (const typed of [
+    '1',
+    'ada@example.com',
+    'old@example.com',
+    '155501',
+    '1 555 02',
+    'ADA BERG',
+    'old NAME',
   ])
-    expect([query, await found(query)]).toEqual([query, [1n]]);
-  expect(await found({ phone: '155503' })).toEqual([]);
+    expect([typed, await found(typed)]).toEqual([typed, [1n]]);
+  expect(await found('155503')).toEqual([]);
+});
+
+describe('of people whose names and phones have several spellings', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const user = (id: number, name: string, email: string, phone: string) =>
+      `(41, ${id}, '${name}', '${name.split(' ')[0] ?? ''}', '${name.split(' ')[1] ?? ''}', '${email}', '${phone}', true)`;
+    const all = [
+      user(11, 'Jörg Müller', 'j@example.com', '4915123450148'),
+      user(12, 'Joerg Mueller-Weiß', 'jw@example.com', '+41 44 010 22 08'),
+      user(13, 'Zoë Lefèvre'.normalize('NFD'), 'z@example.com', '33140102208'),
+      user(14, 'Łukasz Søndergård', 'l@example.com', '4512345678'),
+      user(15, 'Samuel Strauß', 's@example.com', '43664123456'),
+      user(16, 'Ana [x]', 'ana@example.com', '3906123456'),
+    ];
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on'; 
+       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved) values ${all.join()}; commit`,
+    );
+  });
+  afterAll(() => database.close());
+
+  it.each([
+    ['jorg muller', [11], []],
+    ['JOERG MUELLER', [11], []],
+    ['Jörg  Mueller', [11], []],
+    ['zoe lefevre', [13], []],
+    ['ZOË LEFÈVRE', [13], []],
+    ['lukasz sondergard', [14], []],
+    ['Łukasz Soendergård', [14], []],
+    ['samuel strauss', [15], []],
+    ['0151 234 50148', [11], []],
+    ['+49 (0)151-23450148', [11], []],
+    ['0049 15123450148', [11], []],
+    ['15123450148', [11], []],
+    ['044 010 22 08', [12], []],
+    ['ana [x]', [16], []],
+    ['muller', [], [11, 12]],
+    ['Mueller Joerg', [], [11, 12]],
+    ['weiss', [], [12]],
+    ['uel', [], [11, 12, 15]],
+    ['el', [], [12, 15]],
+    ['jw@EXAMPLE', [], [12]],
+    ['50148', [], [11]],
+    ['.', [], [11, 12, 13, 14, 15, 16]],
+    ['%', [], []],
+    ['Joerg Nobody', [], []],
+  ])('"%s" names %j and brings %j to mind, for commands and the page alike', async (typed, whole, part) => {
+    const all = await findUsers(database.db.kysely, 41n, readUserQuery(typed));
+    const idsOf = (isPart: boolean) =>
+      all.filter((user) => user.isPart === isPart).map(({ id }) => Number(id));
+    expect([idsOf(false), idsOf(true)]).toEqual([whole, part]);
+    const asked = {
+      q: typed,
+      details: true,
+      state: 'present',
+      roleId: null,
+      sort: 'id',
+      isDown: false,
+    } as const;
+    const { rows } = await readPageFrame(database.db, null, ({ reader }) =>
+      readPeople({ ...reader, teamIds: [41n] }, { ...asked, after: null, limit: 9 }),
+    );
+    expect(rows.map(({ id }) => Number(id))).toEqual(expect.arrayContaining([...whole, ...part]));
+    if (part.length > 0) expect(rows).toHaveLength(part.length);
+  });
 });

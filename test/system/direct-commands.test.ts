@@ -480,6 +480,7 @@ describe('a direct command that cannot be sent', () => {
     ['schedule create --at 2031-01-15T08:00Z', 'Say which inbox it is sent from: --inbox'],
     ['schedule create --inbox INBOX --list 5 --text x', 'Say when it is sent: --at'],
     [`${create} --user nobody`, 'No user matches "nobody"\n  Give an id, an email, a phone number or a'],
+    [`${create} --user e`, 'No user matches "e"\n  Did you mean one of these? Name one by the id:\n'],
     [`${create} --user STRANGER`, 'is not a member of inbox'],
     ['schedule create --inbox INBOX --list 5 --text x --at LATE', 'execute_at is less than 15 minutes ahead'],
     [`${create} --list 5 --text x --at 2031-01-15T08:00:00Z`, '--at is given twice'],

@@ -46,7 +46,7 @@ describe('a text that names a user', () => {
     ['R2D2', { ...nothing, name: 'R2D2' }],
     ['-', { ...nothing, name: '-' }],
   ])('%j', (text, expected) => {
-    expect(readUserQuery(text)).toEqual(expected);
+    expect(readUserQuery(text)).toMatchObject(expected);
   });
 });
 
@@ -291,6 +291,10 @@ describe('musterd why', () => {
     expect(stderr).toContain('2 users match "twin double"');
     for (const { id, email } of twins) expect(stderr).toMatch(new RegExp(`${id} .*${email}`));
     expect((await why(String(twins[1]?.id))).report.user['id']).toBe(twins[1]?.id);
+    const part = await musterd(['why', 'DÖUBLE']);
+    expect({ code: part.code, stdout: part.stdout }).toEqual({ code: 64, stdout: '' });
+    expect(part.stderr).toContain('No user matches "DÖUBLE"\n  Did you mean one of these?');
+    for (const { id, email } of twins) expect(part.stderr).toMatch(new RegExp(`${id} .*${email}`));
   });
 
   it('exits 64 for nobody', async () => {

@@ -1,21 +1,31 @@
 /** Finds users by what a person types. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { UserQuery } from './user-query.ts';
+import { endOfPhone, type UserQuery, wholeName } from './user-query.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** A matching user, with enough to tell it from others. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
+  /** Whether only a part fits, so that the user may be proposed, and not taken. */
+  readonly isPart: boolean;
 }
 
+/** So many digits, and more, are the end of one number alone. */
+const fewestDigits = 7;
+
+/** More candidates help nobody to choose. */
+const mostNear = 200;
+
 /**
- * Users with exactly this id, email, phone or name, in canonical form. The mirror's values come first;
- * those of base count only if nobody in the mirror matches. An id is also found
- * if only the ledger still knows it.
+ * Users with this id, email, phone or name. An email and an id are exact; a name ignores case, diacritics and `ae` for `ä`. The
+ * mirror's values come first; those of base count only if nobody in the mirror matches; then those whose phone ends so; then
+ * those of whom a part fits. An id is also found if only the ledger still knows it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
+  const digits = endOfPhone(query);
+  const isEnd = digits === null || digits.length < fewestDigits ? null : `%${digits}`;
   const { rows } = await sql<FoundUser>`
     with matches as (
       select ${id}::bigint as id, 1 as rank where
@@ -24,13 +34,18 @@ export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Pr
         or exists (select from sync.changes c where c.team_id = ${teamId} and c.user_id = ${id})
       union all
       select u.id, 2 from mirror.users u where u.team_id = ${teamId} and (
-        ${answersTo('u', query)} or ${sameName(sql`u.first_name || ' ' || u.last_name`, query)})
+        ${answersTo('u', query)} or ${hasName(sql`u.first_name || ' ' || u.last_name`, query)})
       union all
       select b.id, 3 from sync.user_base b where b.team_id = ${teamId} and (${answersTo('b', query)})
     ),
-    found as (select id, min(rank) as rank from matches group by id)
+    near as (
+      select u.id, case when ${phoneColumn('u')} like ${isEnd}::text then 4 else 5 end as rank from mirror.users u
+      where u.team_id = ${teamId} and not exists (select from matches) and ${fits('u', query)}
+      limit ${mostNear}
+    ),
+    found as (select id, min(rank) as rank from (select * from matches union all select * from near) m group by id)
     select f.id, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
-           coalesce(u.phone, b.phone) as phone, coalesce(u.gone_at is not null, false) as gone
+           coalesce(u.phone, b.phone) as phone, coalesce(u.gone_at is not null, false) as gone, f.rank = 5 as "isPart"
     from found f
     left join mirror.users u on u.team_id = ${teamId} and u.id = f.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = f.id
@@ -39,19 +54,46 @@ export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Pr
   return rows;
 }
 
+/** The digits of a row's phone, as in `canonicalPhone`. */
+const phoneColumn = (row: string) => sql`regexp_replace(${sql.ref(`${row}.phone`)}, '[^0-9]', '', 'g')`;
+
+/** Without diacritics, in lower case, as `plain` is in JavaScript. Most texts are ASCII, for which that takes a tenth of the time. */
+const ifPlain = (
+  text: RawBuilder<unknown>,
+  ascii: (plain: RawBuilder<unknown>) => RawBuilder<unknown>,
+  any: (plain: RawBuilder<unknown>) => RawBuilder<unknown>,
+) => sql`case when octet_length(${text}) = length(${text}) then ${ascii(sql`lower((${text}) collate "C")`)}
+  else ${any(sql`lower(regexp_replace(normalize(${text}, nfd), '[\u0300-\u036f]', '', 'g'))`)} end`;
+
 /**
- * Compares like `canonicalEmail`, where only ASCII letters are lowered, and like `canonicalPhone` and `canonicalName`. What is
+ * Compares like `canonicalEmail`, where only ASCII letters are lowered, and like `canonicalPhone`. What is
  * `null` is a parameter and no column, so that Postgres leaves its expression out of the plan.
  */
 function answersTo(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   return sql`
     lower(regexp_replace(${column('email')}, '^\\s+|\\s+$', '', 'g') collate "C") = ${query.email}::text
-    or regexp_replace(${column('phone')}, '[^0-9]', '', 'g') = ${query.phone}::text
-    or ${sameName(column('name'), query)}`;
+    or ${phoneColumn(row)} = ${query.phone}::text
+    or ${hasName(column('name'), query)}`;
 }
 
-/** Ignores case. */
-function sameName(text: RawBuilder<unknown>, { name }: UserQuery): RawBuilder<unknown> {
-  return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(${name}::text)`;
+function hasName(text: RawBuilder<unknown>, query: UserQuery): RawBuilder<unknown> {
+  const isName = (plain: RawBuilder<unknown>) => sql`${plain} ~ ${wholeName(query)}`;
+  return query.name === null ? sql`false` : ifPlain(text, isName, isName);
+}
+
+/** Whether a text has each word of the query somewhere. */
+export function contains(text: RawBuilder<unknown>, { words, rough }: UserQuery): RawBuilder<unknown> {
+  const hasWords = (plain: RawBuilder<unknown>) => sql`${plain} ~ all (${words}::text[])`;
+  return ifPlain(text, (plain) => sql`${plain} like all (${rough}::text[]) and ${hasWords(plain)}`, hasWords);
+}
+
+/** Whether a row of users has what is searched for as a part of its name, email, phone or id. A number is in no other spelling. */
+export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${row}.${name}`);
+  const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;
+  const { phone, words } = query;
+  if (phone === null) return contains(text, query);
+  return sql`(${phoneColumn(row)} like ${`%${endOfPhone(query)}%`}
+    or ${text} || e'\n' || ${column('id')} ~ all (${words}::text[]))`;
 }

@@ -5,8 +5,9 @@ import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
 import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
+import { contains } from '../../mirror/users/find-user.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
-import { contains } from './page-people.ts';
+import { readUserQuery } from '../../mirror/users/user-query.ts';
 import type { PageReader } from './page-reader.ts';
 import { readRoleNames } from './role-names.ts';
 
@@ -66,7 +67,7 @@ async function findNamed(
   if (!details || byId.length > 0) return byId;
   const { rows } = await sql<{ id: Id }>`
     select distinct id from (
-      select id from mirror.users where team_id = any (${idArray(teamIds)}) and ${contains(sql`name`, q)} limit ${mostNamed}
+      select id from mirror.users where team_id = any (${idArray(teamIds)}) and ${contains(sql`name`, readUserQuery(q))} limit ${mostNamed}
     ) named`.execute(db);
   return rows.map(({ id }) => id);
 }

@@ -1,6 +1,8 @@
 /** The rows of a listing for the status page. */
 import { sql } from 'kysely';
 import { idArray } from '../../mirror/db/by-key.ts';
+import { contains } from '../../mirror/users/find-user.ts';
+import { readUserQuery } from '../../mirror/users/user-query.ts';
 import type { Id } from '../../model/id.ts';
 import { type ListedResource, shownColumnsOf } from '../../model/listed-resource.ts';
 import { type ListedRead, readMonths } from './page-counts.ts';
@@ -40,14 +42,13 @@ export async function readListedRows(
 ): Promise<ListedRowsRead> {
   const { db, teamIds } = reader;
   const { q, hasGone, sort, isDown, before, limit } = filter;
-  const like = `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`;
   const columns = shownColumnsOf(resource);
   const [name = 'id'] = columns;
   const table = sql.table(`mirror.${resource.name}`);
   const key = { name: sql`lower(${sql.ref(name)})`, first: sql`first_seen_at`, id: sql`id` }[sort];
   const way = isDown ? sql`desc` : sql`asc`;
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
-  const wanted = sql`${ofTeams} and gone_at is ${hasGone ? sql`not null` : sql`null`} and (${q} = '' or ${sql.ref(name)} ilike ${like})`;
+  const wanted = sql`${ofTeams} and gone_at is ${hasGone ? sql`not null` : sql`null`} and ${contains(sql.ref(name), readUserQuery(q))}`;
   const { rows } = await sql<RowOnPage>`
     select team_id, id, ${sql.join(columns.map((column) => sql.ref(column)))}, first_seen_at, gone_at from ${table} where ${wanted}
     order by ${key} ${way} nulls last, id ${way}, team_id limit ${limit} offset ${before}`.execute(db);

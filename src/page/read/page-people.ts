@@ -4,6 +4,8 @@ import type { Id } from '../../model/id.ts';
 import { type PeopleSort, type PeopleState, type UserStanding, standings } from '../../model/standing.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
+import { contains, fits } from '../../mirror/users/find-user.ts';
+import { readUserQuery } from '../../mirror/users/user-query.ts';
 import type { PageReader } from './page-reader.ts';
 import {
   countStandings,
@@ -48,25 +50,11 @@ export interface PeopleRead {
   readonly roles: readonly Row<'mirror.roles', 'role_id' | 'name'>[];
 }
 
-/** Ignores case. Beyond ASCII that takes twice as long, so it is done only if the search has such letters. */
-export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<unknown> {
-  const columnText = /^[\x20-\x7e]*$/.test(q)
-    ? sql`lower((${columns}) collate "C")`
-    : sql`lower(${columns}) collate "C"`;
-  return sql`strpos(${columnText}, lower(${q}::text)) > 0`;
-}
-
 function matches({ q, details }: PeopleFilter): RawBuilder<unknown> {
   if (q === '') return sql`true`;
-  const isDigits = /^\d+$/.test(q);
-  if (!details) return isDigits ? contains(sql`u.id::text`, q) : sql`false`;
-  const id = isDigits ? sql` || e'\n' || u.id` : sql``;
-  const inText = contains(
-    sql`u.name || e'\n' || coalesce(u.email, '') || e'\n' || coalesce(u.phone, '')${id}`,
-    q,
-  );
-  const digits = /^\+?[\d ()./-]+$/.test(q) ? q.replaceAll(/\D/g, '') : '';
-  return digits === '' || isDigits ? inText : sql`(${inText} or strpos(u.phone, ${digits}) > 0)`;
+  const query = readUserQuery(q);
+  if (details) return fits('u', query);
+  return query.id === null ? sql`false` : contains(sql`u.id::text`, query);
 }
 
 /** The role's name, as in report.roster: `u.role` is the one that the service gave before an edit of `role_id`. */
