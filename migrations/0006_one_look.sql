@@ -32,7 +32,8 @@ comment on table sync.migrations is 'A migration that was applied. Written by mu
 comment on column sync.migrations.name is 'The file, without .sql.';
 comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
-alter table sync.teams drop column plan_key;
+alter table sync.teams drop column plan_key, add column phone_country text;
+comment on column sync.teams.phone_country is 'The calling code of phones that are written without a plus sign: phones.country of the settings, as the last run had it; NULL: each code is taken.';
 -- A state of an edit and a reason to hold it have one word each.
 alter table sync.held_fields drop constraint held_fields_reason_check, drop constraint if exists held_fields_decision_check,
   drop constraint if exists why_asked_has_at_most_1000_characters, add column alone boolean not null default false;

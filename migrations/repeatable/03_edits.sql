@@ -23,6 +23,7 @@ declare
   waits       boolean;
   changes     boolean;
   is_held     boolean;
+  country     text;
 begin
   if (new.team_id, new.id, new.name, new.role, new.created_at, new.updated_at, new.user_created_at,
       new.user_updated_at, new.resolved, new.gone_at, new.raw)
@@ -88,15 +89,16 @@ begin
 
   if new.phone is distinct from old.phone then
     new.phone := nullif(regexp_replace(new.phone, around, '', 'g'), '');
-  end if;
-  if new.phone is distinct from old.phone and new.phone !~ '^\+?[1-9][0-9]{1,14}$' then
-    raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100)
-      using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
+    -- What a command has read has its country code.
+    select t.phone_country into country from sync.teams t where t.team_id = new.team_id and current_setting('musterd.writing', true) is distinct from 'off';
+    if new.phone is distinct from old.phone and (new.phone !~ '^\+?[1-9][0-9]{1,14}$' or new.phone !~ ('^(\+|' || country || ')')) then
+      raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100) using errcode = 'check_violation',
+        hint = 'Write the country code and the number as digits alone, such as 15550100.' || coalesce(' Digits without a plus sign begin with ' || country || ' here (phones.country of the settings).', '');
+    end if;
   end if;
 
   if new.role_id is null and old.role_id is not null then
-    if not exists (
-      select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
+    if not exists (select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
       raise exception 'The role of user % cannot be emptied', new.id
         using errcode = 'check_violation', hint = 'Set another role_id.';
     end if;

@@ -5,7 +5,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (
-    select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
+    select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false), 'phone_country', t.phone_country,
       'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size, 'members', m.members) from mirror.teams m where m.team_id = t.team_id),
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,

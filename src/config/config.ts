@@ -155,6 +155,13 @@ export const configSchema = z.strictObject({
   roles: section({
     admin: z.array(whole).default([1]).describe('Role ids of administrators. The last one is never demoted.'),
   }),
+  phones: section({
+    country: positiveUpTo(999)
+      .optional()
+      .describe(
+        'Calling code of phone numbers that a file gives without one, such as 49. In SQL, digits without a plus sign begin with it, from the next run on.',
+      ),
+  }),
   segments: z
     .array(segment)
     .min(1, 'at least one segment is expected')

@@ -1,7 +1,8 @@
-/** Passes on to the database whether people may approve their own edits in SQL. */
+/** Passes on to the database whether people may approve their own edits in SQL, and how they write phones. */
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
-import { readFourEyes, writeFourEyes } from '../mirror/team/pinned-teams.ts';
+import type { KnownTeam } from '../mirror/team/known-team.ts';
+import { readFourEyes, writeFourEyes, writePhoneCountry } from '../mirror/team/pinned-teams.ts';
 
 export type Settings = Pick<Config, 'team' | 'push'>;
 
@@ -15,13 +16,17 @@ export async function tightenSettings(tx: Transaction, { team, push }: Settings)
   return known === null ? null : known || push.fourEyes;
 }
 
-/** Only `reconcile` and `daemon` allow more than before. */
+/** Only `reconcile` and `daemon` allow more than before, and change the calling code. */
 export async function keepSettings(
   db: Database,
-  { config, command }: { readonly config: Settings; readonly command: string },
-  known: boolean,
+  { config, command }: { readonly config: Settings & Pick<Config, 'phones'>; readonly command: string },
+  known: Pick<KnownTeam, 'fourEyes' | 'phoneCountry'>,
 ): Promise<void> {
+  const isFollowed = command === 'reconcile' || command === 'daemon';
   const wanted = config.push.fourEyes;
-  const kept = command === 'reconcile' || command === 'daemon' ? wanted : known || wanted;
-  if (known !== kept) await db.transaction((tx) => writeFourEyes(tx, config.team, kept));
+  const kept = isFollowed ? wanted : known.fourEyes || wanted;
+  if (known.fourEyes !== kept) await db.transaction((tx) => writeFourEyes(tx, config.team, kept));
+  const country = config.phones.country?.toString() ?? null;
+  if (isFollowed && known.phoneCountry !== country)
+    await db.transaction((tx) => writePhoneCountry(tx, config.team, country));
 }

@@ -216,7 +216,7 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
     }
-    await keepSettings(db, kind, known.fourEyes);
+    await keepSettings(db, kind, known);
     if (recalled === undefined && seen.unchanged === undefined) {
       watch.teamMemory?.keep(team, readAtMs);
       if (!isSameTeam(known, team)) await fenced(db, lease, (tx) => writeTeam(tx, team));

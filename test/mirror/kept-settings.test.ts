@@ -1,5 +1,5 @@
-/** push.fourEyes, as the database keeps it for decisions in SQL: which commands may allow more, and which only less. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+/** push.fourEyes and phones.country, as the database keeps them for SQL: which commands may allow more, and which only less. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
@@ -16,7 +16,7 @@ describe('sync.teams.four_eyes', () => {
   /** As a run does at its beginning, and as a command does that decides or edits. */
   const run = async (command: string, fourEyes: boolean) => {
     const known = await readKnownTeam(database.db.kysely, 'north');
-    await keepSettings(database.db, { config: configOf(fourEyes), command }, known.fourEyes);
+    await keepSettings(database.db, { config: configOf(fourEyes), command }, known);
   };
   const act = (fourEyes: boolean) =>
     database.db.transaction((tx) => actAs(tx, configOf(fourEyes), 'anna')).then((acting) => acting.fourEyes);
@@ -68,5 +68,44 @@ describe('sync.teams.four_eyes', () => {
     expect(await version()).toEqual(before);
     await run('reconcile', true);
     expect(await version()).not.toEqual(before);
+  });
+});
+
+describe('sync.teams.phone_country', () => {
+  it('tells SQL which code digits without a plus sign begin with, as the last run had it', async () => {
+    const database = await createTestDatabase();
+    onTestFinished(() => database.close());
+    await pinTeam(database.db, 'north', 41n);
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on'; insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved)
+         values (41, 1, 'Ada Berg', 'Ada', 'Berg', '4315123450148', true); commit`,
+    );
+    const set = (phone: string, writing = '') =>
+      runSqlText(
+        database.db,
+        `select set_config('musterd.writing', '${writing}', true); update mirror.users set phone = '${phone}'`,
+      ).then(
+        () => 'taken',
+        (error: unknown) => JSON.stringify([String(error), error]),
+      );
+    const run = async (command: string, country?: number) => {
+      const known = await readKnownTeam(database.db.kysely, 'north');
+      const config = configSchema.parse({ team: 'north', phones: country === undefined ? {} : { country } });
+      await keepSettings(database.db, { config, command }, known);
+    };
+    expect(await set('15123450148')).toBe('taken');
+    await run('reconcile', 49);
+    const refused = expect.stringMatching(
+      /E\.164 form.* begin with 49 here \(phones\.country of the settings\)/s,
+    ) as string;
+    expect(await set('1512345014')).toEqual(refused);
+    expect(await set('+1512345014')).toBe('taken');
+    expect(await set('491512345014')).toBe('taken');
+    expect(await set('431512345014', 'off')).toBe('taken');
+    await run('resync');
+    expect(await set('1512345014')).toEqual(refused);
+    await run('daemon');
+    expect(await set('1512345014')).toBe('taken');
   });
 });

@@ -258,7 +258,7 @@ describe('importing', () => {
       });
     });
 
-    it('reads national numbers with --country', async () => {
+    it('reads national numbers with --country or phones.country', async () => {
       const path = file(`id,phone\n${user().id},0151-23450148\n`);
       expect(await imported(path, '--dry-run')).toMatchObject({ code: 64, problems: [{ kind: 'invalid' }] });
       for (const country of ['49', '+49'])
@@ -266,6 +266,9 @@ describe('importing', () => {
           code: 0,
           changes: [{ to: '4915123450148' }],
         });
+      const set = { ...environment(), MUSTERD__phones__country: '43' };
+      const { stdout } = await runMusterd(['import', path, '--json', '--dry-run'], set);
+      expect(JSON.parse(stdout)).toMatchObject({ changes: [{ to: '4315123450148' }] });
     });
 
     it('does only what was shown under the hash', async () => {

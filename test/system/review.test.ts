@@ -325,7 +325,8 @@ describe('edits that a person sees first', () => {
     await stage.sql('rollback');
     // Only a run of the schedule asks for fewer.
     const fewer = { team, push: { ...push, fourEyes: false } };
-    await keepSettings(stage.db, { config: fewer, command: 'resync' }, true);
+    const known = { fourEyes: true, phoneCountry: null };
+    await keepSettings(stage.db, { config: { ...fewer, phones: {} }, command: 'resync' }, known);
     await expect(approveAs('Anna')).rejects.toThrow('edited what is to be approved');
     await stage.sql('rollback');
     await stage.run({ push: fewer.push });

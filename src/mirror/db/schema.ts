@@ -108,6 +108,23 @@ export interface Schema {
     mark: string | null;
     stale_after: unknown;
   };
+  'sync.edits': {
+    edit_id: GeneratedAlways<bigint>;
+    xid: string;
+    team_id: bigint;
+    user_id: bigint;
+    field: 'name' | 'name_split' | 'email' | 'phone' | 'role_id';
+    old_value: ColumnType<unknown, string | null, string | null>;
+    new_value: ColumnType<unknown, string | null, string | null>;
+    old_split: string | null;
+    edited_at: Date;
+    edited_by: string | null;
+    application: string | null;
+    actor: string | null;
+    authors: readonly string[];
+    ended_at: Date | null;
+    ended_how: 'agreed' | 'overruled' | 'withdrawn' | 'replaced' | 'forgotten' | null;
+  };
   'sync.held_fields': {
     team_id: bigint;
     user_id: bigint;
@@ -171,6 +188,7 @@ export interface Schema {
     pinned_at: Generated<Date>;
     edit_key: Generated<string>;
     four_eyes: Generated<boolean>;
+    phone_country: string | null;
   };
   'sync.user_base': {
     team_id: bigint;

@@ -35,6 +35,8 @@ export interface KnownTeam {
   readonly mayLackRoles: boolean;
   /** Whether the database lets nobody approve their own edits, as the last run or command had it (`push.fourEyes`). */
   readonly fourEyes: boolean;
+  /** The calling code that the database wants of digits without a plus sign, as the last run had it (`phones.country`). */
+  readonly phoneCountry: string | null;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
 }
@@ -56,6 +58,7 @@ export interface KnownRow {
     readonly has_stale: boolean;
     readonly may_lack_roles: boolean;
     readonly four_eyes: boolean;
+    readonly phone_country: string | null;
   };
 }
 
@@ -70,6 +73,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     has_stale: hasStale,
     may_lack_roles: mayLackRoles,
     four_eyes: fourEyes,
+    phone_country: phoneCountry,
   } = known;
   const size = team?.list_size ?? null;
   return {
@@ -82,6 +86,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     hasStale,
     mayLackRoles,
     fourEyes,
+    phoneCountry,
     place,
   };
 }

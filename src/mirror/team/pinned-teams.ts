@@ -69,6 +69,15 @@ export async function readFourEyes(db: Queryable, team: string): Promise<boolean
   return row?.four_eyes ?? null;
 }
 
+/** The code is for edits in SQL; `null` lets each one pass. */
+export async function writePhoneCountry(
+  tx: Transaction,
+  team: string,
+  country: string | null,
+): Promise<void> {
+  await tx.updateTable('sync.teams').set({ phone_country: country }).where('team', '=', team).execute();
+}
+
 export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
   await tx.updateTable('sync.teams').set({ four_eyes: fourEyes }).where('team', '=', team).execute();
 }

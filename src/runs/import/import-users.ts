@@ -48,7 +48,8 @@ export async function previewImport(
     readRoles(kysely, teamId),
     readGuardHistory(kysely, teamId),
   ]);
-  const plan = planImport({ table, columns, ...how }, users, roles);
+  const country = how.country ?? setup.config.phones.country?.toString() ?? null;
+  const plan = planImport({ table, columns, ...how, country }, users, roles);
   const lessons = await readLessons(createMirrorReader(setup.mirror.db, teamId), pushesOf(plan.changes));
   return {
     ...plan,
