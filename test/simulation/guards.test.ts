@@ -1,14 +1,22 @@
-/** Each guard can be taken out, and `docs/reliability.md` says what notices it. `npm run simulate -- --without NAME` plays that. */
+/** Each break of `test/mutation/breaks.txt` can be carried out, and `docs/reliability.md` says what notices those of guards. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import {
+  guardTable,
+  placesOf,
+  players,
+  readBreaks,
+  readGuards,
+  specification,
+  type Watch,
+} from '../mutation/read-breaks.ts';
 import { hasTitle } from '../support/has-title.ts';
-import { type Guard, guards, guardTable, players, specification } from './guards.ts';
 
 const page = 'docs/reliability.md';
 const heading = '| Taken out | It stands in | Until it is noticed | By |\n';
 
 /** Whether what is said to notice it is there. */
-function isWatched({ watch }: Guard): boolean {
+function isWatched(watch: Watch): boolean {
   const filesOf = () => {
     if (watch.tier === 'test') return [watch.file];
     return watch.tier === 'specification' ? [specification] : players[watch.tier].promises;
@@ -16,24 +24,26 @@ function isWatched({ watch }: Guard): boolean {
   return filesOf().some((file) => hasTitle(readFileSync(file, 'utf8'), watch.by));
 }
 
-describe('the guards', () => {
-  it('are many, and have a name each', () => {
-    expect(guards.length).toBeGreaterThanOrEqual(40);
-    expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
+describe('the breaks', () => {
+  it('each stand in their file, once', () => {
+    const unfit = readBreaks().filter((one) => placesOf(one) !== 1 || one.from === one.to);
+    expect(unfit.map(({ nr, file, from }) => `${nr} of ${file}: ${from}`)).toEqual([]);
   });
 
-  it.each(guards.map((guard) => ({ ...guard })))('$name: it stands in its file, once', (guard) => {
-    expect(readFileSync(guard.file, 'utf8').split(guard.find).length - 1).toBe(1);
-    expect(guard.replace).not.toBe(guard.find);
+  it('of guards are many, and have a name each', () => {
+    const names = readGuards().map(({ guard }) => guard.name);
+    expect(names.length).toBeGreaterThanOrEqual(40);
+    expect(new Set(names).size).toBe(names.length);
   });
 
-  it('are each noticed by what is there, within 300 seeds', () => {
-    expect(guards.filter((guard) => !isWatched(guard)).map(({ name }) => name)).toEqual([]);
-    const slow = guards.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);
+  it('of guards are each noticed by what is there, within 300 seeds', () => {
+    const all = readGuards().map(({ guard }) => guard);
+    expect(all.filter(({ watch }) => !isWatched(watch)).map(({ name }) => name)).toEqual([]);
+    const slow = all.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
 
-  it(`are what ${page} says (UPDATE_GUARDS=1 writes it)`, () => {
+  it(`of guards are what ${page} says (UPDATE_GUARDS=1 writes it)`, () => {
     const text = readFileSync(page, 'utf8');
     const [before = '', after = ''] = text.split(heading);
     const rest = after.slice(after.indexOf('\n\n'));

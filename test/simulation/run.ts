@@ -1,14 +1,11 @@
 /**
  * `npm run simulate -- --seeds N --from S [--seed K] [--trace] [--off FAULT,…] [--twice] [--stop]` plays seeds, and the last one
- * of a series twice; with `--stop` only until one breaks an invariant. `--guards` lists what can be taken out; `--without NAME`
- * plays what is to notice that, and ends with 1 as soon as it does.
+ * of a series twice; with `--stop` only until one breaks an invariant.
  */
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { guards, sayGuard } from './guards.ts';
-import { playWithout } from './without-guard.ts';
 
 /** A process keeps some memory of each seed. */
 const seedsOfProcess = 200;
@@ -25,8 +22,6 @@ const { values: given } = parseArgs({
     twice: { type: 'boolean', default: false },
     stop: { type: 'boolean', default: false },
     within: { type: 'boolean', default: false },
-    guards: { type: 'boolean', default: false },
-    without: { type: 'string' },
   },
 });
 const say = (text: string) => writeSync(1, `${text}\n`);
@@ -103,16 +98,5 @@ async function playAll(): Promise<number> {
   return worst;
 }
 
-async function playWithoutGuard(name: string): Promise<number> {
-  const guard = guards.find((one) => one.name === name);
-  if (guard === undefined) throw new Error(`there is no guard "${name}": see --guards`);
-  const noticed = await playWithout(guard, from, count);
-  say(
-    noticed === null ? `nothing has noticed that "${name}" is missing` : `"${name}" is missing: ${noticed}`,
-  );
-  return noticed === null ? 0 : 1;
-}
-
-if (given.guards) for (const guard of guards) say(sayGuard(guard));
-else if (given.within) process.exit((await play(from, count)) > 0 ? 1 : 0);
-else process.exitCode = await (given.without === undefined ? playAll() : playWithoutGuard(given.without));
+if (given.within) process.exit((await play(from, count)) > 0 ? 1 : 0);
+else process.exitCode = await playAll();

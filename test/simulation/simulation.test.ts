@@ -15,8 +15,8 @@ interface Played {
 }
 
 /** In a process of its own: clocks, timers and sockets are replaced in it. */
-async function play(...flags: readonly string[]): Promise<readonly Played[]> {
-  const { stdout } = await run(process.execPath, ['test/simulation/run.ts', ...flags]).catch(
+async function play(script: string, ...flags: readonly string[]): Promise<readonly Played[]> {
+  const { stdout } = await run(process.execPath, [script, ...flags]).catch(
     (error: unknown) => error as { stdout: string },
   );
   return stdout
@@ -30,7 +30,7 @@ describe('the simulation', () => {
     'finds nothing in these seeds',
     async () => {
       // The last of them is played twice, and has to be the same.
-      const played = await play('--from', '1', '--seeds', '8');
+      const played = await play('test/simulation/run.ts', '--from', '1', '--seeds', '8');
       expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
       expect(played.length).toBe(8);
       // They are worth something: much was sent, much died, much was looked at.
@@ -44,7 +44,7 @@ describe('the simulation', () => {
 
   it('notices that a guard is missing', async () => {
     // It ends with the first that notices.
-    const played = await play('--without', 'send deadline', '--from', '120', '--seeds', '30');
+    const played = await play('test/mutation/breaks.ts', '--guards', '--in', 'send deadline', '--from', '120', '--seeds', '30');
     expect(played.at(-1)?.result.split(':')[0]).toBe('a push leaves soon after the read');
   });
 });
