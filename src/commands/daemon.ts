@@ -50,7 +50,7 @@ async function runDaemon(
     signal.addEventListener('abort', () => void outlook.systemd.stopping(), { once: true });
     const bySystemd = env['INVOCATION_ID'] !== undefined;
     presence = await createPresence({ db: mirror.db, teams: serving.teams, bySystemd, log });
-    await outlook.ready(serving.hint);
+    await outlook.systemd.ready();
     log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
     hangUps.follow(createReload(setup, outlook, serving));
     await serving.ended;

@@ -43,12 +43,6 @@ function checkName(text: string): string {
   return text;
 }
 
-function checkHook(text: string | undefined): string | undefined {
-  if (text !== undefined && !/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
-    throw usage(`--hook: "${text}" is not the URL of a web server`);
-  return text;
-}
-
 function readOptions(options: Record<string, unknown>): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
   const name = text(options, 'name');
@@ -68,7 +62,6 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     apiKey: text(options, 'apiKey'),
     stateFile: text(options, 'state'),
     authorityFile: text(options, 'authority'),
-    hookUrl: checkHook(text(options, 'hook')),
     controlToken: text(options, 'controlToken'),
     http: options['http'] === true,
     variants: parseVariants(strings(options['variant'])),

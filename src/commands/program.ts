@@ -28,7 +28,6 @@ function addEmulatorOptions(command: Command): Command {
     .option('--seed <n>', 'seed of the random content', '1')
     .option('--rate <n>', 'requests a minute; 0: no limit', '500')
     .option('--state <file>', 'keep the teams in this file, and load them from it if it exists')
-    .option('--hook <url>', 'send events of messages and conversations there')
     .option('--authority <file>', 'write the certificate authority to this file')
     .option(
       '--control-token <token>',

@@ -28,6 +28,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'lease.waitMs': 'the commands take --wait <seconds>',
   write:
     'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',
+  hooks: 'the service calls nobody. "musterd reconcile" looks at once, a shorter schedule.users more often',
   'guard.maxNewTags': 'a tag is made at once by a command',
   'guard.maxMessages': 'a message is sent at once by a command',
   'guard.maxRecipients': 'a message is sent at once by a command',

@@ -215,12 +215,6 @@ export const configSchema = z.strictObject({
       .default(false)
       .describe('Post names and values of users too. false: counts only, no personal data.'),
   }),
-  hooks: section({
-    token: longSecret
-      .optional()
-      .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
-    tokenFile: text.optional().describe('File that contains the token.'),
-  }),
   status: section(statusSettings),
 });
 

@@ -27,7 +27,6 @@ const pairs: readonly Pair[] = [
   ['database', 'url'],
   ['service', 'secretKey'],
   ['service', 'nextSecretKey'],
-  ['hooks', 'token'],
   ['status', 'token'],
 ].map(pairAt);
 

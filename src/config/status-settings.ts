@@ -6,7 +6,7 @@ export const statusSettings = {
   port: upTo(65_535)
     .default(0)
     .describe(
-      'Port of the status server: the page at /, and /healthz, /readyz, /freshness, /metrics, /hooks. 0: off.',
+      'Port of the status server: the page at /, and /healthz, /readyz, /freshness and /metrics. 0: off.',
     ),
   host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
   token: longSecret

@@ -2,7 +2,6 @@
 
 import { type Assignment, type Complaint, complain, type Origins } from './complaints.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
-import { settingOf } from './secret-files.ts';
 import { type Config, configSchema, teamSections } from './config.ts';
 
 /** The content of the settings file. */
@@ -107,20 +106,19 @@ function addressOf(baseUrl: string | undefined): string {
 }
 
 /** Values that no other team may have. */
-function claimsOf({ service, hooks }: Config): readonly Claim[] {
+function claimsOf({ service }: Config): readonly Claim[] {
   const address = addressOf(service.baseUrl);
   const claims = [
     ['service', 'secretId', service.secretId, `secret ${address}`, 'API Secret'],
     ['service', 'nextSecretId', service.nextSecretId, `secret ${address}`, 'API Secret'],
     ['service', 'apiKey', service.apiKey, `key ${address}`, 'API key'],
-    ['hooks', 'token', hooks.token, 'hook', 'token'],
   ] as const;
   return claims.flatMap(([section, name, value, kind, what]) =>
     value === undefined ? [] : [{ path: [section, name], key: `${kind} ${value}`, what }],
   );
 }
 
-/** Two teams with the same credential would be one team twice, and two with the same token could not be distinguished. */
+/** Two teams with the same credential would be one team twice. */
 export function sharedCredentials(
   settled: readonly { readonly config: Config | undefined; readonly origins: Origins }[],
 ): readonly Complaint[] {
@@ -132,11 +130,7 @@ export function sharedCredentials(
       if (holder === undefined) holders.set(key, config.team);
       if (holder === undefined || holder === config.team) return [];
       return [
-        complain(
-          origins,
-          settingOf(path, config),
-          `teams.${holder} has the same ${what}; each team needs one of its own`,
-        ),
+        complain(origins, path, `teams.${holder} has the same ${what}; each team needs one of its own`),
       ];
     });
   });

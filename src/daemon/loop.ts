@@ -1,6 +1,6 @@
 /**
  * The loop of `musterd daemon`. It reads from the database which teams are due, by the database's clock, and offers them
- * to the queue. Ticks of the schedule, edits of the mirror, hooks and ends of runs only wake the loop: if one is missed,
+ * to the queue. Ticks of the schedule, edits of the mirror and ends of runs only wake the loop: if one is missed,
  * doubled or late, only the time changes.
  */
 import { createBell } from './bell.ts';
@@ -25,8 +25,6 @@ export interface LoopOptions {
 export interface Loop {
   /** Notes that users of this team were edited in the mirror. Without a team it may be any. */
   edited(team?: string): void;
-  /** Makes the team's users due soon, because a caller says that the service may have changed. */
-  hint(team: string): Promise<void>;
   /**
    * Prepares for other teams and schedules. @returns a function that switches to them; current work goes on
    * @throws what the store throws; then nothing has changed
@@ -111,10 +109,6 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
       if (name === undefined) edited.noteAny();
       else edited.note(name);
       bell.ring();
-    },
-    hint: async (name) => {
-      await store.runSooner(name);
-      wake();
     },
     prepare: async (next) => {
       const prepared = await createTimetableKnown(next, store, { now: false, onTick: wake });

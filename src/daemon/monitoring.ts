@@ -21,7 +21,6 @@ import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
 import type { RunWatch } from './serve.ts';
 import { listedOperations, nameOperation, operations } from '../service/operation.ts';
-import { createHookTokens } from '../http/hook-tokens.ts';
 import { createStatusServer } from '../http/server.ts';
 
 export interface MonitoringOptions {
@@ -32,8 +31,6 @@ export interface MonitoringOptions {
   readonly version: string;
 }
 
-const tokensOf = (configs: readonly Config[]) =>
-  new Map(configs.flatMap(({ team, hooks }) => (hooks.token === undefined ? [] : [[team, hooks.token]])));
 const urlsOf = (configs: readonly Config[]) =>
   new Map(configs.flatMap(({ team, ping }) => (ping.url === undefined ? [] : [[team, ping.url]])));
 const intervalsOf = (configs: readonly Config[]): Intervals =>
@@ -50,7 +47,6 @@ function settingsOf(configs: readonly Config[], log: Log) {
     teams: configs.map(({ team }) => team),
     intervals: intervalsOf(configs),
     paces: new Map(configs.map((config) => [config.team, config.rate])),
-    teamsOf: createHookTokens(tokensOf(configs)),
     ping: createPing({ urls: urlsOf(configs), log }),
     targets: targetsOf(configs),
     configs,
@@ -67,12 +63,6 @@ const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readRate: () => readTokensLeft(db.kysely, now().paces),
   readPlace: async () => (await readPlacing(db)).verdict,
 });
-
-/** @returns whether there are any teams */
-async function hintEach(teams: readonly string[], hint: (team: string) => Promise<void>): Promise<boolean> {
-  for (const team of teams) await hint(team);
-  return teams.length > 0;
-}
 
 export type Monitoring = Awaited<ReturnType<typeof createMonitoring>>;
 
@@ -99,7 +89,6 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
   });
   const systemd = createSystemd({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
   const teller = createTeller({ db, targets: () => now.targets, judge, log, metrics });
-  let hint: (team: string) => Promise<void> = () => Promise.resolve();
   const status = configs[0]?.status;
   const server =
     status === undefined || status.port === 0
@@ -109,7 +98,6 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
           ready: () => readiness.check(),
           freshness,
           metrics: () => metrics.render(),
-          hook: (token) => hintEach(now.teamsOf(token), hint),
           page: pageRoutes(createPage({ db, configs: () => now.configs, version, decide: { mirror, log } })),
           log,
         });
@@ -134,11 +122,6 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     watch,
     port: server?.port ?? null,
     onQuery: (ms: number) => metrics.onQuery(ms),
-    /** Called when the loop has started. */
-    ready: async (ofLoop: (team: string) => Promise<void>) => {
-      hint = ofLoop;
-      await systemd.ready();
-    },
     /**
      * @returns a function that applies the new settings
      * @throws MusterdError `configuration`, in which case nothing has changed

@@ -39,7 +39,6 @@ export interface LoopStore {
   /** The due groups and the edits of this team, in one snapshot. */
   readWork(team: string): Promise<TeamWorkload>;
   setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
-  runSooner(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
   noteEdits(team: string, mark: string | null, wasMarked?: boolean): Promise<void>;
 }

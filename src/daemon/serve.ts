@@ -3,7 +3,7 @@ import type { RunReport } from '../runs/run-record.ts';
 import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { createLoop, type Loop } from './loop.ts';
+import { createLoop } from './loop.ts';
 import { createPruner } from './pruner.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
 import { endOfInterrupted, type LoopStore, type LoopTeam, type RunEnd } from './run-due.ts';
@@ -13,7 +13,6 @@ import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { connectionOptions, readConnectionUrl } from '../mirror/db/database-url.ts';
 import {
-  runSooner,
   registerGroups,
   setNextTime,
   readDue,
@@ -51,7 +50,7 @@ export interface ServeOptions {
   readonly connections?: Connections;
 }
 
-export interface RunningDaemon extends Pick<Loop, 'hint'> {
+export interface RunningDaemon {
   /** The names of the teams that it serves now. */
   readonly teams: () => readonly string[];
   /**
@@ -62,9 +61,6 @@ export interface RunningDaemon extends Pick<Loop, 'hint'> {
   /** Resolves after the stop signal, when all work is done. @throws errors that a retry does not help against */
   readonly ended: Promise<void>;
 }
-
-/** Delay after a hook call, and the least time between two runs because of hooks. */
-const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
 
 /** Checks everything that can be checked before a run. @throws MusterdError `configuration` */
 export async function checkTeams(configs: readonly Config[], log: Log): Promise<void> {
@@ -95,7 +91,6 @@ function createStore(db: Database): LoopStore {
         edits: (await readFreshEdits(tx, [team]))[0],
       })),
     setNextTime: (team, next) => setNextTime(db, team, next),
-    runSooner: (team) => runSooner(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
     noteEdits: (team, mark, wasMarked) => noteEdits(db, team, mark, wasMarked),
   };
@@ -236,7 +231,6 @@ export async function serve(options: ServeOptions): Promise<RunningDaemon> {
   // A rejection before anybody awaits it must not count as unhandled.
   over.catch(() => {});
   return {
-    hint: (team) => loop.hint(team),
     teams: () => [...configs.keys()],
     ended: over,
     prepare: async (next) => {

@@ -119,7 +119,6 @@ const acts: Readonly<Record<string, ControlAct>> = {
   'GET teams/:team/conversations-read': (control, call) => teamOf(control, call).conversationsRead(),
   'POST snapshot': ({ world }) => takeSnapshot(world.teams),
   'POST restore': ({ world }, { body }) => restoreWorld(world, body),
-  'GET webhooks': ({ world }) => world.webhooks.sent,
   'PUT teams/:team/contacts': (control, call) => {
     const { count, body } = contactsEdit.parse(call.body);
     teamOf(control, call).setContacts(count, body);

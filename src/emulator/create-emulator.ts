@@ -16,7 +16,6 @@ import { keepStateFile, readTeams } from './state-file.ts';
 import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
-import { createWebhooks, type SentWebhook } from './webhooks.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 export interface Emulator extends Hooks {
@@ -46,8 +45,6 @@ export interface Emulator extends Hooks {
   snapshot(): Snapshot;
   /** Makes all teams what they were. Throws an Error if the snapshot is of other teams. */
   restore(snapshot: Snapshot): void;
-  /** The events that were sent to `hookUrl`, the newest last. */
-  readonly webhooks: readonly SentWebhook[];
   /** Cuts all connections; a second call does nothing. */
   close(): Promise<void>;
 }
@@ -75,7 +72,6 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   teams.push(
     ...world.teams.map((team) => createTeamControl(team, world.clock, environmentOf(team, url, server))),
   );
-  world.webhooks.start();
   const [team] = teams;
   if (team === undefined) throw new Error('An emulator needs a team.');
   const { stateFile } = options;
@@ -88,7 +84,6 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     teams,
     ...controlOf(world),
     close: async () => {
-      world.webhooks.close();
       await server.app.close();
       saveLast?.();
       server.clean();
@@ -119,7 +114,6 @@ function createWorld(teams: readonly PlayedTeam[], options: EmulatorOptions): Em
     hooks: createHooks(),
     faults: createFaultBox(options.faults),
     late: createLateWrites(),
-    webhooks: createWebhooks(options.hookUrl, teams, clock),
     stranger,
     variants: { ...defaultVariants(), ...options.variants },
   };
@@ -144,7 +138,6 @@ function controlOf(
     applyLateWrites: () => world.late.settle(),
     snapshot: () => takeSnapshot(world.teams),
     restore: (snapshot) => restoreWorld(world, snapshot),
-    webhooks: world.webhooks.sent,
   };
 }
 

@@ -48,8 +48,6 @@ export interface EmulatorOptions extends TeamOptions {
    * ignored), and to which they are saved from then on.
    */
   readonly stateFile?: string | undefined;
-  /** The address that gets the events of all teams, which say what becomes of messages and conversations. */
-  readonly hookUrl?: string | undefined;
   /** The token of the control endpoint; without one it answers only loopback. */
   readonly controlToken?: string | undefined;
 }

@@ -52,4 +52,3 @@ export type {
   VariantTable,
   VariantValueOf,
 } from './variants.ts';
-export type { SentWebhook, WebhookEvent } from './webhooks.ts';

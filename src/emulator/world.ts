@@ -7,7 +7,6 @@ import type { RequestLog } from './request-log.ts';
 import type { PlayedTeam } from './played-team.ts';
 import { restoreSnapshot } from './snapshot.ts';
 import type { Variants } from './variants.ts';
-import type { Webhooks } from './webhooks.ts';
 
 /** Everything that the serving side works on. */
 export interface EmulatorWorld {
@@ -18,15 +17,13 @@ export interface EmulatorWorld {
   readonly hooks: HookRunner;
   readonly faults: FaultBox;
   readonly late: LateWrites;
-  readonly webhooks: Webhooks;
   /** A team other than this one, for answers that do not belong to the caller. */
   readonly stranger: (team: PlayedTeam) => PlayedTeam;
   variants: Variants;
 }
 
-/** Gives the teams the content of the snapshot, and drops the late writes and events that were still to come. */
+/** Gives the teams the content of the snapshot, and drops the late writes that were still to come. */
 export function restoreWorld(world: EmulatorWorld, snapshot: unknown): void {
   restoreSnapshot(world.teams, snapshot);
   world.late.clear();
-  world.webhooks.skip();
 }

@@ -1,7 +1,7 @@
 /**
  * The status server: whether the process lives (`/healthz`), whether it can work (`/readyz`), whether the mirror is as
- * new as promised (`/freshness`), metrics (`/metrics`), and hooks for hints (`POST /hooks/<token>`). These contain
- * states, ages and names of teams, and nothing about any person. The page is there, too, for people.
+ * new as promised (`/freshness`), and metrics (`/metrics`). These contain states, ages and names of teams, and nothing
+ * about any person. The page is there, too, for people.
  */
 import { isIP, type Socket } from 'node:net';
 import {
@@ -13,7 +13,6 @@ import {
 } from 'fastify';
 import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
-import { createAttemptLimit } from './attempt-limit.ts';
 import { keepRoom } from './connection-room.ts';
 
 export interface PagePart {
@@ -46,8 +45,6 @@ export interface StatusOptions extends HttpOptions {
   readonly ready: () => Promise<ReadyChecks>;
   readonly freshness: () => Promise<readonly TeamFreshness[]>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Whether the token is known, in which case it was taken as a hint. It compares in constant time (`hook-tokens.ts`). */
-  readonly hook: (token: string) => boolean | Promise<boolean>;
 }
 
 export interface StatusServer {
@@ -55,11 +52,8 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-/** The body of a hint is read and thrown away, up to this size. */
 const bodyLimit = 65_536;
-const longestToken = 512;
-/** Wrong tokens from one address within a minute, after which it has to wait. The right token is still accepted. */
-const wrongTokens = 20;
+const longestParameter = 512;
 const room = { connections: 256, ofAddress: 64 };
 /** How long the head of a request may take, which is mostly one packet. */
 const headTimeoutMs = 3_000;
@@ -85,10 +79,7 @@ function isOurName(host: string | undefined): boolean {
 
 /** @throws what the operating system says about the address, such as EADDRINUSE */
 export async function createStatusServer(options: StatusOptions): Promise<StatusServer> {
-  return await openServer(options, (app) => {
-    addRoutes(app, options);
-    addHooks(app, options);
-  });
+  return await openServer(options, (app) => addRoutes(app, options));
 }
 
 /** Serves the page alone. @throws what the operating system says about the address, such as EADDRINUSE */
@@ -113,9 +104,9 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
     handlerTimeout: options.answerTimeoutMs ?? 5_000,
     forceCloseConnections: true,
     bodyLimit,
-    routerOptions: { maxParamLength: longestToken },
+    routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: refuseBytes,
-    // The path is invalid, or a token is longer than any.
+    // The path is invalid, or a part of it is longer than any.
     frameworkErrors: (_error, request, reply) => {
       void notFound(request, reply.headers(headers), options.page);
     },
@@ -169,7 +160,7 @@ function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boo
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 503;
     if (status < 500) return reply.code(status).send({ error: 'bad request' });
-    // The pattern of the route is logged, because a path can contain a token.
+    // The pattern of the route is logged, because a path can name a person.
     log?.warn({ err: error, route: request.routeOptions.url }, 'status not known');
     return reply.code(503).send({ error: 'not known' });
   });
@@ -197,22 +188,6 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
   app.get('/metrics', async (_request, reply) => {
     const { contentType, text } = await metrics();
     return await reply.header('content-type', contentType).send(text);
-  });
-}
-
-function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): void {
-  const limit = createAttemptLimit(wrongTokens, monotonicMs ?? (() => performance.now()));
-  app.post<{ Params: { token: string } }>('/hooks/:token', async (request, reply) => {
-    // The token is checked first: behind a proxy, a client that tries tokens has the same address as one that knows
-    // one.
-    if (await hook(request.params.token)) return await reply.code(202).send({ status: 'accepted' });
-    const blockedMs = limit.blockedMs(request.ip);
-    if (blockedMs > 0) {
-      reply.header('retry-after', Math.ceil(blockedMs / 1_000));
-      return await reply.code(429).send({ error: 'too many attempts' });
-    }
-    limit.failed(request.ip);
-    return await notFound(request, reply);
   });
 }
 

@@ -126,12 +126,11 @@ export function inShort([first = '', ...others]: readonly string[]): string {
 }
 
 /** The secrets to redact from the log. */
-export function secretsOf({ service, hooks, ping, notify, database, status }: Config): readonly Secret[] {
+export function secretsOf({ service, ping, notify, database, status }: Config): readonly Secret[] {
   const values = [
     service.secretKey,
     service.nextSecretKey,
     service.apiKey,
-    hooks.token,
     ping.url,
     notify.url,
     notify.secret,

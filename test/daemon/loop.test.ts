@@ -36,7 +36,6 @@ async function createStage(given: Partial<LoopOptions> = {}) {
     readFailures: () => Promise.resolve(new Map()),
     readWork: (team) => Promise.resolve({ due: [], edits: edits(team) }),
     setNextTime: () => Promise.resolve(),
-    runSooner: () => Promise.resolve(),
     readFreshEdits: (teams) => {
       asked.push(...teams);
       return Promise.resolve(teams.map(edits));

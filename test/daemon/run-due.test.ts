@@ -115,7 +115,6 @@ describe('a run of the edits', () => {
       readNextDueMs: () => Promise.resolve(null),
       readFailures: () => Promise.resolve(new Map()),
       setNextTime: () => Promise.resolve(),
-      runSooner: () => Promise.resolve(),
       readFreshEdits: () => Promise.resolve([]),
       readWork: () => {
         const waits = { team: 'a', isFresh: true, triedForMs: null, failures: 0 };

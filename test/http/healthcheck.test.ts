@@ -13,7 +13,6 @@ describe('the health check', () => {
       ready: async () => ({ database: 'ok', migrations: 'ok', credentials: 'failing' }),
       freshness: async () => [{ team: 'default', fresh, groups: [] }],
       metrics: async () => ({ contentType: 'text/plain', text: '' }),
-      hook: () => false,
     });
   });
   afterAll(() => server.close());

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TeamFreshness } from '../../src/model/freshness.ts';
 import type { ReadyChecks } from '../../src/model/readiness-report.ts';
-import { createHookTokens } from '../../src/http/hook-tokens.ts';
 import { createStatusServer, type StatusOptions } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
@@ -24,7 +23,6 @@ async function open(options: Partial<StatusOptions> = {}) {
     ready: async () => allOk,
     freshness: async () => [team('harbour', true)],
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'musterd_up 1\n' }),
-    hook: () => false,
     log: { warn: (fields) => warnings.push(fields) },
     ...options,
   });
@@ -110,104 +108,6 @@ describe('the checks', () => {
   });
 });
 
-describe('hints', () => {
-  const token = 'a-token-of-sixteen-letters';
-  const openDoor = async (options: Partial<StatusOptions> = {}) => {
-    const hints: string[] = [];
-    const teamsOf = createHookTokens(
-      new Map([
-        ['harbour', token],
-        ['quay', 'another-token-of-them'],
-      ]),
-    );
-    const opened = await open({
-      hook: (candidate) => {
-        const teams = teamsOf(candidate);
-        hints.push(...teams);
-        return teams.length > 0;
-      },
-      ...options,
-    });
-    const post = async (path: string, init: RequestInit = {}) =>
-      await opened.get(path, { method: 'POST', ...init });
-    return { ...opened, hints, post };
-  };
-
-  it('takes a known token, and no other', async () => {
-    const { hints, post, get } = await openDoor();
-    expect(await post(`/hooks/${token}`)).toMatchObject({ status: 202, body: '{"status":"accepted"}' });
-    expect(hints).toEqual(['harbour']);
-    for (const wrong of [
-      `${token}x`,
-      token.slice(1),
-      token.toUpperCase(),
-      'x'.repeat(600),
-      '%20',
-      'harbour',
-    ]) {
-      expect(await post(`/hooks/${wrong}`)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
-    }
-    for (const wrong of ['/hooks', '/hooks/', `/hooks/${token}/more`]) {
-      expect((await post(wrong)).status).toBe(404);
-    }
-    expect((await get(`/hooks/${token}`)).status).toBe(404);
-    expect(hints).toEqual(['harbour']);
-  });
-
-  it.each([
-    ['application/json', '{"__proto__": 1'],
-    ['application/json', ''],
-    ['text/plain', 'anything'],
-    ['no content type at all;;', 'anything'],
-    ['application/x-www-form-urlencoded', 'a=b'],
-    ['multipart/form-data', '--'],
-  ])('does not look at a body of %s', async (type, body) => {
-    const { post } = await openDoor();
-    expect((await post(`/hooks/${token}`, { body, headers: { 'content-type': type } })).status).toBe(202);
-  });
-
-  it('takes a body of 64 kB, and none that is larger, however it is sent', async () => {
-    const { post, hints, server } = await openDoor();
-    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_536) })).status).toBe(202);
-    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_537) })).status).toBe(413);
-    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-    const head = `POST /hooks/${token} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
-    expect(await exchange(server.port, `${head}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 202 /);
-    expect(await exchange(server.port, `${head}${chunk}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 413 /);
-    expect(hints.length).toBe(2);
-  });
-
-  it('makes an address wait that has tried too many tokens, and takes the right one from it even so', async () => {
-    let now = 0;
-    const { post, hints } = await openDoor({ monotonicMs: () => now });
-    for (let i = 0; i < 20; i += 1) expect((await post('/hooks/wrong')).status).toBe(404);
-    const blocked = await post('/hooks/wrong');
-    expect(blocked).toMatchObject({ status: 429, body: '{"error":"too many attempts"}' });
-    expect(blocked.headers.get('retry-after')).toBe('60');
-    now = 59_999;
-    expect((await post('/hooks/wrong')).status).toBe(429);
-    expect(hints).toEqual([]);
-    expect((await post(`/hooks/${token}`)).status).toBe(202);
-    expect((await post('/hooks/wrong')).status).toBe(429);
-    expect(hints).toEqual(['harbour']);
-    now = 60_000;
-    expect((await post('/hooks/wrong')).status).toBe(404);
-  });
-
-  it('does not count accepted hints', async () => {
-    const { post } = await openDoor();
-    for (let i = 0; i < 50; i += 1) expect((await post(`/hooks/${token}`)).status).toBe(202);
-  });
-
-  it('never writes a token down', async () => {
-    const { post, warnings } = await openDoor({ hook: () => Promise.reject(new Error('database away')) });
-    const answer = await post(`/hooks/${token}`);
-    expect(answer.status).toBe(503);
-    expect(JSON.stringify([answer.body, warnings])).not.toContain(token);
-    expect(warnings).toMatchObject([{ route: '/hooks/:token' }]);
-  });
-});
-
 describe('what anybody may do', () => {
   it('carries headers that keep browsers from using it, and lets no other origin in', async () => {
     const { get } = await open();
@@ -273,7 +173,7 @@ describe('what anybody may do', () => {
     expect(await exchange(usual.server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
     const { server } = await open({ requestTimeoutMs: 50 });
     expect(await exchange(server.port, 'GET /healthz HTTP/1.1\r\nHost: local')).toMatch(/^HTTP\/1.1 408 /);
-    const half = 'POST /hooks/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf';
+    const half = 'POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf';
     expect(await exchange(server.port, half)).toMatch(/^HTTP\/1.1 408 /);
   });
 

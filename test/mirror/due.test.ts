@@ -1,7 +1,6 @@
 import { sql as kyselySql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  runSooner,
   registerGroups,
   noteBegin as begun,
   noteEnd as ended,
@@ -87,38 +86,10 @@ describe('what is due', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('comes up once more where a hint came during the run, and not where it came before', async () => {
-    await registerGroups(database.db, [users('a')], false);
-    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
-    const first = await takeUp('a');
-    await run('a');
-    await first();
-    expect(await due('a')).toEqual([]);
-    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
-    const second = await takeUp('a');
-    await noteBegin('a', ['users']);
-    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
-    await noteEnd('a', ['users'], 'complete');
-    await second();
-    expect(await due('a')).toEqual(['a: users']);
-  });
-
   it('is set again also where nothing of the run is on record', async () => {
     await registerGroups(database.db, [users('a')], false);
     await (await takeUp('a'))();
     expect(await due('a')).toEqual([]);
-  });
-
-  it('is not hastened by hints more often than it may', async () => {
-    await registerGroups(database.db, [users('a')], false);
-    const postponeUsers = await takeUp('a');
-    await run('a');
-    await postponeUsers();
-    for (const _ of [1, 2, 3]) await runSooner(database.db, 'a', { debounceMs: 100, everyMs: hour / 2 });
-    expect(await due('a')).toEqual([]);
-    const waitMs = await readNextDueMs(database.db.kysely, ['a']);
-    expect(waitMs).toBeGreaterThan(hour / 4);
-    expect(waitMs).toBeLessThanOrEqual(hour / 2);
   });
 
   it('is found and set again when the clock was set back', async () => {

@@ -43,7 +43,6 @@ test('tells how the teams stand, and goes on telling while the database is away'
     ready: () => readiness.check(),
     freshness: async () => judge((await standings.read()).standings),
     metrics: () => metrics.render(),
-    hook: () => false,
   });
   const get = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${server.port}${path}`);

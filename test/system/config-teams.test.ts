@@ -270,12 +270,7 @@ describe('two teams', () => {
       "service: {apiKey: 'x'}",
       '3:25: teams.b.service.apiKey: teams.a has the same API key',
     ],
-    [
-      'hooks: {token: a-token-of-sixteen}',
-      'hooks: {token: a-token-of-sixteen}',
-      '3:22: teams.b.hooks.token: teams.a has the same token',
-    ],
-  ])('cannot share a credential or a token: %s, %s', (first, second, start) => {
+  ])('cannot share a credential: %s, %s', (first, second, start) => {
     const said = shared(first, second);
     expect(said.startsWith(start)).toBe(true);
     expect(said).not.toContain('sixteen');
@@ -296,14 +291,6 @@ describe('two teams', () => {
       a: {service: {baseUrl: 'https://a.example'}}
       b: {service: {baseUrl: 'https://b.example'}}\n`;
     expect(load(yaml).teams).toHaveLength(2);
-  });
-
-  it('cannot take one from two files with the same content', () => {
-    write('a-token', 'a-token-of-sixteen\n');
-    write('b-token', 'a-token-of-sixteen');
-    expect(shared('hooks: {tokenFile: a-token}', 'hooks: {tokenFile: b-token}')).toMatch(
-      /^3:26: teams\.b\.hooks\.tokenFile: teams\.a has the same token/,
-    );
   });
 });
 
@@ -382,7 +369,6 @@ describe('secrets in files', () => {
   it.each([
     ['service: {secretKeyFile: it}', ['service', 'secretKey']],
     ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
-    ['hooks: {tokenFile: it}', ['hooks', 'token']],
     ['status: {tokenFile: it}', ['status', 'token']],
   ])('can be given by %s', (yaml, [section = '', key = '']) => {
     write('it', 'a secret of sixteen\n');
@@ -441,9 +427,6 @@ teams:
   it('are complained about by the setting that names the file', () => {
     write('short', 'canary');
     write('empty', '\n');
-    expect(complaintOf('teams: {a: {hooks: {tokenFile: short}}}\n')).toBe(
-      '1:32: teams.a.hooks.tokenFile: at least 16 characters',
-    );
     for (const setting of ['token: short', 'tokenFile: short'])
       expect(complaintOf(`status: {${setting}}\n`)).toContain(': at least 16 characters');
     expect(complaintOf('service: {secretKeyFile: empty}\n')).toBe(

@@ -224,7 +224,7 @@ describe('a complaint', () => {
 
   it.each(['\0', '\u001b', '\u007f'])('refuses a token with the control character %j', (character) => {
     const token = `a token of sixteen${character}and more`;
-    expect(complaint(() => fromEnv({ MUSTERD__hooks__token: token }))).toContain('control characters');
+    expect(complaint(() => fromEnv({ MUSTERD__notify__secret: token }))).toContain('control characters');
   });
 
   it('never repeats a value that may be a secret', () => {

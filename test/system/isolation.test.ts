@@ -5,7 +5,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 import { writeCredentials } from '../../src/mirror/team/credentials.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
-import { runSooner, registerGroups, setNextTime, readDue } from '../../src/mirror/team/due.ts';
+import { registerGroups, setNextTime, readDue } from '../../src/mirror/team/due.ts';
 import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
@@ -82,7 +82,6 @@ describe('a database whose default is a stricter isolation level', () => {
         'default',
         due.map((one) => ({ ...one, delayMs: 1_000 })),
       );
-      await runSooner(db, 'default', { debounceMs: 1, everyMs: 1 });
       await noteEdits(db, 'default', '1:1:');
       await underLease(db, { team: 'default', lease: { ttlMs: hungAfterMs } }, (tx) =>
         writeLearned(tx, 'default', [{ topic: 'x', value: 2 }], true),

@@ -33,7 +33,6 @@ describe('what the daemon tells the outside', () => {
     await stage.close();
   });
 
-  const token = 'a-token-that-nobody-guesses';
   const open = async (more: Readonly<Record<string, string>> = {}) => {
     stage = await createStage({ emulator: { users: 10, tags: 2, fields: 2 } });
     alarm = await createAlarm();
@@ -45,7 +44,6 @@ describe('what the daemon tells the outside', () => {
       MUSTERD__schedule__listings: '0 0 1 1 *',
       MUSTERD__schedule__counts: '0 0 1 1 *',
       MUSTERD__status__port: String(await freePort()),
-      MUSTERD__hooks__token: token,
       MUSTERD__ping__url: alarm.url,
       ...more,
     });
@@ -94,7 +92,6 @@ describe('what the daemon tells the outside', () => {
     daemon.process.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
     expect(code).toBe(0);
-    expect(stderr).not.toContain(token);
     expect(stderr).not.toContain(alarm.url);
   });
 
@@ -117,37 +114,5 @@ describe('what the daemon tells the outside', () => {
     await eventually('it is fresh again', async () => (await ask('/freshness')).status === 200);
     await eventually('the switch is called again', () => alarm.calls.length > calls);
     expect((await ask('/readyz')).status).toBe(200);
-  });
-
-  it('takes a hint as a reason to look, never as news, and never for a wrong token', async () => {
-    const ask = await open();
-    await eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) === 1);
-    // The next time of a group is set once its run is over.
-    const due = `select from sync.due where run_group <> 'edits' and due_at <= clock_timestamp()`;
-    await eventually('nothing is due any more', async () => (await stage.sql(due)).length === 0);
-    // As if the last run were long over.
-    await stage.sql(
-      `update sync.due set started_at = clock_timestamp() - interval '1 hour' where run_group = 'users'`,
-    );
-    const [user] = stage.emulator.team.users();
-    stage.emulator.team.editUser(user?.id ?? 0, { first: 'Hinted' });
-    expect((await ask('/hooks/wrong-token-of-some-length', { method: 'POST' })).status).toBe(404);
-    expect((await ask(`/hooks/${token}`)).status).toBe(404);
-    const body = JSON.stringify({ users: [{ id: user?.id, first_name: 'Forged' }] });
-    for (const _ of [1, 2, 3])
-      expect((await ask(`/hooks/${token}`, { method: 'POST', body })).status).toBe(202);
-    await eventually(
-      'the users are reconciled',
-      async () => (await runs(`groups = '{users}' and outcome = 'complete'`)) === 1,
-    );
-    expect(await stage.sql(`select first_name from mirror.users where id = ${user?.id}`)).toEqual([
-      ['Hinted'],
-    ]);
-    for (const _ of [1, 2, 3]) await ask(`/hooks/${token}`, { method: 'POST' });
-    const [[soon] = []] = await stage.sql(
-      `select due_at < clock_timestamp() + interval '30 seconds' from sync.due where run_group = 'users'`,
-    );
-    expect(soon).toBe('false');
-    expect(await runs()).toBe(2);
   });
 });

@@ -63,7 +63,7 @@ describe('what is blotted out', () => {
       PGPASSWORD: 'of-the-environment',
       MUSTERD__database__url: 'postgres:///muster?user=kim&password=behind-a-mark&sslmode=require',
       MUSTERD__service__nextSecretKey: 'key-number-two',
-      MUSTERD__teams__a__hooks__token: 'hook-of-a-team',
+      MUSTERD__teams__a__service__secretKey: 'key-of-a-team',
       MUSTERD__ping__url: 'https://alarms.example.net/ping/0123-4567',
       MUSTERD__teams__a__notify__secret: 'signs-of-a-team',
       MUSTERD_NOTIFY_URL: 'https://hooks.example.net/services/T0-of-B0',
@@ -72,7 +72,7 @@ describe('what is blotted out', () => {
       MUSTERD_API_KEY: 'short',
     });
     const text = [
-      'pass%2Fword-of-all pass/word-of-all key-number-one key-number-two hook-of-a-team',
+      'pass%2Fword-of-all pass/word-of-all key-number-one key-number-two key-of-a-team',
       'https://alarms.example.net /ping/0123-4567',
       'signs-of-a-team signs-for-all /services/T0-of-B0',
       'key-that-follows of-the-environment behind-a-mark sslmode=require',

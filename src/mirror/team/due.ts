@@ -68,25 +68,6 @@ export async function setNextTime(db: Database, team: string, next: readonly Nex
   await db.transaction((tx) => set.execute(tx));
 }
 
-/**
- * Makes the users of this team due soon, but not too often, because somebody says that they may have changed. A current
- * run may have read them before that, so they are due again after it.
- */
-export async function runSooner(
-  db: Database,
-  team: string,
-  { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
-): Promise<void> {
-  const set = sql`
-    with soon as (
-      select greatest(clock_timestamp() + ${debounceMs} * interval '1 ms',
-                      coalesce(started_at, '-infinity') + ${everyMs} * interval '1 ms') as at
-      from sync.due where team = ${team} and run_group = 'users')
-    update sync.due set due_at = case when due_at <= started_at then soon.at else least(due_at, soon.at) end
-    from soon where team = ${team} and run_group = 'users'`;
-  await db.transaction((tx) => set.execute(tx));
-}
-
 /** The state of every group of these teams. */
 export async function readStandings(
   db: Queryable,
