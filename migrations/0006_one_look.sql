@@ -1,4 +1,4 @@
-delete from sync.learned where topic = 'a version moves though no value does';
+delete from sync.learned where topic = 'a version moves though no value does' or topic ~ '^scope ';
 -- Whoever is shown with an older version has a base, which says so.
 alter table sync.user_base add column older_since timestamptz, add column older_passes integer,
   add constraint user_base_older check ((older_since is null) = (older_passes is null));
@@ -10,8 +10,8 @@ update sync.user_base b set older_since = s.since, older_passes = s.passes from 
 -- Rows that could not be taken are learned of a resource; the next pass finds them again. So is when the next request is due.
 insert into sync.learned (team, topic, value, learned_at) select team, 'pace', 'true', next_at from sync.rate_limits;
 drop table sync.stale_rows, sync.rejected_rows, sync.rate_limits;
-comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "pace": its learned_at is when the next request is due, for all processes on this database together. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. "scope" and users, or the table of a listing: what the settings asked for when a complete pass last left nothing in doubt; when that changes, a row that is no longer shown may be there all the same. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
-comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a scope: the first 12 hex digits of the SHA-256 of the service''s address and the filter; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the pace: true; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
+comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "pace": its learned_at is when the next request is due, for all processes on this database together. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
+comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the pace: true; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
 -- All files that were applied stand in one table.
 drop table if exists sync.repeatables, sync.migration_lock;
 -- Each login sees whether the schema is that of its musterd.
@@ -62,6 +62,8 @@ create index edits_by_transaction on sync.edits (xid);
 comment on index sync.edits_by_transaction is 'What a transaction has edited, and which edits a run has not seen.';
 alter table sync.edits add constraint edits_pkey primary key (edit_id);
 drop function if exists sync.decide_edits(text, bigint, jsonb, text, text, boolean, bigint, bigint, text, boolean), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]);
+alter table sync.absences drop column verdict_scope, drop column scope, add constraint absences_decided check ((verdict is null) = (decided_at is null)),
+  add constraint absences_withheld check (num_nulls(batch, detail, withheld_at) = any (array[0, 3]));
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
 comment on table sync.due is 'When a group of a team is to be done next, by the database''s clock, and how its last runs went.';

@@ -55,10 +55,8 @@ begin
     ),
     written as (
       update sync.absences a set
-        verdict = case when n.is_chosen then 'approved' else 'left' end,
-        verdict_scope = case when n.is_chosen then a.scope end,
-        batch = case when not n.is_chosen then a.batch end, detail = case when not n.is_chosen then a.detail end,
-        scope = case when not n.is_chosen then a.scope end, withheld_at = case when not n.is_chosen then a.withheld_at end,
+        verdict = case when n.is_chosen then 'approved' else 'left' end, batch = case when not n.is_chosen then a.batch end,
+        detail = case when not n.is_chosen then a.detail end, withheld_at = case when not n.is_chosen then a.withheld_at end,
         decided_at = clock_timestamp(), decided_by = decider, decided_role = session_user, decided_why = coalesce(decide.reason, '')
       from named n
       where decide.approves and (a.team_id, a.resource, a.id) = (n.team_id, n.resource, n.id)

@@ -29,6 +29,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   write:
     'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',
   hooks: 'the service calls nobody. "musterd reconcile" looks at once, a shorter schedule.users more often',
+  scope: 'everything of a listing is mirrored; a condition in SQL selects a part of it',
   'guard.maxNewTags': 'a tag is made at once by a command',
   'guard.maxMessages': 'a message is sent at once by a command',
   'guard.maxRecipients': 'a message is sent at once by a command',

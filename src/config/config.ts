@@ -10,7 +10,6 @@ import {
   atLeastZero,
   days,
   flag,
-  listingFilter,
   longSecret,
   milliseconds,
   oneOf,
@@ -128,12 +127,6 @@ export const configSchema = z.strictObject({
     confirmAfterMs: milliseconds(0)
       .default(600_000)
       .describe('Time between the first complete pass without a row and the pass that marks it as gone.'),
-  }),
-  scope: section({
-    tags: listingFilter.describe(
-      'Which tags are mirrored: archived, assigned, filter, filters and parent_id of the pagination body. Empty: all.',
-    ),
-    contactFields: listingFilter.describe('Which contact fields are mirrored, likewise.'),
   }),
   policy: section({
     name: conflictPolicy.default('hold').describe('What to do when both sides changed the name.'),

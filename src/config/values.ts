@@ -108,8 +108,3 @@ export const paginationBody = z.strictObject({
   page: z.int().optional(),
   parent_id: z.int().optional(),
 });
-
-/** The fields of it that choose among the rows of a listing. */
-export const listingFilter = paginationBody
-  .pick({ archived: true, assigned: true, filter: true, filters: true, parent_id: true })
-  .default({});

@@ -10,7 +10,7 @@ import type { RejectedRow } from '../model/rejected-row.ts';
 import type { HoldOfUser, StoppedPushes } from '../model/waiting.ts';
 import type { ListingRecord } from '../model/listing.ts';
 import type { UserState } from '../model/user-state.ts';
-import { applyAbsences, isNoNews, readAbsenceGrounds } from './users/absences.ts';
+import { applyAbsences, isNoNews, readAbsenceVerdicts } from './users/absences.ts';
 import { readKnownUsers, readLookups } from './users/addresses.ts';
 import type { Database } from './db/database.ts';
 import { applyResults } from './users/apply-results.ts';
@@ -78,7 +78,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
         open: await readIntents(tx, teamId),
       })),
     readHeldEdits: (holds: readonly HoldOfUser[]) => readHeldEdits(kysely, teamId, holds),
-    readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
+    readAbsenceVerdicts: (resource: MirroredResource) => readAbsenceVerdicts(kysely, teamId, resource),
     gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
       readLackingRows(db, teamId, rows, most, after),

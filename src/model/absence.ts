@@ -27,19 +27,8 @@ export type AbsenceVerdict =
   /** The service says that it is there, though the listing does not show it. */
   | 'found';
 
-export interface DecidedAbsence {
-  readonly verdict: AbsenceVerdict;
-  /** The scope of the settings for which it counts; `null` for any. */
-  readonly scope: string | null;
-}
-
-/** The records of earlier runs and people about the absences of a pass. */
-export interface AbsenceGrounds {
-  /** The scope of the settings when absences were last judged; `null` if they never were. */
-  readonly scope: string | null;
-  /** The rows that were decided about longest ago come first. */
-  readonly decided: ReadonlyMap<Id, DecidedAbsence>;
-}
+/** What earlier runs and people said of missing rows. Those that were decided about longest ago come first. */
+export type AbsenceVerdicts = ReadonlyMap<Id, AbsenceVerdict>;
 
 export interface AbsenceDecision {
   /** Rows that this complete pass has missed. */
@@ -52,10 +41,6 @@ export interface AbsenceDecision {
   readonly lost: readonly Id[];
   /** The rows that replace those withheld before. */
   readonly withheld: WithheldAbsence | null;
-  /** The scope of the settings. */
-  readonly scope: string;
-  /** Whether nothing is in doubt, so that this scope is the usual one from now on. */
-  readonly scopeIsUsual: boolean;
 }
 
 /** The result of publishing a listing, or in a plan the expected one. */

@@ -4,14 +4,7 @@ import { emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
-import {
-  type AbsenceSettings,
-  judgeAbsences,
-  readGrounds,
-  type Scope,
-  sayWithheld,
-  scopeOf,
-} from './missing-rows.ts';
+import { type AbsenceSettings, judgeAbsences, readVerdicts, sayWithheld } from './missing-rows.ts';
 import type { AwaitedRun } from './guard/field-limits.ts';
 import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
@@ -158,33 +151,21 @@ export async function applyUserAbsences(
   places: WritingContext,
   { look: { roster }, absent: all }: UsersPlan,
   settings: AbsenceSettings,
-  scope: Scope,
 ): Promise<void> {
   const { mirror, notes } = places;
   if (roster.rejected.length > 0) return;
   const absent = all.filter(({ id }) => !roster.unproven.has(id));
   const population = absent.length === 0 ? 0 : (await mirror.readGuardHistory()).population;
-  const grounds = {
-    ...(await readGrounds('users', absent.length, mirror)),
-    scopeNow: scopeOf('users', scope),
-  };
+  const verdicts = await readVerdicts('users', absent.length, mirror);
   const unproven = all.length - absent.length;
   if (unproven > 0)
     notes.warn(
       `${unproven} users are missing, but not marked as gone: the service does not accept one of their addresses`,
     );
-  const { due, withheld, scopeIsUsual } = judgeAbsences('users', { absent, population }, settings, grounds);
+  const { due, withheld } = judgeAbsences('users', { absent, population }, settings, verdicts);
   if (withheld !== null) notes.partial(sayWithheld('users', withheld));
   const missing = absent.map(({ id }) => id);
-  const decision = {
-    missing,
-    gone: due,
-    found: [],
-    lost: [],
-    withheld,
-    scope: grounds.scopeNow,
-    scopeIsUsual,
-  };
+  const decision = { missing, gone: due, found: [], lost: [], withheld };
   const locked = await mirror.applyAbsences('users', decision);
   const gone = due.length - locked.length;
   notes.count('missing', missing.length - gone);

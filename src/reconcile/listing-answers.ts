@@ -1,38 +1,29 @@
 /** The answers of a listing that left nothing to do: for a day they mean the same, for the same program and settings. */
-import type { MirroredResource } from '../model/absence.ts';
 import { toJson } from '../model/json.ts';
 import type { Listing, ListingAnswers, ListingMemory } from '../model/listing.ts';
-import { type Scope, scopeOf } from './missing-rows.ts';
 
 /** What decides, besides the answers, what a listing leaves to do. */
 export interface ListingSettings {
   readonly program: string;
   readonly pageSize: number | undefined;
-  readonly scope: Scope;
 }
 
 const longestMs = 24 * 3_600_000;
 
-const setupOf = (resource: MirroredResource, { program, pageSize, scope }: ListingSettings) =>
-  toJson([program, pageSize, scopeOf(resource, scope)]);
+const setupOf = ({ program, pageSize }: ListingSettings) => toJson([program, pageSize]);
 
 /** The memory, without answers that do not count any more. */
-export function whileFresh(
-  { agreed, ...memory }: ListingMemory,
-  resource: MirroredResource,
-  settings: ListingSettings,
-): ListingMemory {
+export function whileFresh({ agreed, ...memory }: ListingMemory, settings: ListingSettings): ListingMemory {
   const ageMs = Date.now() - (agreed?.atMs ?? 0);
-  const isFresh = ageMs >= 0 && ageMs < longestMs && agreed?.setup === setupOf(resource, settings);
+  const isFresh = ageMs >= 0 && ageMs < longestMs && agreed?.setup === setupOf(settings);
   return isFresh ? { ...memory, agreed } : memory;
 }
 
 /** The answers of a complete listing. They count if nothing comes of it. */
 export function answersOf(
-  resource: MirroredResource,
   { status, digests, count }: Pick<Listing<unknown>, 'status' | 'digests' | 'count'>,
   settings: ListingSettings,
 ): ListingAnswers | null {
   if (status === 'incomplete' || digests === null) return null;
-  return { digests, count, setup: setupOf(resource, settings), atMs: Date.now() };
+  return { digests, count, setup: setupOf(settings), atMs: Date.now() };
 }

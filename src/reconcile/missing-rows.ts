@@ -1,26 +1,19 @@
 /** Decides when a row that is missing from a complete listing may be marked as gone. */
 import { createHash } from 'node:crypto';
 import type {
-  AbsenceGrounds,
   AbsenceVerdict,
+  AbsenceVerdicts,
   AbsentRow,
   MirroredResource,
   WithheldAbsence,
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { ListingFilter } from '../model/listing.ts';
 import type { MirrorPort } from './ports.ts';
 
 export interface AbsenceSettings {
   /** Least ms between the first complete pass without a row and the pass that marks it as gone. */
   readonly confirmAfterMs: number;
-}
-
-/** The part of the service that the settings select. */
-export interface Scope {
-  readonly baseUrl: string;
-  readonly filters: Readonly<Partial<Record<MirroredResource, ListingFilter>>>;
 }
 
 interface AbsenceJudgement {
@@ -30,29 +23,17 @@ interface AbsenceJudgement {
   readonly found: readonly Id[];
   /** The rows that may not be marked as gone now, and the reason. */
   readonly withheld: WithheldAbsence | null;
-  /** Whether the only withheld rows are those that a person left out. */
-  readonly scopeIsUsual: boolean;
-}
-
-function shortHash(value: unknown): string {
-  return createHash('sha256').update(toJson(value)).digest('hex').slice(0, 12);
-}
-
-/** Identifies what is requested: it changes with the address and the filter. */
-export function scopeOf(resource: MirroredResource, { baseUrl, filters }: Scope): string {
-  const filter = Object.entries(filters[resource] ?? {}).filter(([, value]) => value !== undefined);
-  return shortHash([new URL(baseUrl).href, filter.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 /** Identifies this set of rows of this resource. */
 export function absenceHash(resource: MirroredResource, ids: readonly Id[]): string {
-  return shortHash([resource, ids.toSorted((a, b) => (a < b ? -1 : 1))]);
+  const named = toJson([resource, ids.toSorted((a, b) => (a < b ? -1 : 1))]);
+  return createHash('sha256').update(named).digest('hex').slice(0, 12);
 }
 
 interface Missing {
   readonly missing: number;
   readonly population: number;
-  readonly scopeChanged: boolean;
 }
 
 const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
@@ -69,8 +50,6 @@ export const absenceDoubts = {
   half: (found) => (found.missing * 2 > found.population ? `${share(found)}, more than half` : null),
   limit: (found) =>
     found.missing > limitOf(found) ? `${share(found)}, more than the limit of ${limitOf(found)}` : null,
-  scope: (found) =>
-    found.scopeChanged ? `${share(found)}, and the settings ask for something else than before` : null,
 } as const satisfies Readonly<Record<string, (found: Missing) => string | null>>;
 
 function doubtAbout(missing: Missing): string | null {
@@ -88,19 +67,19 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
 }
 
 /** Read only if rows are missing: nothing else needs them. */
-export async function readGrounds(
+export async function readVerdicts(
   resource: MirroredResource,
   missing: number,
-  mirror: Pick<MirrorPort, 'readAbsenceGrounds'>,
-): Promise<AbsenceGrounds> {
-  return missing === 0 ? { scope: null, decided: new Map() } : await mirror.readAbsenceGrounds(resource);
+  mirror: Pick<MirrorPort, 'readAbsenceVerdicts'>,
+): Promise<AbsenceVerdicts> {
+  return missing === 0 ? new Map() : await mirror.readAbsenceVerdicts(resource);
 }
 
 const wordsOnLeft = (rows: number) =>
   `${rows} missing ${rows === 1 ? 'row was' : 'rows were'} left out of an approval`;
 
 /**
- * A verdict counts as long as its row is missing and, if it has a scope, as long as the settings select that scope:
+ * A verdict counts as long as its row is missing:
  *
  * | Verdict  | Counts against the limits       | Marked as gone                                       | Withheld            |
  * |----------|---------------------------------|------------------------------------------------------|---------------------|
@@ -116,24 +95,14 @@ export function judgeAbsences(
   resource: MirroredResource,
   { absent, population }: { readonly absent: readonly AbsentRow[]; readonly population: number },
   settings: AbsenceSettings,
-  grounds: AbsenceGrounds & { readonly scopeNow: string },
+  verdicts: AbsenceVerdicts,
 ): AbsenceJudgement {
-  const { decided, scope, scopeNow } = grounds;
-  const verdictOf = (id: Id): AbsenceVerdict | undefined => {
-    const decision = decided.get(id);
-    return decision?.scope === null || decision?.scope === scopeNow ? decision.verdict : undefined;
-  };
-  const verdicts = new Map(absent.map(({ id }) => [id, verdictOf(id)]));
+  const isAbsent = new Set(absent.map(({ id }) => id));
   const count = (verdict: AbsenceVerdict | undefined) =>
     absent.filter(({ id }) => verdicts.get(id) === verdict).length;
-  const found = [...decided.keys()].filter((id) => verdicts.get(id) === 'found');
-  const scopeChanged = scope !== null && scope !== scopeNow;
+  const found = [...verdicts.keys()].filter((id) => isAbsent.has(id) && verdicts.get(id) === 'found');
   // Rows that are left out anyway prove nothing about the listing.
-  const doubt = doubtAbout({
-    missing: count(undefined),
-    population: population - found.length,
-    scopeChanged,
-  });
+  const doubt = doubtAbout({ missing: count(undefined), population: population - found.length });
   const mayGo = (id: Id) =>
     verdicts.get(id) === 'approved' || (verdicts.get(id) === undefined && doubt === null);
   const due = absent.filter(
@@ -149,6 +118,5 @@ export function judgeAbsences(
     due: due.map(({ id }) => id),
     found,
     withheld: ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: reasons.join('; '), ids },
-    scopeIsUsual: doubt === null,
   };
 }

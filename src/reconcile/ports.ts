@@ -1,5 +1,5 @@
 /** The needs of reconciling on both sides, which `service/client.ts` and `mirror/mirror.ts` fulfil. */
-import type { AbsenceDecision, AbsenceGrounds, MirroredResource, RefreshResult } from '../model/absence.ts';
+import type { AbsenceDecision, AbsenceVerdicts, MirroredResource, RefreshResult } from '../model/absence.ts';
 import type {
   EarlierPushes,
   EarlierThan,
@@ -56,7 +56,7 @@ export interface MirrorPort {
   readGuardHistory(): Promise<GuardHistory & { readonly open: readonly Intent[] }>;
   /** Tells who edited these fields, and in which batch they are or would be. */
   readHeldEdits(holds: readonly HoldOfUser[]): Promise<readonly HeldEdit[]>;
-  readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
+  readAbsenceVerdicts(resource: MirroredResource): Promise<AbsenceVerdicts>;
   /** Without the answers that left nothing to do, if the mirror has other rows now. */
   readListingMemory(resource: MirroredResource): Promise<ListingMemory>;
   /** Collects the rows of a listing, to be compared or applied. */

@@ -2,7 +2,7 @@
 import type { Segment } from '../model/contact-count.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
-import type { AbsenceSettings, Scope } from './missing-rows.ts';
+import type { AbsenceSettings } from './missing-rows.ts';
 import type { PushSettings } from './push/record.ts';
 
 export interface ReconcileSettings {
@@ -11,7 +11,6 @@ export interface ReconcileSettings {
   readonly push: Omit<PushSettings, 'policy'>;
   readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
-  readonly scope: Scope;
   readonly guard: GuardSettings;
   readonly policy: Policy;
   readonly segments: readonly Segment[];

@@ -66,9 +66,7 @@ async function pull(
   await applyOddities(places, seen);
   const deferred = await applyPulls(places, seen, afterBatch(planned.plans));
   if (!seen.isWhole) return deferred;
-  await attempt(places.notes, 'users who left', () =>
-    applyUserAbsences(places, planned, settings.absence, settings.scope),
-  );
+  await attempt(places.notes, 'users who left', () => applyUserAbsences(places, planned, settings.absence));
   await places.mirror.learnRoles();
   return deferred;
 }

@@ -10,7 +10,7 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import { answersOf, type ListingSettings, whileFresh } from './listing-answers.ts';
-import { type AbsenceSettings, judgeAbsences, readGrounds, sayWithheld, scopeOf } from './missing-rows.ts';
+import { type AbsenceSettings, judgeAbsences, readVerdicts, sayWithheld } from './missing-rows.ts';
 import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
@@ -85,7 +85,6 @@ async function withListing<R>(
       memory,
       sink: own.sink,
       size: settings.pageSize,
-      filter: settings.scope.filters[name] ?? {},
       onPage,
     });
     notes.count(`${name}_read`, listing.count);
@@ -133,7 +132,7 @@ export async function refresh(
   notes: RunNotes,
 ): Promise<void> {
   const resource = list.resource.name;
-  const memory = whileFresh(await mirror.readListingMemory(resource), resource, settings);
+  const memory = whileFresh(await mirror.readListingMemory(resource), settings);
   const work = async ({ listing, rows, differing, others }: Read) => {
     if (listing.status === 'complete' && listing.isKnown) return null;
     const byRow = await readByRow(list, mirror, rows, memory, notes);
@@ -141,7 +140,7 @@ export async function refresh(
     const result = await mirror.applyListing(rows, {
       rejected,
       memory: { ...listing.memory, ...byRow.memory },
-      answers: byRow.lacking === 0 ? answersOf(resource, listing, settings) : null,
+      answers: byRow.lacking === 0 ? answersOf(listing, settings) : null,
     });
     return { listing, result };
   };
@@ -217,15 +216,14 @@ async function judgeMissing(
   { resource: { name: resource }, row }: Refreshable,
   result: RefreshResult,
   mirror: MirrorPort,
-  { absence, scope }: RefreshSettings,
+  { absence }: RefreshSettings,
   notes: RunNotes,
 ): Promise<AbsenceDecision> {
-  const scopeNow = scopeOf(resource, scope);
-  const grounds = { ...(await readGrounds(resource, result.absent.length, mirror)), scopeNow };
-  const { due, found, withheld, scopeIsUsual } = judgeAbsences(resource, result, absence, grounds);
+  const verdicts = await readVerdicts(resource, result.absent.length, mirror);
+  const { due, found, withheld } = judgeAbsences(resource, result, absence, verdicts);
   if (withheld !== null) notes.partial(sayWithheld(resource, withheld));
   const missing = result.absent.map(({ id }) => id);
-  const decision = { missing, withheld, scope: scopeNow, scopeIsUsual };
+  const decision = { missing, withheld };
   if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
   const first = await lookUp(due, row);
   // From now on a row that no longer exists is missing like any other: it counts against the limits, and is asked for
@@ -234,7 +232,7 @@ async function judgeMissing(
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
     notes.warn(
-      `${resource}: the listing leaves out ${hidden} rows that exist, perhaps because they are archived or filtered out; they stay in the mirror`,
+      `${resource}: the listing leaves out ${hidden} rows that exist, perhaps because they are archived; they stay in the mirror`,
     );
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }

@@ -28,8 +28,7 @@ export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Pol
 });
 
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, segments, roles, service, rate } = config;
-  const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
+  const { push, pages, absence, segments, roles, rate } = config;
   return {
     program: programVersion(),
     push: {
@@ -40,7 +39,6 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     },
     pageSize: pages.size,
     absence,
-    scope: { baseUrl: service.baseUrl ?? '', filters },
     policy: policyOf(config),
     segments,
     guard: {

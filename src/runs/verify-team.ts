@@ -3,7 +3,6 @@ import { readKnownAddresses, readSnapshot } from '../mirror/users/verify-read.ts
 import { type Comparison, compare } from '../verify/compare.ts';
 import { readService } from '../verify/service-side.ts';
 import type { Setup } from './open.ts';
-import { reconcileSettings } from './reconcile-team.ts';
 import { withReading } from './with-run.ts';
 
 export async function verifyTeam(
@@ -11,12 +10,8 @@ export async function verifyTeam(
   signal: AbortSignal,
 ): Promise<Comparison> {
   return withReading(db, config, { log, signal }, async ({ service }, team) => {
-    const { scope } = reconcileSettings(config);
     const addresses = await readKnownAddresses(db.kysely, team.id);
-    const theirs = await readService(service, team, addresses, {
-      pages: config.pages,
-      filters: scope.filters,
-    });
+    const theirs = await readService(service, team, addresses, config.pages);
     return compare(await readSnapshot(db, config.team, team.id), theirs);
   });
 }

@@ -6,7 +6,7 @@ import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import { type Listing, type ListingFilter, type ListingMemory, nothingLearned } from '../model/listing.ts';
+import { type Listing, type ListingMemory, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -19,7 +19,6 @@ interface UsersAnswer {
 interface ListingQuestion {
   readonly memory: ListingMemory;
   readonly size?: number | undefined;
-  readonly filter: ListingFilter;
 }
 
 /** The reading methods of the client that are needed. */
@@ -183,13 +182,7 @@ export async function readService(
   service: ReadableService,
   team: Team,
   addresses: readonly ServiceAddress[],
-  {
-    pages,
-    filters,
-  }: {
-    readonly pages: { readonly size?: number | undefined };
-    readonly filters: Readonly<Partial<Record<string, ListingFilter>>>;
-  },
+  pages: { readonly size?: number | undefined },
 ): Promise<ServiceSnapshot> {
   const unread: string[] = [];
   const complete = new Set<string>();
@@ -212,8 +205,7 @@ export async function readService(
   for (const resource of listedResources) {
     const { name } = resource;
     const words = inPlural(resource);
-    const question = { ...options, filter: filters[name] ?? {} };
-    const listing = await attempt(words, unread, () => service.list(resource, question));
+    const listing = await attempt(words, unread, () => service.list(resource, options));
     if (listing?.status === 'complete' && !listing.isOffered) {
       notOffered.add(name);
       continue;

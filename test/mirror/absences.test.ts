@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { applyAbsences, readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
+import { applyAbsences, readAbsenceVerdicts, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { AbsenceDecision, MirroredResource } from '../../src/model/absence.ts';
 import { absenceHash } from '../../src/reconcile/missing-rows.ts';
@@ -9,9 +9,8 @@ const database = await createTestDatabase();
 const { db } = database;
 afterAll(() => database.close());
 const run = { teamId: 41n, runId: 1n };
-const scope = 'a1b2';
 const sql = async (text: string) => (await runSqlText(db, text)).rows;
-const nothing = { gone: [], found: [], lost: [], scope, scopeIsUsual: false };
+const nothing = { gone: [], found: [], lost: [] };
 /** A pass that withholds these rows, of which it has missed the same or more. */
 const withhold = (
   resource: MirroredResource,
@@ -26,7 +25,7 @@ const withhold = (
 };
 const approve = (args: string) => sql(`select user_id, field, outcome from sync.approve(${args})`);
 const known = () =>
-  sql(`select id, batch, scope, verdict, verdict_scope, decided_by = session_user as by_me, decided_why,
+  sql(`select id, batch, verdict, decided_by = session_user as by_me, decided_why,
          decided_at is not null as is_decided
        from sync.absences where team_id = 41 and resource = 'tags' order by id`);
 const waiting = async (teamId = 41n) =>
@@ -37,8 +36,8 @@ const waiting = async (teamId = 41n) =>
     ids,
   ]);
 const all = absenceHash('tags', [1n, 2n, 10n]);
-const waits = (id: bigint) => [id, all, scope, null, null, null, null, false];
-const approved = (id: bigint) => [id, null, null, 'approved', scope, true, 'they left', true];
+const waits = (id: bigint) => [id, all, null, null, null, false];
+const approved = (id: bigint) => [id, null, 'approved', true, 'they left', true];
 
 beforeEach(async () => {
   await sql(`truncate sync.absences, sync.changes;
@@ -64,7 +63,7 @@ it('approves all that waits together, and nothing else, and says who and why', a
 it('leaves what an approval leaves out in the batch, until the next pass gives it another name', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
-  const left = (id: bigint) => [id, all, scope, 'left', null, true, 'they left', true];
+  const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
   expect(await known()).toEqual([approved(1n), left(2n), left(10n)]);
   expect(
     await sql('select min(withheld_at), min(detail) from sync.absences where batch is not null'),
@@ -75,11 +74,11 @@ it('leaves what an approval leaves out in the batch, until the next pass gives i
   expect((await waiting()).map(([table, hash, , ids]) => [table, hash, ids])).toEqual([
     ['tags', rest, [10n]],
   ]);
-  expect((await readAbsenceGrounds(db.kysely, 41n, 'tags')).decided).toEqual(
+  expect(await readAbsenceVerdicts(db.kysely, 41n, 'tags')).toEqual(
     new Map([
-      [10n, { verdict: 'left', scope: null }],
-      [1n, { verdict: 'approved', scope }],
-      [2n, { verdict: 'approved', scope }],
+      [10n, 'left'],
+      [1n, 'approved'],
+      [2n, 'approved'],
     ]),
   );
 });
@@ -143,9 +142,9 @@ it('withholds other rows in place of those before, and knows when the others beg
   await sql(`update sync.absences set withheld_at = now() - interval '1 day'`);
   const old = () =>
     sql(`select id from sync.absences where withheld_at < now() - interval '1 hour' order by id`);
-  await withhold('tags', [1n, 2n, 10n], { scope: 'other' });
+  await withhold('tags', [1n, 2n, 10n], { withheld: { hash: all, reason: 'more', ids: [1n, 2n, 10n] } });
+  expect((await waiting()).map(([, , reason]) => reason)).toEqual(['more']);
   expect(await old()).toEqual([[1n], [2n], [10n]]);
-  expect((await known()).map((row) => row[2])).toEqual(['other', 'other', 'other']);
   await withhold('tags', [1n, 3n], { missing: [1n, 2n, 3n] });
   expect(await waiting()).toEqual([['tags', absenceHash('tags', [1n, 3n]), 'too many', [1n, 3n]]]);
   expect(await old()).toEqual([]);
@@ -156,30 +155,9 @@ it('withholds other rows in place of those before, and knows when the others beg
 it('forgets who decided about a row of which the service says something else since', async () => {
   await approve(`'${all}', 'they left', only_users => '{1,2}'`);
   await withhold('tags', [10n], { missing: [1n, 2n, 10n], found: [1n], lost: [2n] });
-  expect((await known()).map((row) => row.slice(3))).toEqual([
-    ['found', scope, null, null, true],
-    [null, null, null, null, false],
-    ['left', null, true, 'they left', true],
+  expect((await known()).map((row) => row.slice(2))).toEqual([
+    ['found', null, null, true],
+    [null, null, null, false],
+    ['left', true, 'they left', true],
   ]);
-});
-
-it('remembers what the settings asked for when nothing was in doubt, resource by resource', async () => {
-  const judge = (resource: 'users' | 'tags', of: string, scopeIsUsual: boolean) =>
-    db.transaction((tx) =>
-      applyAbsences(tx, run, resource, { ...nothing, missing: [], withheld: null, scope: of, scopeIsUsual }),
-    );
-  const usual = async (resource: 'users' | 'tags', of = 41n) =>
-    (await readAbsenceGrounds(db.kysely, of, resource)).scope;
-  await judge('users', 'first', false);
-  expect(await usual('users')).toBeNull();
-  await judge('users', 'first', true);
-  await judge('tags', 'of tags', true);
-  await judge('users', 'second', false);
-  expect([await usual('users'), await usual('tags'), await usual('users', 42n)]).toEqual([
-    'first',
-    'of tags',
-    null,
-  ]);
-  await judge('users', 'second', true);
-  expect(await usual('users')).toBe('second');
 });

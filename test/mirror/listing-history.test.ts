@@ -63,8 +63,6 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
         found: [],
         lost: [],
         withheld: null,
-        scope: 'a1b2',
-        scopeIsUsual: true,
       }),
     );
   const learnRoles = () => write((tx) => writeRoles(tx, teamId));

@@ -226,8 +226,8 @@ describe('two teams with users of the same ids', () => {
       update mirror.users set email = 'anne@example.com';
       insert into sync.held_fields (team_id, user_id, field, reason, edit_id, batch, mirror_value)
         select team_id, user_id, field, 'review', edit_id, '${batch}', new_value from sync.edits;
-      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
-        select team_id, 'tags', 5, now(), 'aa', 'few', 's', now() from mirror.teams`);
+      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
+        select team_id, 'tags', 5, now(), 'aa', 'few', now() from mirror.teams`);
   });
   afterAll(() => two.close());
 
@@ -305,7 +305,7 @@ describe('the views of a team beside one that has everything alike, also the ids
        update mirror.tags set color = 'red'; update mirror.roles set name = name || ' new';
        update mirror.users set role_id = 4 where team_id = 41 and id = 2; update mirror.users set gone_at = now() where team_id = 41 and id = 3;
        insert into mirror.tags (team_id, id, tag) values (41, 6, 'Own later');
-       insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at) values (41, 'tags', 5, now(), 'aa', 'few', 's', now());
+       insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at) values (41, 'tags', 5, now(), 'aa', 'few', now());
        commit;
        begin; set local musterd.writing = 'on'; update mirror.tags set tag = 'Own, renamed' where id = 6; commit;
        insert into sync.absences (team_id, resource, id, missing_since, verdict, decided_at) values (41, 'users', 1, now(), 'approved', now());
@@ -494,8 +494,8 @@ describe('the views of a team beside one that has everything alike, also the ids
       update sync.changes set new = case when user_id = 5 then '{"phone": "a"}' else '{"name": {}, "email": "a", "phone": "a", "role_id": 1, "tag": {"id": 77}}' end::jsonb,
         outcome = '{}', base = '{}' where team_id = 40 and kind = 'push' and state = 'open';
       update sync.user_periods set role_id = 5, role_arrived_at = 'infinity', valid_from = '2999-01-01' where team_id = 40 and user_id = 2 and valid_to = 'infinity';
-      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
-        select 40, r, n, now(), 'aa', 'few', 's', now() from unnest('{users,tags}'::text[]) r, generate_series(1, 9) n on conflict do nothing`);
+      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
+        select 40, r, n, now(), 'aa', 'few', now() from unnest('{users,tags}'::text[]) r, generate_series(1, 9) n on conflict do nothing`);
     await ask(`
       insert into mirror.users (team_id, id, name, first_name, email, resolved) values (40, 77, 'Other', 'Other', 'user77@example.com', true);
       insert into sync.user_base (team_id, id, name, first_name, last_name) values (40, 78, 'Other', 'Other', '');

@@ -13,7 +13,7 @@ import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readHolder } from '../../src/mirror/team/lease-holder.ts';
 import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
-import { readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
+import { readAbsenceVerdicts, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readKnownUsers, readLookups } from '../../src/mirror/users/addresses.ts';
 import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
@@ -83,7 +83,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     nameSafety: () => readNameSafety(tx, teamId),
     fourEyes: () => readFourEyes(tx, team),
     memory: () => readListingMemory(tx, teamId, 'tags'),
-    grounds: () => readAbsenceGrounds(tx, teamId, 'users'),
+    verdicts: () => readAbsenceVerdicts(tx, teamId, 'users'),
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readKnownUsers(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),

@@ -98,7 +98,7 @@ export const statementsOfATeam: Readonly<Record<string, readonly string[]>> = {
   'rejects rows that are missing': [`select * from sync.reject('aa', team => 41)`],
   'approves a row that is not missing': [`select * from sync.approve('aa', only_users => '{6}', team => 41)`],
   'approves some of the rows that are missing': [
-    `insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at) values (41, 'tags', 8, now(), 'aa', 'few', 's', now())`,
+    `insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at) values (41, 'tags', 8, now(), 'aa', 'few', now())`,
     `select * from sync.approve('aa', only_users => '{8}', team => 41)`,
   ],
   'asks what became of edits': [

@@ -104,9 +104,9 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
         (42, 18, 'phone', 'limit', 'c', null, null, to_timestamp(7)),
         (41, 1, 'name', 'conflict', null, null, null, to_timestamp(3)), (41, 9, 'name', 'limit', 'a', 'rejected', null, to_timestamp(2)),
         (41, 9, 'email', 'asked', null, null, now() + interval '1 h', to_timestamp(2))`.execute(kysely);
-    await sql`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
-      values (41, 'tags', 1, now(), 'd', 'why', 's', to_timestamp(9)), (41, 'tags', 2, now(), 'd', 'why', 's', to_timestamp(8)),
-        (41, 'tags', 3, now(), null, null, null, null)`.execute(kysely);
+    await sql`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
+      values (41, 'tags', 1, now(), 'd', 'why', to_timestamp(9)), (41, 'tags', 2, now(), 'd', 'why', to_timestamp(8)),
+        (41, 'tags', 3, now(), null, null, null)`.execute(kysely);
     const { batches, held } = await now();
     expect(batches).toEqual([
       { team: 'north', hash: 'a', unit: 'users', count: 2, sinceMs: 4_000 },

@@ -42,8 +42,6 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
     found: [5n],
     lost: [],
     withheld: null,
-    scope: 's',
-    scopeIsUsual: true,
   };
   return {
     'holds a field': () => writeHolds(tx, run, [{ id: 1n, hold }]),

@@ -1,22 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { AbsenceVerdict, AbsentRow, DecidedAbsence } from '../../src/model/absence.ts';
-import { absenceHash, judgeAbsences as judge, scopeOf } from '../../src/reconcile/missing-rows.ts';
+import type { AbsenceVerdict, AbsenceVerdicts, AbsentRow } from '../../src/model/absence.ts';
+import { absenceHash, judgeAbsences as judge } from '../../src/reconcile/missing-rows.ts';
 
 const settings = { confirmAfterMs: 600_000 };
 
 const absent = (count: number, missingForMs: number | undefined = 600_000): readonly AbsentRow[] =>
   Array.from({ length: count }, (_, i) => ({ id: BigInt(i + 1), missingForMs }));
 
-const decided = (
-  verdict: AbsenceVerdict,
-  ids: readonly bigint[],
-  scope: string | null = 'now',
-): ReadonlyMap<bigint, DecidedAbsence> => new Map(ids.map((id) => [id, { verdict, scope }]));
+const decided = (verdict: AbsenceVerdict, ids: readonly bigint[]): AbsenceVerdicts =>
+  new Map(ids.map((id) => [id, verdict]));
 
-/** Nothing decided, the same settings as ever. */
+/** Nothing decided. */
 function judgeAbsences(missing: readonly AbsentRow[], population: number, by: typeof settings) {
-  const grounds = { decided: new Map(), scope: 'same', scopeNow: 'same' };
-  const { due, withheld } = judge('tags', { absent: missing, population }, by, grounds);
+  const { due, withheld } = judge('tags', { absent: missing, population }, by, new Map());
   return { due, refused: withheld?.reason ?? null };
 }
 
@@ -105,13 +101,12 @@ describe('judgeAbsences', () => {
   });
 
   it('counts approved rows against no limit, and wants the same proof of them', () => {
-    const grounds = { decided: decided('approved', [1n, 2n, 3n, 4n]), scope: null, scopeNow: 'now' };
+    const grounds = decided('approved', [1n, 2n, 3n, 4n]);
     const all = absent(4);
     expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({
       due: [1n, 2n, 3n, 4n],
       found: [],
       withheld: null,
-      scopeIsUsual: true,
     });
     const fresh = all.map(({ id }) => ({ id, missingForMs: undefined }));
     expect(judge('tags', { absent: fresh, population: 4 }, settings, grounds).due).toEqual([]);
@@ -121,56 +116,24 @@ describe('judgeAbsences', () => {
     expect(more.withheld?.reason).toContain('5 of 20 rows are missing, more than the limit of 3');
   });
 
-  it('withholds whatever is missing after the settings have changed, were it one row', () => {
-    const grounds = { decided: new Map(), scope: 'then', scopeNow: 'now' };
-    const one = { absent: absent(1), population: 100 };
-    const judgement = judge('tags', one, settings, grounds);
-    expect(judgement.due).toEqual([]);
-    expect(judgement.withheld).toEqual({
-      hash: absenceHash('tags', [1n]),
-      ids: [1n],
-      reason: '1 of 100 rows are missing, and the settings ask for something else than before',
-    });
-    expect(judge('tags', { absent: [], population: 100 }, settings, grounds).withheld).toBeNull();
-    expect(judge('tags', one, settings, { ...grounds, scope: null }).due).toEqual([1n]);
-    const approved = decided('approved', [1n]);
-    expect(judge('tags', one, settings, { ...grounds, decided: approved }).due).toEqual([1n]);
-  });
-
   /** What becomes of one row that has been missing for long enough, as have two or four others. */
   type Fate = 'due' | 'withheld' | 'found' | 'nothing';
-  const fates: readonly (readonly [
-    AbsenceVerdict | 'none',
-    'now' | 'then' | null,
-    'few' | 'too many',
-    Fate,
-    number | null,
-  ])[] = [
-    // verdict, given for which settings, how many others are missing, its fate, how many count against the limits
-    ['none', null, 'few', 'due', null],
-    ['none', null, 'too many', 'withheld', 5],
-    ['approved', 'now', 'few', 'due', null],
-    ['approved', 'now', 'too many', 'due', 4],
-    ['approved', null, 'too many', 'due', 4],
-    ['approved', 'then', 'too many', 'withheld', 5],
-    ['left', null, 'few', 'withheld', null],
-    ['left', null, 'too many', 'withheld', 4],
-    ['found', 'now', 'few', 'found', null],
-    ['found', 'now', 'too many', 'found', 4],
-    ['found', 'then', 'few', 'due', null],
-    ['found', 'then', 'too many', 'withheld', 5],
+  const fates: readonly (readonly [AbsenceVerdict | 'none', 'few' | 'too many', Fate, number | null])[] = [
+    // verdict, how many others are missing, its fate, how many count against the limits
+    ['none', 'few', 'due', null],
+    ['none', 'too many', 'withheld', 5],
+    ['approved', 'few', 'due', null],
+    ['approved', 'too many', 'due', 4],
+    ['left', 'few', 'withheld', null],
+    ['left', 'too many', 'withheld', 4],
+    ['found', 'few', 'found', null],
+    ['found', 'too many', 'found', 4],
   ];
-  it.each(fates)('a row that is %s (for the settings of %s), with %s others: %s', (...row) => {
-    const [verdict, scope, others, fate, counted] = row;
-    const known = verdict === 'none' ? new Map() : decided(verdict, [1n], scope);
+  it.each(fates)('a row that is %s, with %s others: %s', (...row) => {
+    const [verdict, others, fate, counted] = row;
+    const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
     const missing = absent(others === 'few' ? 3 : 5);
-    const grounds = { decided: known, scope: 'now', scopeNow: 'now' };
-    const { due, found, withheld, scopeIsUsual } = judge(
-      'tags',
-      { absent: missing, population: 20 },
-      settings,
-      grounds,
-    );
+    const { due, found, withheld } = judge('tags', { absent: missing, population: 20 }, settings, known);
     const is: Fate = due.includes(1n)
       ? 'due'
       : withheld?.ids.includes(1n) === true
@@ -179,7 +142,6 @@ describe('judgeAbsences', () => {
           ? 'found'
           : 'nothing';
     expect(is).toBe(fate);
-    expect(scopeIsUsual).toBe(counted === null);
     if (counted === null) expect(withheld?.reason ?? '').not.toContain('missing,');
     else
       expect(withheld?.reason).toContain(
@@ -190,7 +152,7 @@ describe('judgeAbsences', () => {
   });
 
   it('withholds what a person left out for as long as it is missing, however few they are', () => {
-    const grounds = { decided: decided('left', [2n], null), scope: 'now', scopeNow: 'now' };
+    const grounds = decided('left', [2n]);
     const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
     expect(due).toEqual([1n, 3n]);
     const reason = '1 missing row was left out of an approval';
@@ -208,40 +170,13 @@ describe('judgeAbsences', () => {
   });
 
   it('takes rows that are there anyway neither for missing nor for a sign that a listing works', () => {
-    const hidden = decided('found', [4n, 3n, 2n]);
-    const grounds = { decided: hidden, scope: 'now', scopeNow: 'now' };
+    const grounds = decided('found', [4n, 3n, 2n]);
     const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
     expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');
     const some = judge('tags', { absent: absent(4), population: 5 }, settings, grounds);
-    expect(some).toEqual({ due: [1n], found: [4n, 3n, 2n], withheld: null, scopeIsUsual: true });
+    expect(some).toEqual({ due: [1n], found: [4n, 3n, 2n], withheld: null });
     const back = judge('tags', { absent: absent(3), population: 5 }, settings, grounds);
     expect(back.found).toEqual([3n, 2n]);
-  });
-});
-
-describe('scopeOf', () => {
-  const of = (baseUrl: string, tags: object) => scopeOf('tags', { baseUrl, filters: { tags } });
-  const plain = of('https://example.org', {});
-
-  it('is the same for what asks for the same', () => {
-    expect(of('https://EXAMPLE.org/', {})).toBe(plain);
-    expect(of('https://example.org', { archived: undefined })).toBe(plain);
-    expect(of('https://example.org', { filter: 'a', archived: true })).toBe(
-      of('https://example.org', { archived: true, filter: 'a' }),
-    );
-  });
-
-  it('is another one for another address or filter, and by resource', () => {
-    const others = [
-      of('https://example.com', {}),
-      of('https://example.org', { filter: 'a' }),
-      of('https://example.org', { filter: 'b' }),
-      of('https://example.org', { archived: false }),
-    ];
-    expect(new Set([plain, ...others]).size).toBe(5);
-    expect(scopeOf('users', { baseUrl: 'https://example.org', filters: { tags: { filter: 'a' } } })).toBe(
-      scopeOf('users', { baseUrl: 'https://example.org', filters: {} }),
-    );
   });
 });
 

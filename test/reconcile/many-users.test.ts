@@ -90,10 +90,9 @@ describe('the work grows with the number of rows, not with its square:', () => {
       'missing rows',
       (count) => () => {
         const absent = idsUpTo(count).map((id) => ({ id, missingForMs: 1 }));
-        const decided = new Map(idsUpTo(count).map((id) => [id, { verdict: 'found' as const, scope: null }]));
+        const decided = new Map(idsUpTo(count).map((id) => [id, 'found' as const]));
         const settings = { confirmAfterMs: 1 };
-        const grounds = { scope: 'a', scopeNow: 'a', decided };
-        judgeAbsences('tags', { absent, population: count }, settings, grounds);
+        judgeAbsences('tags', { absent, population: count }, settings, decided);
       },
     ],
     [

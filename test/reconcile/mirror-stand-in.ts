@@ -241,7 +241,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }),
     readHeldEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
-    readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
+    readAbsenceVerdicts: () => Promise.resolve(new Map()),
     applyStopped: () => Promise.resolve(),
     readUnseenUsers: (seen, leftOut) => {
       const shown = new Set(seen);

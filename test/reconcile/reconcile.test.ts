@@ -29,7 +29,6 @@ const settings: ReconcileSettings = {
   push: { batchSize: 25, quietPeriodMs: 600_000, maxTries: 3, sendDeadlineMs: 5_000, placeMs: 0 },
   pageSize: 30,
   absence: { confirmAfterMs: 600_000 },
-  scope: { baseUrl: 'https://service.example', filters: {} },
   guard: {
     maxRows: 5,
     maxShare: 0.5,

@@ -2,7 +2,7 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
-import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
+import type { AbsenceDecision, AbsenceVerdicts, RefreshResult } from '../../src/model/absence.ts';
 import { toJson } from '../../src/model/json.ts';
 import {
   type AgreedListing,
@@ -13,7 +13,6 @@ import {
 } from '../../src/model/listing.ts';
 import type { MirrorWriter } from '../../src/reconcile/ports.ts';
 import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
-import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createGathered, createMirrorStandIn } from './mirror-stand-in.ts';
@@ -26,7 +25,6 @@ const settings = {
   teamId: 41n,
   pageSize: 100,
   absence: { confirmAfterMs: 600_000 },
-  scope: { baseUrl: 'https://service.example', filters: {} },
 };
 
 interface StageOptions {
@@ -38,7 +36,7 @@ interface StageOptions {
   readonly differing?: readonly bigint[];
   readonly result?: Partial<RefreshResult>;
   readonly row?: Refreshable['row'];
-  readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
+  readonly decided?: AbsenceVerdicts;
   readonly resource?: ListedResource;
   /** Rows that lack what is read row by row. */
   readonly lacking?: readonly ListedRow[];
@@ -126,7 +124,7 @@ function createStage({
       told.rejected += rejected.length;
       return Promise.resolve(changed);
     },
-    readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
+    readAbsenceVerdicts: () => Promise.resolve(decided),
     applyAbsences: (_: string, decision: AbsenceDecision) => {
       told.absences.push(decision);
       return Promise.resolve([]);
@@ -153,7 +151,7 @@ describe('refresh', () => {
   });
 
   const hour = 3_600_000;
-  const agreedOn = (atMs: number, setup = toJson(['1', 100, scopeOf('tags', settings.scope)])) => ({
+  const agreedOn = (atMs: number, setup = toJson(['1', 100])) => ({
     digests: ['one', 'two'],
     count: 20,
     setup,
@@ -172,15 +170,8 @@ describe('refresh', () => {
   it.each([
     ['they are a day old', agreedOn(Date.now() - 24 * hour)],
     ['they are of a time to come', agreedOn(Date.now() + hour)],
-    [
-      'another program read them',
-      agreedOn(Date.now() - 1 * hour, toJson(['2', 100, scopeOf('tags', settings.scope)])),
-    ],
-    [
-      'pages have another size',
-      agreedOn(Date.now() - 1 * hour, toJson(['1', 50, scopeOf('tags', settings.scope)])),
-    ],
-    ['the scope is another', agreedOn(Date.now() - 1 * hour, toJson(['1', 100, 'another']))],
+    ['another program read them', agreedOn(Date.now() - 1 * hour, toJson(['2', 100]))],
+    ['pages have another size', agreedOn(Date.now() - 1 * hour, toJson(['1', 50]))],
   ])('asks for no known answers when %s', async (_, agreed) => {
     const { run, told } = createStage({ agreed });
     await run();
@@ -384,17 +375,16 @@ describe('refresh', () => {
     expect(told.absences).toMatchObject([{ missing: [7n], gone: [], found: [7n], lost: [], withheld: null }]);
     expect(notes.reasons).toEqual([]);
     expect(notes.warnings).toEqual([
-      'tags: the listing leaves out 1 rows that exist, perhaps because they are archived or filtered out; they stay in the mirror',
+      'tags: the listing leaves out 1 rows that exist, perhaps because they are archived; they stay in the mirror',
     ]);
   });
 
   it('asks again for some of the rows that the listing leaves out, for those first that waited longest', async () => {
-    const scope = scopeOf('tags', settings.scope);
     const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
     const asked: bigint[] = [];
     const { run, told, notes } = createStage({
       result: { absent: ids.map((id) => ({ id, missingForMs: 600_000 })).toReversed() },
-      decided: new Map(ids.map((id) => [id, { verdict: 'found', scope }])),
+      decided: new Map(ids.map((id) => [id, 'found'])),
       row: (id) => {
         asked.push(id);
         return Promise.resolve(id === 99n ? null : { id, raw: {} });

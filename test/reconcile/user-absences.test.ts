@@ -38,7 +38,6 @@ async function judge(refused: readonly string[]) {
     { service, mirror, notes, monotonicMs: () => 0 },
     { look: { roster }, absent } as unknown as UsersPlan,
     { confirmAfterMs: 600_000 },
-    { baseUrl: 'https://service.example', filters: {} },
   );
   return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings };
 }

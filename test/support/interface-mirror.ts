@@ -22,7 +22,7 @@ const noConversations =
   'nowhere: no endpoint gives conversations. They are marked as read by `musterd conversations read`';
 const noSending = `nowhere: no endpoint sends a message at once. One is scheduled by ${create}`;
 const ofPages = 'nowhere: a run chooses it. Setting `pages.size`';
-const ofSegments = 'setting `segments`, and `scope` for tags and contact fields';
+const ofSegments = 'setting `segments`';
 
 /** The last name of a path such as `meta.content.gallery[].url`. */
 const lastOf = (path: string): string => path.replace(/^.*\./, '');

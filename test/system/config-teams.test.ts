@@ -60,12 +60,12 @@ describe('a file of several teams', () => {
 
   it('merges sections and replaces lists', () => {
     const yaml = `
-      scope: {tags: {archived: false, assigned: 3}}
+      policy: {email: mirror-wins, phone: mirror-wins}
       roles: {admin: [1, 2]}
       segments: [{name: all}, {name: vip}]
       teams:
         a:
-          scope: {tags: {archived: true}}
+          policy: {email: service-wins}
           roles: {admin: [7]}
           segments: [{name: mine}]
           # an empty section is no setting
@@ -75,12 +75,12 @@ describe('a file of several teams', () => {
     expect(load(yaml).teams).toMatchObject([
       {
         team: 'a',
-        scope: { tags: { archived: true, assigned: 3 } },
+        policy: { email: 'service-wins', phone: 'mirror-wins' },
         roles: { admin: [7] },
         segments: [{ name: 'mine', body: {} }],
         push: { batchSize: 25 },
       },
-      { team: 'b', scope: { tags: { archived: false, assigned: 3 } }, roles: { admin: [1, 2] } },
+      { team: 'b', policy: { email: 'mirror-wins', phone: 'mirror-wins' }, roles: { admin: [1, 2] } },
     ]);
   });
 

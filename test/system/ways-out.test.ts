@@ -125,10 +125,6 @@ const plays: Readonly<Record<Stop, Play>> = {
   'absence empty': missingTags(12, {}, 'an empty list proves nothing'),
   'absence half': missingTags(7, {}, '7 of 12 rows are missing, more than half'),
   'absence limit': missingTags(5, {}, 'more than the limit of 3'),
-  'absence scope': {
-    ...missingTags(1, {}, 'the settings ask for something else than before'),
-    later: { absence: { confirmAfterMs: 0 }, scope: { tags: { archived: false }, contactFields: {} } },
-  },
   'absence left': {
     ...missingTags(7, {}, '6 missing rows were left out of an approval'),
     cause: async (stage) => {

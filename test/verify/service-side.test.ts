@@ -40,7 +40,7 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
     },
     list: () => Promise.resolve(none),
   };
-  const read = () => readService(service, team, addresses, { pages: { size: 100 }, filters: {} });
+  const read = () => readService(service, team, addresses, { size: 100 });
   return { asked, read, service };
 }
 
@@ -90,7 +90,7 @@ it.each([
       },
       team,
       addresses,
-      { pages: {}, filters: {} },
+      {},
     );
     // Nothing is concluded about the users as long as one of them may be there.
     expect([users?.size, complete.has('users'), unread]).toEqual(

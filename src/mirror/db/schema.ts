@@ -60,11 +60,9 @@ export interface Schema {
     missing_since: Date;
     passes: Generated<number>;
     verdict: 'approved' | 'left' | 'found' | null;
-    verdict_scope: string | null;
     decided_at: Date | null;
     batch: string | null;
     detail: string | null;
-    scope: string | null;
     withheld_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;

@@ -2,34 +2,26 @@
 import { sql } from 'kysely';
 import type {
   AbsenceDecision,
-  AbsenceGrounds,
   AbsenceVerdict,
-  DecidedAbsence,
+  AbsenceVerdicts,
   MirroredResource,
   WithheldAbsence,
 } from '../../model/absence.ts';
 import type { Id } from '../../model/id.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { isKnown, type KnownTeam } from '../team/known-team.ts';
-import { readLearned, writeLearned } from '../team/learned.ts';
+import type { KnownTeam } from '../team/known-team.ts';
 import { type RunOf, writeLedger } from './users-write.ts';
 
-const scopeTopic = (resource: MirroredResource) => `scope ${resource}`;
-
-export async function readAbsenceGrounds(
+export async function readAbsenceVerdicts(
   db: Queryable,
   teamId: Id,
   resource: MirroredResource,
-): Promise<AbsenceGrounds> {
-  const scope = await readLearned(db, teamId, scopeTopic(resource));
-  const { rows } = await sql<DecidedAbsence & { id: Id }>`
-    select id, verdict, verdict_scope as scope from sync.absences
+): Promise<AbsenceVerdicts> {
+  const { rows } = await sql<{ id: Id; verdict: AbsenceVerdict }>`
+    select id, verdict from sync.absences
     where team_id = ${teamId} and resource = ${resource} and verdict is not null
     order by decided_at, id`.execute(db);
-  return {
-    scope: (scope?.value as string | undefined) ?? null,
-    decided: new Map(rows.map(({ id, ...decided }) => [id, decided])),
-  };
+  return new Map(rows.map(({ id, verdict }) => [id, verdict]));
 }
 
 /** Replaces the withheld rows, unless they are the same. @returns whether they differ */
@@ -37,19 +29,19 @@ async function writeWithheld(
   tx: Transaction,
   teamId: Id,
   resource: MirroredResource,
-  { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
+  withheld: WithheldAbsence | null,
 ): Promise<boolean> {
   await sql`
-    update sync.absences set batch = null, detail = null, scope = null, withheld_at = null
+    update sync.absences set batch = null, detail = null, withheld_at = null
     where team_id = ${teamId} and resource = ${resource} and batch is not null
       and id <> all (${withheld?.ids ?? []}::bigint[])`.execute(tx);
   if (withheld === null) return false;
   const { hash, reason, ids } = withheld;
   const { rows } = await sql`
-    update sync.absences set batch = ${hash}, detail = ${reason}, scope = ${scope},
+    update sync.absences set batch = ${hash}, detail = ${reason},
       withheld_at = case when batch = ${hash} then withheld_at else clock_timestamp() end
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])
-      and (batch, detail, scope) is distinct from (${hash}::text, ${reason}::text, ${scope}::text)
+      and (batch, detail) is distinct from (${hash}::text, ${reason}::text)
     returning id`.execute(tx);
   return rows.length > 0;
 }
@@ -59,24 +51,23 @@ async function writeVerdict(
   tx: Transaction,
   { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
   ids: readonly Id[],
-  { verdict, scope }: { readonly verdict: AbsenceVerdict | null; readonly scope: string | null },
+  verdict: AbsenceVerdict | null,
 ): Promise<void> {
   if (ids.length === 0) return;
   await sql`
-    update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
+    update sync.absences set verdict = ${verdict}::text,
       decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_role = null,
         decided_why = null
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-/** Whether there is nothing to write: no row is or was missing, and the scope is the default. */
+/** Whether there is nothing to write: no row is or was missing. */
 export function isNoNews(
   known: KnownTeam,
   resource: MirroredResource,
-  { missing, scope, scopeIsUsual }: AbsenceDecision,
+  { missing }: AbsenceDecision,
 ): boolean {
-  const isUsual = !scopeIsUsual || isKnown(known, scopeTopic(resource), scope);
-  return missing.length === 0 && !known.missing.has(resource) && isUsual;
+  return missing.length === 0 && !known.missing.has(resource);
 }
 
 /**
@@ -87,10 +78,9 @@ export async function applyAbsences(
   tx: Transaction,
   run: RunOf,
   resource: MirroredResource,
-  { missing, gone, found, lost, withheld, scope, scopeIsUsual }: AbsenceDecision,
+  { missing, gone, found, lost, withheld }: AbsenceDecision,
 ): Promise<readonly Id[]> {
   const { teamId } = run;
-  if (scopeIsUsual) await writeLearned(tx, teamId, [{ topic: scopeTopic(resource), value: scope }], true);
   if (missing.length > 0)
     await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)
@@ -99,9 +89,9 @@ export async function applyAbsences(
       missing_since = case when a.passes = 0 then excluded.missing_since else a.missing_since end`.execute(
       tx,
     );
-  await writeWithheld(tx, teamId, resource, { withheld, scope });
-  await writeVerdict(tx, { teamId, resource }, found, { verdict: 'found', scope });
-  await writeVerdict(tx, { teamId, resource }, lost, { verdict: null, scope: null });
+  await writeWithheld(tx, teamId, resource, withheld);
+  await writeVerdict(tx, { teamId, resource }, found, 'found');
+  await writeVerdict(tx, { teamId, resource }, lost, null);
   if (gone.length === 0) return [];
   const table = sql.table(`mirror.${resource}`);
   const free = await sql<{ id: Id }>`
