@@ -59,6 +59,9 @@ export class LockedError extends MusterdError {}
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
+/** A label that says what was wrong, such as `bad_data`. Others may quote a name or an address, and messages get into logs. */
+export const plainWords = /^[A-Z]?[a-z]+(?:[ _][a-z]+){0,3}$/;
+
 /** A call to the service that did not end in a usable answer. Never holds a credential. */
 export class ServiceError extends MusterdError {
   declare readonly code: 'credentials' | 'service' | 'stopped';

@@ -3,7 +3,7 @@
  * safety net, known secrets and anything that looks like a token are removed from each line.
  */
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
-import { stackInSource } from './errors.ts';
+import { plainWords, stackInSource } from './errors.ts';
 import type { Secret } from './secret.ts';
 
 export type Log = Logger;
@@ -45,6 +45,19 @@ function createStderr(): DestinationStream {
   return stderr;
 }
 
+/** The states of Postgres, classes and whole, whose messages may quote a value of a row. */
+const quoting = /^(?:22|23514|44|P0)/;
+
+/** The message, if it cannot have a name, an address or another value in it. */
+function withoutValues(error: Error): string {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const { code, severity } = at as Error & Record<string, unknown>;
+    if (severity !== undefined && typeof code === 'string' && quoting.test(code))
+      return `Postgres refuses it: ${code}`;
+  }
+  return error.message;
+}
+
 /** The logged part of an error, which is never the object itself, because that may contain a connection or a header. */
 export function describeError(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) {
@@ -56,11 +69,11 @@ export function describeError(error: unknown): Readonly<Record<string, unknown>>
   const stack = code === undefined ? stackInSource(error) : undefined;
   return {
     name: error.name,
-    message: error.message,
+    message: withoutValues(error),
     code,
     operation,
     status,
-    label,
+    label: typeof label === 'string' && plainWords.test(label) ? label : undefined,
     requestId,
     phase,
     stack,

@@ -1,5 +1,5 @@
 /** The outcome of one request, as a value on which the retry policy decides. */
-import { type Phase, ServiceError } from '../errors.ts';
+import { type Phase, ServiceError, plainWords } from '../errors.ts';
 import type { ParsedJson } from './parse-json.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -86,7 +86,8 @@ export function serviceError(operation: string, outcome: Refusal | Failure): Ser
   if (outcome.kind === 'refusal') {
     const { status } = outcome;
     const label = outcome.label ?? undefined;
-    const message = `${operation} was answered ${status}${label === undefined ? '' : ` (${label})`}`;
+    const said = label !== undefined && plainWords.test(label) ? ` (${label})` : '';
+    const message = `${operation} was answered ${status}${said}`;
     return new ServiceError(message, {
       operation,
       phase: 'answered',

@@ -1,0 +1,90 @@
+/** The log has no name, address, phone or tag of anybody, whatever goes wrong. */
+import { Writable } from 'node:stream';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const marker = 'zqmark';
+const phone = '15557779';
+const marked = /zqmark|15557779/i;
+
+/** Runs at the most talkative level. @returns the log, and whether the run went through */
+async function logOf(stage: Stage) {
+  const lines: string[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const log = createLog({ level: 'trace', stream });
+  const ended = await runReconcile(stage.db, stage.config, 'reconcile', { log }).then(
+    () => 'done',
+    (error: unknown) => String(error),
+  );
+  return { ended, text: lines.join('') };
+}
+
+/** A trigger of somebody else's on the users, in whose words the value is. */
+const trigger = (raise: string) => `
+  create or replace function public.refuse() returns trigger language plpgsql as $$ begin ${raise} return new; end $$;
+  create or replace trigger refuse before insert or update on mirror.users for each row execute function public.refuse()`;
+
+describe('of a team whose people and tags are marked, the log', () => {
+  let stage: Stage;
+  afterAll(() => stage.close());
+
+  it('tells nothing of them when a run goes through, and when anything is refused', async () => {
+    stage = await createStage({ emulator: { users: 0 } });
+    const { team } = stage.emulator;
+    const people = [1, 2, 3].map((n) =>
+      team.addUser({
+        first: `Zqmark${n}`,
+        last: 'Berg',
+        email: `${marker}${n}@example.com`,
+        phone: `${phone}${n}`,
+      }),
+    );
+    const [one, two] = people;
+    if (one === undefined || two === undefined) throw new Error('nobody was added');
+    team.addTag(`${marker} tag`);
+    const usual = await logOf(stage);
+    expect(usual.ended).toBe('done');
+    expect(usual.text).toContain('run finished');
+    expect(usual.text).not.toMatch(marked);
+
+    await stage.sql(
+      `update mirror.users set email = '${marker}2@example.com', phone = '${phone}2' where id = ${one.id}`,
+    );
+    expect((await logOf(stage)).text).not.toMatch(marked);
+
+    await stage.sql(`update mirror.users set email = '${marker}9@example.com' where id = ${two.id}`);
+    for (const path of ['/v1/team', '/v1/users/update', '/v1/tags', '/v1/inboxes'])
+      stage.emulator.addFault({
+        kind: 'status',
+        code: path === '/v1/team' ? 400 : 403,
+        label: `${marker}9@example.com is taken`,
+        path,
+        times: path === '/v1/team' ? 1 : 'always',
+      });
+    const [alone, ...others] = [await logOf(stage), await logOf(stage), await logOf(stage)];
+    expect(alone?.ended).toContain('answered 400');
+    const told = others.map(({ text }) => text).join('');
+    expect(told).toContain('was answered 403');
+    expect(`${alone?.text}${told}`).not.toMatch(marked);
+
+    for (const [raise, words] of [
+      ["raise exception 'no % here', new.email;", 'P0001'],
+      ["raise exception '\"%\" is no phone', new.phone using errcode = 'check_violation';", '23514'],
+      ['perform new.name::bigint;', '22P02'],
+    ] as const) {
+      await stage.sql(trigger(raise));
+      team.editUser(one.id, { phone: `${phone}${words.length}5` });
+      const { ended, text } = await logOf(stage);
+      expect([words, ended]).toEqual([words, expect.stringMatching(marked)]);
+      expect(text).toContain(words);
+      expect(text).not.toMatch(marked);
+    }
+  });
+});
