@@ -9,6 +9,8 @@ export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exe
 
 /** In Italy, San Marino and the Vatican the zero belongs to the number. */
 const keepsZero = /^(?:39|378|379)/;
+/** Here no zero is written before a number: North America, Russia, Greece, Spain, Denmark, Norway, Poland, Portugal and others. */
+const hasNoTrunk = /^(?:1|7|30|34|45|47|48|65|350|351|352|354|356|357|371|372|420|852|853)$/;
 const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u;
 const national = /^[0-9 ()./\u2010-\u2015-]+$/u;
 
@@ -16,7 +18,9 @@ const clean = (given: string) => withoutDecimals(given.replace(/\p{Cf}/gu, '').r
 
 /** Adds the code of a country to national digits; `undefined` if the digits are not of this country. */
 function inCountry(country: string, digits: string): string | undefined {
-  if (digits.startsWith('0')) return `${country}${keepsZero.test(country) ? digits : digits.slice(1)}`;
+  const trunk = country === '36' ? '06' : '0';
+  if (keepsZero.test(country) && digits.startsWith('0')) return `${country}${digits}`;
+  if (digits.startsWith(trunk) && !hasNoTrunk.test(country)) return `${country}${digits.slice(trunk.length)}`;
   // North America has no zero before an area code, and all its numbers have ten digits.
   if (country === '1' && /^[2-9][0-9]{9}$/.test(digits)) return `1${digits}`;
   return digits.startsWith(country) ? digits : undefined;
