@@ -513,6 +513,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
+    it('lasts as long as it is known and not written here', async () => {
+      await sql(
+        `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
+      );
+      await edit('Lee', 'role_id = 2');
+      expect(await lastingId('role_id')).toBeDefined();
+    });
+
     it('and made again is another edit than the one that is under way', async () => {
       const carried = await sql(`select (edits ->> 'phone')::bigint from sync.changes where state = 'open'`);
       await edit('Kim', `phone = '15550101'`);

@@ -5,7 +5,6 @@ import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
-import { markSent } from '../../src/mirror/users/intents.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
 import { withSpool } from '../../src/mirror/db/spool.ts';
@@ -170,11 +169,6 @@ it('reads of one user and one team', async () => {
   expect(await readOpenPush(kysely, 41n, 2n)).toMatchObject({ requestId: 'other' });
   expect(await readOpenPush(kysely, 42n, 1n)).toMatchObject({ requestId: 'theirs' });
   expect(await readOpenPush(kysely, 42n, 2n)).toBeNull();
-});
-
-it('marks the push of one user', async () => {
-  await write((tx) => markSent(tx, 41n, [1n]));
-  expect(await rowsOf('select request_id from sync.changes where sent_at is not null')).toEqual(['mine']);
 });
 
 it('pins a team to one name, and a name to one team', async () => {

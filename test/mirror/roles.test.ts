@@ -16,21 +16,6 @@ describe.each(servers())('the roles for people on $name', (server) => {
     runSqlText(stage.db, `begin; set local role ${role}; ${statement}; rollback`);
 
   it.each([
-    ['musterd_reader', 'select * from mirror.users'],
-    ['musterd_reader', 'select * from report.pending'],
-    ['musterd_reader', 'select * from report.held'],
-    ['musterd_editor', 'select * from report.changes'],
-    ['musterd_editor', `update mirror.users set first_name = 'Robin', email = 'x' || id || '@example.com'`],
-    ['musterd_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
-    ['musterd_editor', `select mirror.forget_lookups(41, '{a@example.com}')`],
-    ['musterd_reader', 'select team_id, email, phone, added_at from mirror.user_lookups'],
-    ['musterd_role_editor', 'update mirror.users set role_id = 1'],
-    ['musterd_role_editor', 'select * from report.roster'],
-  ])('%s may %s', async (role, statement) => {
-    await expect(as(role, statement)).resolves.toBeDefined();
-  });
-
-  it.each([
     [
       `update mirror.users set name = 'X'`,
       'Only first_name, last_name, name_split, email',
@@ -47,32 +32,6 @@ describe.each(servers())('the roles for people on $name', (server) => {
       message: expect.stringContaining(words) as string,
       hint: expect.stringContaining(hint) as string,
     });
-    await runSqlText(stage.db, 'rollback').catch(() => {});
-  });
-
-  it.each([
-    ['musterd_reader', `update mirror.users set first_name = 'Robin'`],
-    ['musterd_reader', 'select edit_key from sync.teams'],
-    ['musterd_editor', 'update sync.user_base set email = null'],
-    ['musterd_editor', 'delete from sync.changes'],
-    ['musterd_editor', 'update mirror.users set gone_at = null'],
-    ['musterd_editor', `update mirror.tags set tag = 'x'`],
-    ['musterd_editor', 'truncate mirror.users'],
-    ['musterd_editor', 'delete from mirror.users'],
-    ['musterd_editor', 'update mirror.users set role_id = 1'],
-    ['musterd_editor', `update mirror.users set phone = '15550100', role_id = 1`],
-    ['musterd_role_editor', `update mirror.users set phone = '15550100'`],
-    ['musterd_role_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
-    ['musterd_reader', 'select lookup_id from mirror.user_lookups'],
-    ['musterd_editor', 'delete from mirror.user_lookups'],
-    ['musterd_reader', `select mirror.forget_lookups(41, '{a@example.com}')`],
-    [
-      'musterd_editor',
-      `insert into mirror.user_lookups (lookup_id, team_id, email) overriding system value values (1, 41, 'a@example.com')`,
-    ],
-    ['musterd_editor', `insert into mirror.user_lookups (team_id, email, added_at) values (41, 'a', now())`],
-  ])('%s may not %s', async (role, statement) => {
-    await expect(as(role, statement)).rejects.toThrow(/permission denied/);
     await runSqlText(stage.db, 'rollback').catch(() => {});
   });
 });

@@ -84,6 +84,8 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['role_id = null', 'team_id = 42 and id = 1', 'The role of user 1 cannot be emptied'],
       [`email = ''`, 'team_id = 41 and id = 1', 'The email of user 1 cannot be emptied'],
       [`email = 'x'`, 'team_id = 41 and id = 1', 'is not an email address'],
+      [`phone = '0155501'`, 'team_id = 41 and id = 1', 'is not a phone number'],
+      [`first_name = ' ', last_name = ''`, 'team_id = 41 and id = 1', 'needs a first name or a last name'],
     ])
       await expect(sql(`update mirror.users set ${set} where ${which}`)).rejects.toThrow(why);
   });
@@ -108,6 +110,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     it('for the rows that a statement changed, and for no others', async () => {
       await sql(`update mirror.users set email = '1@example.com' where team_id = 41 and id < 3`);
       await sql(`update mirror.users set email = email, phone = phone`);
+      expect(await sql('select team_id, id from mirror.users where edited_at is not null')).toEqual([[41n, 2n]]);
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 

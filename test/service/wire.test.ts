@@ -7,7 +7,6 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import tagsListed from '../../src/model/listed/tags.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import {
-  decodeScheduledMessage,
   decodeString,
   decodeWriteResult,
 } from '../../src/service/messages/wire-schedule.ts';
@@ -201,19 +200,6 @@ describe('users', () => {
     expect(user !== undefined && 'name' in user).toBe(false);
   });
 
-  test('a number for a text, and the reverse, is what it plainly says', async () => {
-    const [user] = (await users('{"id":1,"email":5,"role_id":"4","phone":15550100,"name":7,"extra":null}'))
-      .users;
-    expect(user).toEqual({
-      id: 1n,
-      email: '5',
-      roleId: 4n,
-      phone: '15550100',
-      name: '7',
-      raw: { extra: null },
-    });
-  });
-
   test.each(['true', '{"a":1}', '["x"]', '1.5', '1e300'])(
     '%s is not a text: unreadable, not left out',
     async (value) => {
@@ -401,23 +387,6 @@ describe('tags, contact fields and the rest', () => {
     expect(inbox['phones']).toEqual(['+15550100', '15550101']);
     expect(inbox['widget_settings']).toEqual({ message: 'hi', position: 2, id: 9 });
     expect(inbox.raw).toEqual({ invited: true, x: 1 });
-  });
-
-  test('scheduled messages, with their nested content', () => {
-    const row = {
-      execute: 'e',
-      inbox_id: 3,
-      meta: {
-        list_id: 4,
-        content: { text: 'hi', template: 5, attachments: [{ name: 'n', type: 't', url: 'u' }] },
-        y: 1,
-      },
-    };
-    const message = decodeScheduledMessage(row, 1n);
-    expect(message).toMatchObject({ id: 1n, execute: 'e', inboxId: 3n, created: null });
-    expect(message.meta).toMatchObject({ listId: 4n, campaignId: null, raw: { y: 1 } });
-    expect(message.meta?.content).toMatchObject({ text: 'hi', template: 5n });
-    expect(message.meta?.content?.attachments).toEqual([{ name: 'n', type: 't', url: 'u', raw: {} }]);
   });
 
   test('write results: whole, or an id alone', () => {

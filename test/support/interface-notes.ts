@@ -10,7 +10,7 @@ export const noteRows: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'it is sent, and kept connections carry all: %i at most'],
       ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
-      ['emulator/manners.test.ts', 'clients that send {} or [] with every GET'],
+      ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],
     variants: ['email-lookup'],
   }),
@@ -101,10 +101,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
     emulator: ['emulator/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
     tests: [
-      [
-        'service/requests.test.ts',
-        'schedules: every field, for each family of targets, created and replaced',
-      ],
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
     ],
   }),
   rule(section, '5. accepted values of `order` (not shown)', {

@@ -43,7 +43,7 @@ const general: readonly Row[] = [
     client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
     emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
-      ['service/client.test.ts', '%s: what it sends as its body'],
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
     ],
@@ -124,10 +124,7 @@ const fields: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
     emulator: ['emulator/schedule-endpoints.ts', 'showSchedule.execute'],
     tests: [
-      [
-        'service/requests.test.ts',
-        'schedules: every field, for each family of targets, created and replaced',
-      ],
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
     ],
   }),
   rule('Write result', 'creating or updating a tag or a schedule answers one', {
@@ -143,7 +140,7 @@ const fields: readonly Row[] = [
     client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
     emulator: ['emulator/count-contacts.ts', 'countMatching', 'a count for each combination'],
     tests: [
-      ['service/requests.test.ts', 'pagination bodies, conversations, tags and updates'],
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
     ],
   }),

@@ -7,18 +7,6 @@ import type { TestServer } from './servers.ts';
 
 export type Close = () => Promise<void>;
 
-/** A server that no other test uses: of the open transactions of one that many use, some may be taken for its own. */
-export async function openOwnServer(): Promise<{ readonly server: TestServer; readonly close: Close }> {
-  const closers: Close[] = [];
-  const server = await startTestServer(undefined, closers);
-  return {
-    server,
-    close: async () => {
-      for (const closer of closers.toReversed()) await closer();
-    },
-  };
-}
-
 /** @param closers what is called at the end, the last one first */
 export async function startTestServer(bindir: string | undefined, closers: Close[]): Promise<TestServer> {
   const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });

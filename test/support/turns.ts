@@ -33,17 +33,3 @@ export async function turnsAtEachLook(work: () => Promise<unknown>): Promise<num
     clock.mockRestore();
   }
 }
-
-/** How much of what `note` is told of was done without a turn of others, at most. */
-export async function mostInOneTurn(
-  work: (note: (amount: number) => void) => Promise<unknown>,
-): Promise<number> {
-  const turns = countTurns();
-  const amounts = new Map<number, number>();
-  try {
-    await work((amount) => amounts.set(turns.soFar(), (amounts.get(turns.soFar()) ?? 0) + amount));
-  } finally {
-    turns.end();
-  }
-  return Math.max(...amounts.values());
-}
