@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { describeCallError } from '../daemon/call-out.ts';
-import { describeProbe, writeBody } from '../daemon/notice-body.ts';
+import { describeProbe } from '../daemon/notice-body.ts';
 import { targetsOf } from '../daemon/tell.ts';
 import { post } from '../daemon/webhook.ts';
+import { toJson } from '../model/json.ts';
 import type { Report } from '../runs/check/check-report.ts';
 
 /** Posts a test. Only its readers can tell whether it arrives where people look. */
@@ -15,7 +16,7 @@ export async function checkNotify(config: Config, signal: AbortSignal, report: R
     return;
   }
   const id = randomUUID();
-  const body = writeBody(target.format, describeProbe(id, team));
+  const body = toJson(describeProbe(id, team));
   try {
     const status = await post(target.url, { id, body, secret: target.secret, signal, nowMs: Date.now() });
     const isAccepted = status >= 200 && status <= 299;

@@ -30,6 +30,8 @@ export const goneSettings: Readonly<Record<string, string>> = {
     'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',
   hooks: 'the service calls nobody. "musterd reconcile" looks at once, a shorter schedule.users more often',
   scope: 'everything of a listing is mirrored; a condition in SQL selects a part of it',
+  'notify.format': 'each notice is JSON with a text that Slack, Mattermost and others show',
+  'notify.details': 'a notice has counts and the command that shows the rest',
   'guard.maxNewTags': 'a tag is made at once by a command',
   'guard.maxMessages': 'a message is sent at once by a command',
   'guard.maxRecipients': 'a message is sent at once by a command',

@@ -196,17 +196,11 @@ export const configSchema = z.strictObject({
     url: text
       .optional()
       .describe(
-        'The daemon posts here what people should know: failing runs, a stale mirror, refused credentials, edits that wait for a person; and when each is over.',
+        'The daemon posts here what people should know: failing runs, a stale mirror, refused credentials, edits that wait for a person; and when each is over. It is JSON with a text that chat tools show.',
       ),
-    format: oneOf('json', 'slack')
-      .default('json')
-      .describe('json: fields for a program. slack: a message for an incoming webhook.'),
     secret: longSecret
       .optional()
       .describe('Signs each post as in Standard Webhooks. 16 characters or more, or whsec_ and base64.'),
-    details: flag
-      .default(false)
-      .describe('Post names and values of users too. false: counts only, no personal data.'),
   }),
   status: section(statusSettings),
 });

@@ -1,9 +1,7 @@
-/** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
+/** The body of a notice: fields for a program, with a `text` that chat tools show. There is no personal data in it. */
 import { type HeldReason, holdReasons, needDecision } from '../model/edit-state.ts';
-import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/runs/told.ts';
-import { showValue } from '../model/field-values.ts';
-import { printable, quoted } from '../model/in-words.ts';
-import { toJson } from '../model/json.ts';
+import type { FailedRun, RefusedCredentials, WaitingBatch } from '../mirror/runs/told.ts';
+import { quoted } from '../model/in-words.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
 import { batchInWords } from '../model/waiting.ts';
 import type { GroupStanding, Notice, Backlog, TeamEvent } from '../model/notices.ts';
@@ -19,23 +17,15 @@ export interface TeamFacts {
   readonly placing: Placing;
 }
 
-/** Present only with `notify.details`. */
-export interface NoticeDetails {
-  /** The first waiting fields, with their values. */
-  readonly fields?: readonly HeldDetail[];
-  /** The last run's own message. */
-  readonly reasons?: readonly string[];
-}
-
-/** The body for a program. */
+/** The body, before it is JSON. */
 export interface NoticeFields {
   readonly id: string;
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
+  /** What happened, and below it the command: Markdown, as chat tools show it. */
   readonly text: string;
   /** The command to deal with it, or `null` if there is nothing to do. */
   readonly command: string | null;
-  readonly details?: NoticeDetails;
   readonly [fact: string]: unknown;
 }
 
@@ -43,7 +33,7 @@ const showMoment = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/,
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 
-/** The message of one event, with its details and what to do. */
+/** The message of one event, with its facts and what to do. */
 interface NoticeContent {
   readonly text: string;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -144,7 +134,6 @@ export function describeNotice(
   event: TeamEvent,
   { id, stands, reminder, sinceMs, madeAtMs }: Notice,
   facts: TeamFacts,
-  details: NoticeDetails | undefined,
 ): NoticeFields {
   const { team } = facts;
   const since = showMoment(sinceMs);
@@ -168,10 +157,9 @@ export function describeNotice(
     team,
     since,
     reminder,
-    text: `${team}: ${reminder ? 'still ' : ''}since ${since}, ${text}`,
+    text: `${team}: ${reminder ? 'still ' : ''}since ${since}, ${text}\n\`${command}\``,
     command,
     ...more,
-    ...(details === undefined ? {} : { details }),
   };
 }
 
@@ -183,30 +171,3 @@ export const describeProbe = (id: string, team: string): NoticeFields => ({
   text: `${team}: a test of notify.url by "musterd check"; nothing is to be done`,
   command: null,
 });
-
-/** A section of a Slack message holds at most 3,000 characters. */
-const longestText = 2_900;
-
-/** Slack gives these three characters a meaning: a user named `<!channel>` would notify everybody. */
-const escaped = (text: string) =>
-  printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
-function detailLine({ user_id: id, name, field, reason, mirror_value, service_value }: HeldDetail): string {
-  return `• ${id === null ? 'all users' : `${name ?? ''} (${id})`}, ${field}: mirror ${showValue(mirror_value)}, service ${showValue(service_value)} (${reason})`;
-}
-
-function slackText({ text, command, details }: NoticeFields): string {
-  const lines = [
-    ...(details?.reasons ?? []).map((reason) => `• ${reason}`),
-    ...(details?.fields ?? []).map(detailLine),
-  ];
-  const all = [text, ...lines].map(escaped).join('\n');
-  const cut = all.length > longestText ? `${all.slice(0, longestText)} …` : all;
-  return command === null ? cut : `${cut}\n\`${escaped(command)}\``;
-}
-
-export function writeBody(format: 'json' | 'slack', notice: NoticeFields): string {
-  if (format === 'json') return toJson(notice);
-  const text = slackText(notice);
-  return toJson({ text, blocks: [{ type: 'section', text: { type: 'mrkdwn', text } }] });
-}

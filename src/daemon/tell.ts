@@ -7,14 +7,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
-import {
-  readHeldDetails,
-  readReasons,
-  readTeamsNow,
-  replaceNotice,
-  type TeamsNow,
-  type ToldNotice,
-} from '../mirror/runs/told.ts';
+import { readTeamsNow, replaceNotice, type TeamsNow, type ToldNotice } from '../mirror/runs/told.ts';
 import { needsDecision } from '../model/edit-state.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
@@ -28,28 +21,27 @@ import {
   teamEvents,
   type TeamStanding,
 } from '../model/notices.ts';
+import { toJson } from '../model/json.ts';
 import { sendBlockOf } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import { createBell } from './bell.ts';
 import { describeCallError } from './call-out.ts';
 import { readCallUrl } from './call-url.ts';
 import type { Metrics } from './metrics.ts';
-import { describeNotice, type NoticeDetails, type TeamFacts, writeBody } from './notice-body.ts';
+import { describeNotice, type TeamFacts } from './notice-body.ts';
 import { post } from './webhook.ts';
 
 /** The address that the notices of a team are sent to. */
 export interface Target {
   readonly url: URL;
-  readonly format: 'json' | 'slack';
   readonly secret: string | undefined;
-  readonly details: boolean;
 }
 
 /** The addresses of the teams that have one. @throws MusterdError `configuration` */
 export const targetsOf = (configs: readonly Config[]): ReadonlyMap<string, Target> =>
   new Map(
-    configs.flatMap(({ team, notify: { url, format, secret, details } }) =>
-      url === undefined ? [] : [[team, { url: readCallUrl(url), format, secret, details }]],
+    configs.flatMap(({ team, notify: { url, secret } }) =>
+      url === undefined ? [] : [[team, { url: readCallUrl(url), secret }]],
     ),
   );
 
@@ -140,14 +132,6 @@ export function stepsOf(
   });
 }
 
-async function readDetails(db: Database, { team, event, facts }: TeamStep): Promise<NoticeDetails> {
-  if (event === 'batch-waits' || event === 'fields-held')
-    return { fields: await readHeldDetails(db.kysely, team, event === 'batch-waits') };
-  if (event === 'elsewhere') return {};
-  const run = event === 'credentials-refused' ? facts.refused?.runId : facts.failedRuns[0]?.runId;
-  return run === undefined ? {} : { reasons: await readReasons(db.kysely, run) };
-}
-
 export function createTeller(options: TellerOptions): Teller {
   const { db, targets, judge, log, metrics, clock = systemClock } = options;
   const [bell, rest] = [createBell(), createBell()];
@@ -157,8 +141,7 @@ export function createTeller(options: TellerOptions): Teller {
   /** @returns why the notice was not accepted, or `null` if it was */
   const send = async (step: TeamStep, target: Target, nowMs: number): Promise<object | null> => {
     const { event, notice, facts } = step;
-    const details = target.details && notice.stands ? await readDetails(db, step) : undefined;
-    const body = writeBody(target.format, describeNotice(event, notice, facts, details));
+    const body = toJson(describeNotice(event, notice, facts));
     try {
       const { signal } = closing;
       const status = await post(target.url, { id: notice.id, body, secret: target.secret, signal, nowMs });

@@ -36,7 +36,7 @@ it('one of several daemons sends what all of them have read at once', async () =
     tellers.push(
       createTeller({
         db,
-        targets: () => new Map([['north', { url, format: 'json', secret: undefined, details: false }]]),
+        targets: () => new Map([['north', { url, secret: undefined }]]),
         judge: () => [{ team: 'north', fresh: false, groups: [group] }],
         log: createLog({ level: 'silent' }),
         metrics: { onTold: (_, outcome) => outcomes.push(outcome) },
@@ -63,6 +63,8 @@ it('one of several daemons sends what all of them have read at once', async () =
   await eventually('it is sent', () => outcomes.length > 0);
   for (const teller of tellers) await teller.finish();
   expect([posted.length, outcomes]).toEqual([1, ['accepted']]);
-  // Nobody has asked for details, which have names and values.
-  expect(posted[0]).not.toHaveProperty('details');
+  // What chat tools show says what to type.
+  expect(posted[0]).toMatchObject({
+    text: expect.stringMatching(/\n`musterd --team north status`$/) as string,
+  });
 });

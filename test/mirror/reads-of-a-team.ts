@@ -6,7 +6,7 @@ import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { readLastRuns, readLatestRuns } from '../../src/mirror/runs/runs.ts';
-import { readHeldDetails, readTeamsNow } from '../../src/mirror/runs/told.ts';
+import { readTeamsNow } from '../../src/mirror/runs/told.ts';
 import { readCredentials } from '../../src/mirror/team/credentials.ts';
 import { readDue, readNextDueMs, readStandings } from '../../src/mirror/team/due.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
@@ -69,8 +69,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
       ),
     lastRuns: () => readLastRuns(tx, team),
     latestRuns: () => readLatestRuns(tx, [team]),
-    heldInBatches: () => readHeldDetails(tx, team, true),
-    heldAlone: () => readHeldDetails(tx, team, false),
     heldByReason: () => readHeldByReason(tx, [team]),
     usersInBatches: () => readUsersInBatches(tx, [team]),
     tokens: () => readTokensLeft(tx, new Map([[team, { perMinute: 60, share: 1 }]])),

@@ -213,24 +213,6 @@ describe('what people are told by the daemon', () => {
     expectNobody([...before, ...personal(), '15550100001', '15550100002']);
   });
 
-  it('is a message for Slack, with names where they are asked for', async () => {
-    start({ MUSTERD__notify__format: 'slack', MUSTERD__notify__details: 'true' });
-    await firstRun();
-    const [user] = stage.emulator.team.users();
-    stage.emulator.team.editUser(user?.id ?? 0, { first: '<!channel>', last: 'O&Hara' });
-    await stage.sql(`update mirror.users set first_name = 'Robin', last_name = 'Two' where id = ${user?.id}`);
-    await eventually('it is told', () => receiver.received.length > 0);
-    const { text: message, blocks } = JSON.parse(receiver.received[0]?.body ?? '') as {
-      text: string;
-      blocks: unknown;
-    };
-    expect(message).toMatch(/1 field needs a decision: 1 changed on both sides/);
-    expect(message).toContain('mirror Robin | Two, service &lt;!channel&gt; O&amp;Hara (conflict)');
-    expect(message).toMatch(/\n`musterd --team default held`$/);
-    expect(message).not.toMatch(/[<>]/);
-    expect(blocks).toEqual([{ type: 'section', text: { type: 'mrkdwn', text: message } }]);
-  });
-
   it('is tried again with the same id where the receiver fails, while runs go on', async () => {
     receiver.answers.push(
       (response) => response.writeHead(500).end('canary'),

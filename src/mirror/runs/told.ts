@@ -7,7 +7,7 @@ import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { heldBecause, heldReason, isHeldAtGuard } from '../users/holds.ts';
+import { isHeldAtGuard } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 /** Prefix of the topics of notices. */
@@ -157,40 +157,4 @@ export async function replaceNotice(
         update sync.learned set value = ${toJson(notice)}::jsonb, learned_at = clock_timestamp()
         where team = ${team} and topic = ${topic} and value = ${recorded}::jsonb returning team`;
   return (await db.transaction((tx) => write.execute(tx))).rows.length > 0;
-}
-
-/** A held field with its values and its user. */
-export interface HeldDetail {
-  readonly user_id: bigint | null;
-  readonly name: string | null;
-  readonly field: string;
-  readonly reason: string;
-  readonly mirror_value: unknown;
-  readonly service_value: unknown;
-}
-
-const detailsAtMost = 20;
-
-/** The oldest fields that wait for a person, in batches or alone. */
-export async function readHeldDetails(
-  db: Queryable,
-  team: string,
-  inBatches: boolean,
-): Promise<readonly HeldDetail[]> {
-  const { rows } = await sql<HeldDetail>`
-    select h.user_id, u.name, h.field, ${heldReason} as reason, h.mirror_value, h.shown_value as service_value
-    from sync.teams t
-    join sync.held_fields h on h.team_id = t.team_id
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = ${team} and u.gone_at is null and ${isHeldAtGuard} = ${inBatches}
-      and h.decision is null and (${inBatches} or ${heldBecause} <> 'asked')
-    order by h.since, h.user_id, h.field limit ${detailsAtMost}`.execute(db);
-  return rows;
-}
-
-/** Why a run failed or was partial, as recorded. */
-export async function readReasons(db: Queryable, runId: bigint): Promise<readonly string[]> {
-  const { rows } = await sql<{ reasons: readonly string[] }>`
-    select reasons from sync.runs where run_id = ${runId}`.execute(db);
-  return rows[0]?.reasons ?? [];
 }
