@@ -32,6 +32,8 @@ export const goneSettings: Readonly<Record<string, string>> = {
   scope: 'everything of a listing is mirrored; a condition in SQL selects a part of it',
   'notify.format': 'each notice is JSON with a text that Slack, Mattermost and others show',
   'notify.details': 'a notice has counts and the command that shows the rest',
+  'http.maxResponseBytes':
+    'an answer may have 32 MiB; pages of a listing are smaller with a smaller pages.size',
   'guard.maxNewTags': 'a tag is made at once by a command',
   'guard.maxMessages': 'a message is sent at once by a command',
   'guard.maxRecipients': 'a message is sent at once by a command',

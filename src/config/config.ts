@@ -102,11 +102,6 @@ export const configSchema = z.strictObject({
       .default(60_000)
       .describe('Longest time until an answer is complete. It must begin within half of that.'),
     concurrency: positiveUpTo(64).default(8).describe('Requests in flight at once.'),
-    maxResponseBytes: positive
-      .default(33_554_432)
-      .describe(
-        'Larger answers are refused. A page of a listing may have 8 MiB at most, a row 1 MiB, a count 64 KiB.',
-      ),
   }),
   rate: section({
     perMinute: positive

@@ -70,8 +70,7 @@ const hints: Partial<Record<FailureReason, string>> = {
   redirect: 'redirects are never followed; set the base URL to where the service is',
   encoded: 'something between here and the service compresses answers that were asked for uncompressed',
   unframed: 'something between here and the service strips the length of answers',
-  'too-large':
-    'raise http.maxResponseBytes (MUSTERD__http__maxResponseBytes), or, of pages, make them smaller (pages.size)',
+  'too-large': 'of pages, make them smaller (pages.size)',
 };
 
 function hintForStatus(status: number): string | undefined {

@@ -247,8 +247,7 @@ function transfer(
       },
       onResponseData: (_controller, chunk) => {
         if (body === undefined || over || body.add(chunk)) return;
-        const bound = maxBytes === settings.maxResponseBytes ? ' (http.maxResponseBytes)' : '';
-        stop(fail('too-large', `the answer is longer than ${maxBytes} bytes${bound}`));
+        stop(fail('too-large', `the answer is longer than ${maxBytes} bytes`));
       },
       onResponseEnd: () => {
         if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));

@@ -17,7 +17,7 @@ export interface Operation {
   /** As the interface spells it, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
-  /** Longest answer in bytes; if absent, `http.maxResponseBytes` applies. */
+  /** Longest answer in bytes; if absent, `maxResponseBytes` applies. */
   readonly maxAnswerBytes?: number;
 }
 

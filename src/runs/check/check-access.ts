@@ -53,8 +53,8 @@ export function checkLength(service: ServiceClient, report: Report): void {
   if (longest === null) return;
   const { operation, bytes, maxBytes } = longest;
   const share = bytes / maxBytes;
-  const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of http.maxResponseBytes`;
-  const advice = `; nobody is mirrored once it is longer: set http.maxResponseBytes (MUSTERD__http__maxResponseBytes) to ${4 * bytes}`;
+  const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of what may be read`;
+  const advice = `; nobody is mirrored once it is longer than ${maxBytes} bytes: ask for a musterd that reads more before that`;
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
