@@ -23,13 +23,19 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const ofPackage = 'test/package/**/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/seed.ts'],
     reporters: [process.env['CI'] ? 'dot' : 'default', 'json', createRedReporter()],
     outputFile: { json: 'coverage/report.json' },
+    projects: [
+      { extends: true, test: { name: 'program', include: ['test/**/*.test.ts'], exclude: [ofPackage] } },
+      // What a change of the program seldom breaks, and what takes long: `npm run test:package`, which `.ci/run` plays.
+      { extends: true, test: { name: 'package', include: [ofPackage] } },
+    ],
     testTimeout: hungAfterMs,
     hookTimeout: hungAfterMs,
     // What a browser shows comes when it comes.

@@ -1,5 +1,5 @@
 /**
- * Prints `N passed, N failed` from vitest's JSON report, as the last line of a test run.
+ * Prints `N passed, N failed` from vitest's JSON reports, as the last line of test runs.
  * A missing or empty report counts as one failure: a run that tested nothing has not passed.
  */
 import { readFileSync } from 'node:fs';
@@ -18,9 +18,17 @@ function read(path: string): Report | undefined {
   }
 }
 
-const report = read(process.argv[2] ?? 'coverage/report.json');
-const passed = report?.numPassedTests ?? 0;
-const failedTests = report?.numFailedTests ?? 0;
-const failed = failedTests > 0 ? failedTests : passed === 0 ? 1 : (report?.numFailedTestSuites ?? 0);
-process.stdout.write(`${passed} passed, ${failed} failed\n`);
-process.exitCode = failed === 0 ? 0 : 1;
+function count(report: Report | undefined): { readonly passed: number; readonly failed: number } {
+  const passed = report?.numPassedTests ?? 0;
+  const failedTests = report?.numFailedTests ?? 0;
+  return {
+    passed,
+    failed: failedTests > 0 ? failedTests : passed === 0 ? 1 : (report?.numFailedTestSuites ?? 0),
+  };
+}
+
+const counts = process.argv.slice(2).map((path) => count(read(path)));
+const sum = (of: 'passed' | 'failed') => counts.reduce((total, one) => total + one[of], 0);
+const failed = sum('failed');
+process.stdout.write(`${sum('passed')} passed, ${failed} failed\n`);
+process.exitCode = counts.length > 0 && failed === 0 ? 0 : 1;

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { MUSTERD } from '../support/built.ts';
 import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { run } from '../support/run.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from '../system/stage.ts';
 
 interface Comment {
   readonly id: number;

@@ -14,8 +14,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { copyCheckout, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createIndependentService, type IndependentService, insertLookupsOf } from './independent-service.ts';
-import { spawnMusterd } from './run-musterd.ts';
+import {
+  createIndependentService,
+  type IndependentService,
+  insertLookupsOf,
+} from '../system/independent-service.ts';
+import { spawnMusterd } from '../system/run-musterd.ts';
 
 const row = `
   title: text({

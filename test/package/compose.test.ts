@@ -7,7 +7,7 @@ import { loadConfig } from '../support/load-config.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
-import { runMusterd } from './run-musterd.ts';
+import { runMusterd } from '../system/run-musterd.ts';
 
 interface Service {
   readonly image: string;

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { copyCheckout, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createIndependentService, type IndependentService } from './independent-service.ts';
-import { spawnMusterd } from './run-musterd.ts';
+import { createIndependentService, type IndependentService } from '../system/independent-service.ts';
+import { spawnMusterd } from '../system/run-musterd.ts';
 
 const listing = `import type { ListedResource } from '../listed-resource.ts';
 
