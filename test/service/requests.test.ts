@@ -2,7 +2,6 @@
 
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { endpoints } from '../../src/emulator/endpoints.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
@@ -10,7 +9,6 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
-import { createSecret } from '../../src/secret.ts';
 import type { ScheduleRequest } from '../../src/model/message-request.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { call } from '../emulator/call.ts';
