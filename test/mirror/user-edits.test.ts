@@ -110,7 +110,9 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     it('for the rows that a statement changed, and for no others', async () => {
       await sql(`update mirror.users set email = '1@example.com' where team_id = 41 and id < 3`);
       await sql(`update mirror.users set email = email, phone = phone`);
-      expect(await sql('select team_id, id from mirror.users where edited_at is not null')).toEqual([[41n, 2n]]);
+      expect(await sql('select team_id, id from mirror.users where edited_at is not null')).toEqual([
+        [41n, 2n],
+      ]);
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 

@@ -6,10 +6,7 @@ import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import tagsListed from '../../src/model/listed/tags.ts';
 import type { UserPatch } from '../../src/model/user.ts';
-import {
-  decodeString,
-  decodeWriteResult,
-} from '../../src/service/messages/wire-schedule.ts';
+import { decodeString, decodeWriteResult } from '../../src/service/messages/wire-schedule.ts';
 import { decodeUtf8, parseJson } from '../../src/service/parse-json.ts';
 import { findFlaw } from '../../src/service/row-flaws.ts';
 import { decodeListed, decodeOne, decodePage } from '../../src/service/wire-lists.ts';

@@ -100,9 +100,7 @@ export const noteRows: readonly Row[] = [
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
     emulator: ['emulator/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
-    tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-    ],
+    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
   }),
   rule(section, '5. accepted values of `order` (not shown)', {
     client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],

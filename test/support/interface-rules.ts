@@ -123,9 +123,7 @@ const fields: readonly Row[] = [
   rule('Scheduled message', '`execute`: the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
     emulator: ['emulator/schedule-endpoints.ts', 'showSchedule.execute'],
-    tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-    ],
+    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
   }),
   rule('Write result', 'creating or updating a tag or a schedule answers one', {
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
