@@ -34,6 +34,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'notify.details': 'a notice has counts and the command that shows the rest',
   'http.maxResponseBytes':
     'an answer may have 32 MiB; pages of a listing are smaller with a smaller pages.size',
+  'retention.runs': 'a run is kept for 90 days, and as long as something refers to it',
   'guard.maxNewTags': 'a tag is made at once by a command',
   'guard.maxMessages': 'a message is sent at once by a command',
   'guard.maxRecipients': 'a message is sent at once by a command',

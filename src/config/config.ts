@@ -162,12 +162,9 @@ export const configSchema = z.strictObject({
       .describe('How long a team stays reserved for a run whose machine died.'),
   }),
   retention: section({
-    runs: days
-      .default('90 days')
-      .describe('How long the record of runs is kept: a number of days, or forever.'),
     changes: days
       .default('forever')
-      .describe('How long the ledger of users and their edits is kept, likewise.'),
+      .describe('How long the ledger of users and their edits is kept: a number of days, or forever.'),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')

@@ -9,11 +9,11 @@ export type Pruned = Readonly<Record<Prunable, number>>;
 
 const daysOf = (text: string) => (text === 'forever' ? null : Number.parseInt(text, 10));
 
-/** How long counts of contacts are kept; the last one of each day stays. */
-const countsDays = 90;
+/** How long runs and counts of contacts are kept; the last count of each day stays. */
+const days = 90;
 
 /** The ages in the settings. Edits are kept as long as the changes that they became. */
-export function agesOf({ runs, changes }: Readonly<Record<'runs' | 'changes', string>>): Ages {
-  const days = daysOf(changes);
-  return { changes: days, edits: days, runs: daysOf(runs), counts: countsDays };
+export function agesOf({ changes }: Readonly<Record<'changes', string>>): Ages {
+  const kept = daysOf(changes);
+  return { changes: kept, edits: kept, runs: days, counts: days };
 }

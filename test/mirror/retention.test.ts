@@ -382,10 +382,9 @@ describe('whose turn it is', () => {
       info: (line: unknown) => void lines.push(line),
       warn: (line: unknown) => void lines.push(line),
     };
-    const retention = { runs: '90 days', changes: 'forever' };
     const configs = () => [
-      { team: 'other', retention },
-      { team: 'main', retention: { ...retention, changes: '7d' } },
+      { team: 'other', retention: { changes: 'forever' } },
+      { team: 'main', retention: { changes: '7d' } },
     ];
     const pruner = createPruner({ db: database.db, configs, log: log as never, everyMs: 1 });
     try {
@@ -405,7 +404,7 @@ describe('whose turn it is', () => {
   it('is left to another daemon by one that is stopped in the middle', async () => {
     await query(`delete from sync.learned where topic = 'prune'`);
     const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
-    const configs = () => [{ team: 'main', retention: { runs: '90 days', changes: '7d' } }];
+    const configs = () => [{ team: 'main', retention: { changes: '7d' } }];
     let closed: Promise<void> | undefined;
     await database.db.transaction(async (tx) => {
       await sql`lock table sync.changes, sync.runs`.execute(tx);
