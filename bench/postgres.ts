@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../src/embedded/embedded.ts';
-import { findPostmaster } from '../src/embedded/postmaster.ts';
+import { findPostmaster } from '../src/embedded/server.ts';
 import { createDatabase, type Database } from '../src/mirror/db/database.ts';
 import { addressOf } from '../src/mirror/db/address.ts';
 import { readConnectionUrl } from '../src/mirror/db/database-url.ts';
@@ -161,7 +161,7 @@ export async function startPostgres(): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-bench-postgres-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const first = await openEmbedded({ dataDir: folder, closePatienceMs: 0 });
+    const first = await openEmbedded({ dataDir: folder });
     await asAdmin(first.url, async (sql) => {
       for (const setting of settings) await sql(`alter system set ${setting}`);
     });
@@ -170,7 +170,7 @@ export async function startPostgres(): Promise<BenchServer> {
     remove();
     throw error;
   }
-  const embedded = await openEmbedded({ dataDir: folder, closePatienceMs: 0 });
+  const embedded = await openEmbedded({ dataDir: folder });
   const { url } = embedded;
   await asAdmin(url, async (sql) => {
     await sql('create database musterd_bench');

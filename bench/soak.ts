@@ -194,7 +194,7 @@ function draw(samples: readonly Sample[]): void {
   }
 }
 
-const embedded = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+const embedded = await openEmbedded({ ephemeral: true });
 const db = createDatabase({ url: embedded.url, applicationName: 'soak' });
 const emulator = await createEmulator({ http: true, users: Number(values.users), tags: 200, fields: 20 });
 await migrate(db);

@@ -27,8 +27,6 @@ export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) 
   closers.defer(() => emulator.close());
   const embedded = await openEmbedded({
     ephemeral: true,
-    // A person who ends the demo does not wait for other people's commands on it.
-    closePatienceMs: 0,
     onProgress: (step) => printLine(context.err, `${step} …`),
   });
   closers.defer(() => embedded.close());

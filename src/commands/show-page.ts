@@ -35,5 +35,5 @@ export async function pageCommand(
     }
     return exitCode.ok;
   };
-  return await withMirrorOf(context, serve, { guest: pageName });
+  return await withMirrorOf(context, serve, { applicationName: pageName });
 }

@@ -4,12 +4,10 @@
  * next statement, but a login cannot.
  */
 import { createHmac } from 'node:crypto';
-import type pg from 'pg';
 import { createOwnClient } from './own-client.ts';
 
 const NAME = 'musterd_reading';
-
-/** The roles of which it becomes a member if they exist. */
+// It becomes a member of those that exist.
 const MEMBER_OF = ['pg_read_all_data', 'pg_read_all_stats', 'musterd_reader'];
 
 /** Lists what is missing: the login itself, or its membership in a role. */
@@ -27,27 +25,22 @@ export async function readingUrl(ownerUrl: string): Promise<string> {
   const client = createOwnClient({ connectionString: ownerUrl, application_name: 'musterd' });
   try {
     await client.connect();
-    const roles = (await client.query<{ rolname: string }>(lacking, [NAME, MEMBER_OF])).rows;
-    const names = roles.map(({ rolname }) => rolname);
-    if (names.length > 0) await make(client, password, names);
+    const { rows } = await client.query<{ rolname: string }>(lacking, [NAME, MEMBER_OF]);
+    if (rows.length > 0) {
+      // One process at a time creates it, because only a superuser can lock this table.
+      await client.query('begin; lock table pg_authid in share row exclusive mode');
+      await client.query(`select set_config('musterd.secret', $1, true)`, [password]);
+      await client.query(`do $$ begin
+        if to_regrole('${NAME}') is null then create role ${NAME}; end if;
+        execute format('alter role ${NAME} login bypassrls nosuperuser nocreatedb nocreaterole noreplication password %L',
+          current_setting('musterd.secret'));
+        comment on role ${NAME} is '"musterd sql" reads with it.';
+      end $$`);
+      await client.query(`grant ${rows.map(({ rolname }) => rolname).join(', ')} to ${NAME}; commit`);
+    }
   } finally {
     await client.end().catch(() => undefined);
   }
   [url.username, url.password] = [NAME, password];
   return url.href;
-}
-
-/** One process at a time creates it, because only a superuser can lock this table. */
-async function make(client: pg.Client, password: string, roles: readonly string[]): Promise<void> {
-  await client.query('begin; lock table pg_authid in share row exclusive mode');
-  await client.query(`select set_config('musterd.secret', $1, true)`, [password]);
-  await client.query(`do $$ begin
-    if to_regrole('${NAME}') is null then
-      create role ${NAME};
-    end if;
-    execute format('alter role ${NAME} login bypassrls nosuperuser nocreatedb nocreaterole noreplication password %L',
-      current_setting('musterd.secret'));
-    comment on role ${NAME} is '"musterd sql" reads with it.';
-  end $$`);
-  await client.query(`grant ${roles.join(', ')} to ${NAME}; commit`);
 }

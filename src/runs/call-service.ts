@@ -16,15 +16,15 @@ async function openForCall(
   effect: Effect,
 ): Promise<Pick<Mirror, 'db' | 'close'> | undefined> {
   const { url, dataDir } = config.database;
-  const guest = 'musterd call';
+  const applicationName = 'musterd call';
   if (url !== undefined) {
-    const db = createDatabase({ url, applicationName: guest });
+    const db = createDatabase({ url, applicationName });
     return { db, close: () => db.close() };
   }
   if (effect === 'read') return undefined;
   const { hasMirror } = await import('../embedded/embedded.ts');
   if (!hasMirror(dataDir)) return undefined;
-  const mirror = await openMirror(config, () => {}, { guest });
+  const mirror = await openMirror(config, () => {}, { applicationName });
   if (await isThere(mirror.db.kysely)) return mirror;
   // A command has started the server, and nothing was ever migrated.
   await mirror.close();

@@ -44,8 +44,8 @@ export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery' | 'signal
   readonly onWarning?: (words: string) => void;
   /** Set if nothing will be written, so that a read-only server will do. */
   readonly isReading?: boolean;
-  /** The application name of connections that do not keep the embedded server running. */
-  readonly guest?: string | undefined;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string | undefined;
 }
 
 /** A run uses at most this many connections: a transaction, and a lease renewal or a place in the shared pace. */
@@ -57,7 +57,7 @@ const otherConnections = 4;
 export async function openMirror(
   { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
-  { onQuery, signal, onWarning, isReading, guest }: MirrorOptions = {},
+  { onQuery, signal, onWarning, isReading, applicationName = 'musterd' }: MirrorOptions = {},
 ): Promise<Mirror> {
   const embedded =
     database.url === undefined
@@ -65,14 +65,13 @@ export async function openMirror(
           dataDir: database.dataDir,
           onProgress,
           onWarning,
-          isGuest: guest !== undefined,
         })
       : undefined;
   const url = embedded?.url ?? database.url ?? '';
   const db = createDatabase({
     url,
     address: embedded === undefined ? undefined : folderAddress(embedded.dataDir),
-    applicationName: guest ?? 'musterd',
+    applicationName,
     maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
     onQuery,
     signal,
@@ -90,7 +89,7 @@ export async function openMirror(
   const reach =
     embedded === undefined
       ? { ...connectionHelp(url), stays: true }
-      : { url: embedded.shownUrl, psql: embedded.psqlCommand, stays: embedded.attached };
+      : { url: connectionHelp(url).url, psql: embedded.psqlCommand, stays: embedded.attached };
   const readingUrl = async () =>
     embedded === undefined ? url : (await import('../embedded/reading-login.ts')).readingUrl(url);
   return { db, url, readingUrl, reach, close };

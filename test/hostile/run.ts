@@ -49,7 +49,7 @@ if (Number(values.answers) > 0) {
   report(`${answers.answers} answers, seed ${seed}`, answers);
 }
 if (Number(values.rows) > 0) {
-  const embedded = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+  const embedded = await openEmbedded({ ephemeral: true });
   const db = createDatabase({ url: embedded.url, applicationName: 'hostile' });
   try {
     await migrate(db);

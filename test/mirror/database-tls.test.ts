@@ -52,7 +52,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     );
     const sign = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
     openssl('x509', '-req', '-in', 'request', '-out', 'cert.pem', ...sign);
-    server = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+    server = await openEmbedded({ ephemeral: true });
     const { uid, gid } = statSync(join(server.dataDir, 'cluster', 'data'));
     if (process.getuid?.() === 0) chownSync(join(folder, 'key.pem'), uid, gid);
     chmodSync(join(folder, 'key.pem'), 0o600);

@@ -5,9 +5,8 @@ import { inspect } from 'node:util';
 import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
-import { enter } from '../../src/embedded/attachment.ts';
+import { enter } from '../../src/embedded/own-client.ts';
 import { readingUrl } from '../../src/embedded/reading-login.ts';
-import type { Cluster } from '../../src/embedded/cluster.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/db/check-server.ts';
 import {
@@ -632,7 +631,7 @@ describe.each(servers())('on $name', (server) => {
           onError: () => {},
         });
         await expect(queue).rejects.toThrow('it asks for the password itself');
-        const own = enter({ password: 'a-canary' } as Cluster, port, () => false);
+        const own = enter('a-canary', port);
         await expect(own).rejects.toThrow('it is not ours');
         await expect(readingUrl(listener.href)).rejects.toThrow('it is not ours');
         // What is heard is who wants in, each time, and no message with a password or what is made of it.

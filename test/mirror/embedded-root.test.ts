@@ -32,7 +32,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(spawnSync('cp', ['-a', join(made, 'data'), folder]).status).toBe(0);
     const { uid, gid } = statSync(folder);
     expect(uid).not.toBe(0);
-    account = { name: 'the server', uid, gid };
+    account = { uid, gid };
   });
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
@@ -81,15 +81,6 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(words).not.toContain(victimText.trim());
   });
 
-  it('starts beside a log that an older build wrote as root', async () => {
-    const log = join(folder, 'server.log');
-    rmSync(log);
-    writeFileSync(log, victimText, { mode: 0o600 });
-    await (await openEmbedded({ dataDir: folder })).close();
-    expect(readFileSync(`${log}.1`, 'utf8')).toBe(victimText);
-    expect(statSync(log)).toMatchObject({ uid: account.uid, mode: 0o100600 });
-  });
-
   it('has its own rights back, also after an error', () => {
     const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
     const before = ids();
@@ -98,12 +89,12 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(ids()).toEqual(before);
   });
 
-  it('leaves nothing behind in a folder that is root’s alone', async () => {
+  it('leaves nothing behind where TMPDIR is root’s alone', async () => {
     const before = process.env['TMPDIR'];
+    chmodSync(base, 0o700);
     process.env['TMPDIR'] = base;
     try {
-      const embedded = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
-      expect(embedded.dataDir.startsWith(base)).toBe(true);
+      const embedded = await openEmbedded({ ephemeral: true });
       await embedded.close();
       expect(existsSync(embedded.dataDir)).toBe(false);
     } finally {

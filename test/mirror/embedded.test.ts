@@ -15,12 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { cacheFolder, dataFolder } from '../../src/embedded/account.ts';
 import { findBinaries } from '../../src/embedded/binaries.ts';
 import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
-import { findPostmaster } from '../../src/embedded/postmaster.ts';
+import { usableFolder } from '../../src/embedded/account.ts';
+import { findPostmaster } from '../../src/embedded/server.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/db/check-server.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
@@ -28,7 +27,7 @@ import { migrate } from '../../src/mirror/migrations.ts';
 import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
 import { startMusterd } from '../system/run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
-import { hungAfterMs, patient } from '../support/limits.ts';
+import { patient } from '../support/limits.ts';
 import { installedBindir } from '../support/servers.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -37,8 +36,6 @@ const bindir = installedBindir();
 let folder: string;
 let made: string;
 const closers: (() => unknown)[] = [];
-/** A patience that lasts longer than the test: who is waited for with it is waited for in vain. */
-const endless = 2 * hungAfterMs;
 
 beforeAll(async () => {
   made = mkdtempSync(join(tmpdir(), 'musterd-made-'));
@@ -65,7 +62,7 @@ function seed(): void {
 }
 
 async function open(options: EmbeddedOptions = {}): Promise<Embedded> {
-  const opened = await openEmbedded({ dataDir: folder, closePatienceMs: 0, ...options });
+  const opened = await openEmbedded({ dataDir: folder, ...options });
   closers.push(async () => await opened.close());
   return opened;
 }
@@ -205,69 +202,22 @@ describe('several at once', () => {
   describe('on a mirror that is there', () => {
     beforeEach(seed);
 
-    test('the starter waits for who attached, and then stops', async () => {
-      const starter = await open({ closePatienceMs: endless });
-      const guest = await openChild();
-      expect(guest.attached).toBe(true);
-      let closed = false;
-      const closing = starter.close().then(() => {
-        closed = true;
-      });
-      // The starter has given up its own share of the lock once it polls for the rest.
-      await eventually('the starter waits', async () => {
-        const { rows } = await use(
-          guest.url,
-          async (db) =>
-            await sql`select from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`.execute(
-              db.kysely,
-            ),
-        );
-        return rows.length === 1;
-      });
-      expect(closed).toBe(false);
-      await note(guest.url, 'in peace');
-      await guest.close();
-      await closing;
+    test('the starter leaves at once where somebody has attached, and who leaves last stops the server', async () => {
+      const starter = await openChild();
+      const [longer, shorter] = [await openChild(), await openChild()];
+      expect(await starter.close()).toBe(0);
+      const { pid } = serverOf(starter);
+      await note(longer.url, 'in peace');
+      expect(await shorter.close()).toBe(0);
+      expect(await notes(longer.url)).toEqual(['in peace']);
+      expect(serverOf(starter).pid).toBe(pid);
+      expect(await longer.close()).toBe(0);
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    /** As a musterd that stays until it is told to go, or until the server stops. */
-    const comeByUrl = async (starter: Embedded) => {
-      const client = new pg.Client({ connectionString: starter.url, application_name: 'musterd by url' });
-      client.on('error', () => undefined);
-      await client.connect();
-      closers.push(async () => await client.end());
-      return client;
-    };
-
-    test('the starter waits for a musterd that came by URL', async () => {
-      const starter = await open({ closePatienceMs: endless });
-      const client = await comeByUrl(starter);
-      const closing = starter.close();
-      const looks = new Set<string>();
-      await eventually('the starter has looked again and again', async () => {
-        const { rows }: pg.QueryResult<{ at: string }> = await client.query(
-          `select query_start::text as at from pg_stat_activity where application_name = 'musterd presence'`,
-        );
-        for (const { at } of rows) looks.add(at);
-        return looks.size > 3;
-      });
-      await client.end();
-      await closing;
-      expect(findPostmaster(dataOf(starter))).toBeUndefined();
-    });
-
-    test('the patience of the starter with a musterd that came by URL ends', async () => {
-      const starter = await open({ closePatienceMs: 100 });
-      await comeByUrl(starter);
-      await starter.close();
-      expect(findPostmaster(dataOf(starter))).toBeUndefined();
-    });
-
-    test('the starter does not wait for a page that somebody has open, and the page stays', async () => {
-      const starter = await open({ closePatienceMs: endless });
+    test('a page that somebody has open stays when the starter leaves, and stops the server when it ends', async () => {
+      const starter = await openChild();
       await use(starter.url, migrate);
-      await note(starter.url, 'seen by the page');
       const env = {
         MUSTERD_DATA_DIR: folder,
         MUSTERD__log__level: 'silent',
@@ -277,32 +227,15 @@ describe('several at once', () => {
       const page = startMusterd(['page', '--port', '0'], env);
       closers.push(() => page.process.kill('SIGKILL'));
       const url = await eventually('the page is served', () => /http:\S+/.exec(page.output().stdout)?.[0]);
+      expect(await starter.close()).toBe(0);
       expect((await fetch(url)).status).toBe(200);
-      let isOver = false;
-      const closing = starter.close().finally(() => {
-        isOver = true;
-      });
-      // It shows itself again and again, as a browser asks for it.
-      while (!isOver) await fetch(url);
-      await closing;
-      expect(findPostmaster(dataOf(starter))).toBeUndefined();
-      expect((await fetch(url)).status).toBe(503);
-      const next = await open();
-      await eventually('the page shows the mirror again', async () => (await fetch(url)).status === 200);
-      await next.close();
       page.process.kill('SIGTERM');
       expect(await page.ended).toMatchObject({ code: 0, stderr: '' });
-    });
-
-    test('a guest that started the server stops it', async () => {
-      const guest = await open({ isGuest: true });
-      await guest.close();
-      expect(findPostmaster(dataOf(guest))).toBeUndefined();
+      expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
     test('nobody attaches to a server that is about to stop', async () => {
-      // Whoever was faster and has attached already is waited for.
-      const starter = await open({ closePatienceMs: endless });
+      const starter = await open();
       await note(starter.url, 'first');
       const rounds = Array.from({ length: 4 }, async () => {
         const child = await openChild();
@@ -315,49 +248,27 @@ describe('several at once', () => {
       expect(await notes(last.url)).toEqual(['first', 'here', 'here', 'here', 'here']);
     });
 
-    test('the last one stops a server whose starter is gone', async () => {
-      const starter = await openChild();
-      const { pid } = serverOf(starter);
-      const guest = await open();
-      // What a platform without a parent-death signal leaves: a server, and nobody who started it.
-      const orphan = spawnOrphan(join(folder, 'cluster', 'data'), starter);
-      await starter.kill();
-      await eventually('the first server is gone', () => findPostmaster(dataOf(starter))?.pid !== pid);
-      await guest.close();
-      await orphan();
-      const finder = await open();
-      expect(finder.attached).toBe(true);
-      await finder.close();
-      expect(findPostmaster(dataOf(finder))).toBeUndefined();
+    test('nothing is left of a starter that is told to end in the middle of its start', async () => {
+      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+        const starting = startMusterd(['sql', 'select 1'], { MUSTERD_DATA_DIR: folder });
+        await eventually('the server is starting', () => findPostmaster(join(folder, 'cluster', 'data')));
+        starting.process.kill(signal);
+        await starting.ended;
+        await stopped({ dataDir: folder });
+      }
+      expect(await (await open()).close()).toBeUndefined();
     });
   });
 });
 
-/** Starts the server as its starter would, but under nobody's eyes; call the result when the old one is gone. */
-function spawnOrphan(data: string, { url }: { url: string }): () => Promise<void> {
-  const { uid, gid } = statSync(data);
-  const { port } = new URL(url);
-  return async () => {
-    const options = [
-      '-D',
-      data,
-      '-p',
-      port,
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'unix_socket_directories=',
-    ];
-    const child = spawn(join(findBinaries(undefined, () => undefined).bindir, 'postgres'), options, {
-      ...(isRoot ? { uid, gid } : {}),
-      cwd: '/',
-      detached: true,
-      stdio: 'ignore',
-    });
-    child.unref();
-    await eventually('the orphan is ready', () => findPostmaster(data)?.status === 'ready');
-  };
-}
+/** The processes of the server by which others see who uses it. */
+const presentOf = async (url: string) =>
+  await use(url, async (db) => {
+    const { rows } = await sql<{ pid: number }>`
+      select pid from pg_stat_activity where application_name = 'musterd presence'`.execute(db.kysely);
+    return rows.map(({ pid }) => pid);
+  });
+const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).length > 0;
 
 describe('after an accident', () => {
   beforeEach(seed);
@@ -372,6 +283,25 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
+  test('the musterd that started the server killed: who has attached is told, and comes back to it', async () => {
+    const starter = await openChild();
+    await note(starter.url, 'before');
+    const warnings: string[] = [];
+    const guest = await open({ onWarning: (words) => warnings.push(words) });
+    expect(guest.attached).toBe(true);
+    const { pid } = serverOf(guest);
+    await starter.kill();
+    await eventually('another server', () => {
+      const running = findPostmaster(dataOf(guest));
+      return running?.status === 'ready' && running.pid !== pid;
+    });
+    expect(await notes(guest.url)).toEqual(['before']);
+    expect(warnings).toEqual([expect.stringMatching(/has gone/)]);
+    await eventually('there again', async () => await isPresent(guest.url));
+    await guest.close();
+    expect(findPostmaster(dataOf(guest))).toBeUndefined();
+  });
+
   test('musterd killed and another at once in its place', async () => {
     const child = await openChild();
     await note(child.url, 'before');
@@ -384,11 +314,22 @@ describe('after an accident', () => {
     const first = await open();
     await note(first.url, 'before');
     process.kill(serverOf(first).pid, 'SIGKILL');
-    await stopped(first);
     await first.close();
     const next = await open();
     expect(next.attached).toBe(false);
     expect(await notes(next.url)).toEqual(['before']);
+  });
+
+  test('the server killed under who stays: it is started again, on the same port', async () => {
+    const first = await open();
+    await note(first.url, 'before');
+    const { pid } = serverOf(first);
+    process.kill(pid, 'SIGKILL');
+    await eventually('another server', () => {
+      const running = findPostmaster(dataOf(first));
+      return running?.status === 'ready' && running.pid !== pid;
+    });
+    expect(await notes(first.url)).toEqual(['before']);
   });
 
   test('both killed in the middle of writes', async () => {
@@ -424,24 +365,18 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('one of its processes killed: the server restarts, and the starter still counts as there', async () => {
-    const starter = await open();
-    const presence = async () =>
-      await use(starter.url, async (db) => {
-        const { rows } = await sql<{ pid: number }>`
-          select pid from pg_stat_activity where application_name = 'musterd presence'`.execute(db.kysely);
-        return rows[0]?.pid;
-      }).catch(() => undefined);
-    const before = await eventually('present', presence);
-    process.kill(before, 'SIGKILL');
+  test('one of its processes killed: the server restarts, and who attached still counts as there', async () => {
+    const starter = await openChild();
+    const guest = await open();
+    const before = await eventually('present', async () => await presentOf(guest.url));
+    expect(before).toHaveLength(2);
+    process.kill(before[0] ?? 0, 'SIGKILL');
     await eventually('present again', async () => {
-      const now = await presence();
-      return now !== undefined && now !== before;
+      const now = await presentOf(guest.url).catch(() => []);
+      return now.length === 2 && !now.some((pid) => before.includes(pid));
     });
-    const guest = await openChild();
-    expect(guest.attached).toBe(true);
-    await guest.close();
-    expect(serverOf(starter).status).toBe('ready');
+    expect(await starter.close()).toBe(0);
+    expect(serverOf(guest).status).toBe('ready');
   });
 
   describe('the lock file names a process that is not the server', () => {
@@ -509,12 +444,61 @@ describe('after an accident', () => {
   });
 });
 
+describe('the port', () => {
+  const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
+  const file = () => join(folder, 'cluster', 'port');
+
+  test('is chosen once, out of the way of outgoing connections, and then kept', async () => {
+    seed();
+    rmSync(file());
+    const ports = [];
+    for (const _ of [1, 2]) {
+      const opened = await open();
+      ports.push(portOf(opened));
+      await opened.close();
+    }
+    const [port = 0] = ports;
+    expect(ports).toEqual([port, port]);
+    expect(port).toBeGreaterThanOrEqual(20_000);
+    expect(port).toBeLessThan(30_000);
+    expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
+  });
+
+  test('is another until the next start where the kept one is taken, also by the original of a copied folder', async () => {
+    seed();
+    const original = await open();
+    await note(original.url, 'before');
+    const copy = join(folder, 'copy');
+    spawnSync('cp', ['-a', made, copy]);
+    spawnSync('cp', ['-a', join(folder, 'cluster'), copy]);
+    const warnings: string[] = [];
+    const opened = await open({ dataDir: copy, onWarning: (words) => warnings.push(words) });
+    expect(opened.attached).toBe(false);
+    await note(opened.url, 'in the copy');
+    expect(await notes(original.url)).toEqual(['before']);
+    const [taken, chosen] = [portOf(original), portOf(opened)];
+    expect(warnings).toEqual([
+      expect.stringMatching(new RegExp(`port ${taken}, .*on ${chosen}; .*/port names`)),
+    ]);
+    await original.close();
+    await opened.close();
+    expect(portOf(await open({ dataDir: copy }))).toBe(taken);
+  });
+
+  test.each(['', 'nonsense', '70000'])('is chosen again where the file says %j', async (content) => {
+    seed();
+    writeFileSync(file(), content);
+    const opened = await open();
+    expect(readFileSync(file(), 'utf8')).toBe(`${portOf(opened)}\n`);
+  });
+});
+
 describe('what it cannot do is said in words', () => {
   test('a mirror of another Postgres', async () => {
     seed();
     writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
     const error = await failure(openEmbedded({ dataDir: folder }));
-    expect(error.message).toMatch(/made by Postgres 14, not 18/);
+    expect(error.message).toMatch(/initialized by PostgreSQL version 14, which is not compatible/);
     expect(error.hint).toMatch(/pg_dump/);
   });
 
@@ -617,17 +601,14 @@ describe('unpacking', () => {
 });
 
 describe('places', () => {
-  test('what is said explicitly comes first', () => {
-    expect(dataFolder({ MUSTERD_DATA_DIR: join(folder, 'x'), STATE_DIRECTORY: folder })).toBe(
-      join(folder, 'x'),
-    );
-    expect(dataFolder({ STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
-    expect(cacheFolder({ CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
+  test('that systemd gives', () => {
+    expect(usableFolder('data', { STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
+    expect(usableFolder('cache', { CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
   });
 
   test.skipIf(isRoot)('of a user', () => {
-    expect(dataFolder({ XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
-    expect(cacheFolder({ XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
+    expect(usableFolder('data', { XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
+    expect(usableFolder('cache', { XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
   });
 });
 
@@ -647,7 +628,7 @@ describe('as a plain user', () => {
     const user = nobody();
     chmodSync(folder, 0o755);
     chownSync(home, user.uid, user.gid);
-    return { home, options: { user }, embedded: { bindir: findBinaries(undefined, () => undefined).bindir } };
+    return { home, options: { user }, embedded: { bindir: findBinaries(() => undefined) } };
   };
   const plain = (home: string) => ({
     HOME: home,

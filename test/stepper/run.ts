@@ -2,11 +2,11 @@
  * `npm run step -- --seeds N --from S [--seed K] [--trace] [--twice] [--stop] [--postgres 15]` plays seeds on a real Postgres,
  * each on every version there is; with `--stop` only until one breaks a promise.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Binaries } from '../../src/embedded/binaries.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -54,7 +54,7 @@ async function open(bindir: string) {
   const { createDatabase } = await import('../../src/mirror/db/database.ts');
   const { migrate } = await import('../../src/mirror/migrations.ts');
   const { sql } = await import('kysely');
-  const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });
+  const embedded = await openEmbedded({ ephemeral: true, bindir });
   const work = async (url: string, statements: readonly string[], isMigrated = false) => {
     const db = createDatabase({ url });
     if (isMigrated) await migrate(db);
@@ -76,9 +76,9 @@ async function open(bindir: string) {
   return embedded;
 }
 
-async function playOn({ bindir, major }: Binaries): Promise<number> {
+async function playOn({ bindir, major }: { bindir: string; major: string }): Promise<number> {
   const embedded = await open(bindir);
-  const own = ['--url', embedded.url, '--postgres', String(major)];
+  const own = ['--url', embedded.url, '--postgres', major];
   const self = fileURLToPath(import.meta.url);
   const child = spawn(process.execPath, [self, ...process.argv.slice(2), ...own], {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -92,12 +92,14 @@ async function playOn({ bindir, major }: Binaries): Promise<number> {
 async function playEverywhere(): Promise<number> {
   const { findBinaries } = await import('../../src/embedded/binaries.ts');
   const { installedBindir } = await import('../support/servers.ts');
-  const versions = [...new Set([undefined, installedBindir()])].map((of) =>
-    findBinaries(of, () => undefined),
+  const folders = new Set(
+    [findBinaries(() => undefined), installedBindir()].filter((of) => of !== undefined),
   );
-  const chosen = versions.filter(
-    ({ major }) => given.postgres === undefined || given.postgres === String(major),
-  );
+  const versions = [...folders].map((bindir) => {
+    const told = spawnSync(join(bindir, 'postgres'), ['--version'], { encoding: 'utf8' }).stdout;
+    return { bindir, major: /\d+/.exec(told)?.[0] ?? '' };
+  });
+  const chosen = versions.filter(({ major }) => given.postgres === undefined || given.postgres === major);
   return Math.max(...(await Promise.all(chosen.map(playOn))));
 }
 

@@ -27,7 +27,6 @@ const emulator = await createEmulator({ http: true, seed: 1 });
 closers.defer(() => emulator.close());
 const embedded = await openEmbedded({
   ephemeral: true,
-  closePatienceMs: 0,
   onProgress: (step) => say(`${step} …`),
 });
 closers.defer(() => embedded.close());

@@ -156,7 +156,7 @@ export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
 }
 
 async function playWalks(): Promise<readonly Walk[]> {
-  const server = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+  const server = await openEmbedded({ ephemeral: true });
   try {
     return await recordWalks(server.url);
   } finally {

@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { CHILD_ENVIRONMENT } from '../../src/embedded/account.ts';
 import { findBinaries } from '../../src/embedded/binaries.ts';
-import { identity } from '../../src/embedded/cluster.ts';
 
 /** A server that the test itself stops, and as it likes. */
 export interface PostgresProcess {
@@ -38,12 +37,12 @@ export function ownerOf(data: string): { uid: number; gid: number } {
 /** Starts the embedded programs on a data directory, as its owner; it does not wait until the server is ready. */
 export async function startPostgres(data: string): Promise<PostgresProcess> {
   const port = await freePort();
-  const { bindir } = findBinaries(undefined, () => undefined);
+  const bindir = findBinaries(() => undefined);
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-  const account = process.getuid?.() === 0 ? { name: 'owner', ...ownerOf(data) } : undefined;
+  const account = process.getuid?.() === 0 ? ownerOf(data) : undefined;
   const child: ChildProcess = spawn(join(bindir, 'postgres'), args, {
-    ...identity(account),
+    ...account,
     cwd: '/',
     env: CHILD_ENVIRONMENT,
     stdio: 'ignore',

@@ -9,7 +9,7 @@ export type Close = () => Promise<void>;
 
 /** @param closers what is called at the end, the last one first */
 export async function startTestServer(bindir: string | undefined, closers: Close[]): Promise<TestServer> {
-  const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });
+  const embedded = await openEmbedded({ ephemeral: true, bindir });
   closers.push(async () => await embedded.close());
   // It would look at databases of a second's life, and change what plans are made of while a test looks.
   await execute(embedded.url, sql`alter system set autovacuum = off`);

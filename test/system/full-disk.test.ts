@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,6 +62,17 @@ describe.skipIf(disk === undefined)(
       await embedded.close();
       await emulator.close();
       unmount(root);
+    });
+
+    it('has no mirror made where there is no room for one, and leaves nothing of it', async () => {
+      const small = mountSmall(8) ?? '';
+      try {
+        const dataDir = join(small, 'mirror');
+        await expect(openEmbedded({ dataDir })).rejects.toThrow(/No space left on device/);
+        expect(readdirSync(dataDir)).toEqual([]);
+      } finally {
+        unmount(small);
+      }
     });
 
     it('sends nothing that it cannot write down before, and goes on by itself once there is room', async () => {

@@ -37,7 +37,7 @@ export interface DatabaseOptions {
   readonly url: string;
   /** The address of the server, if the URL does not say it. */
   readonly address?: Address | undefined;
-  /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
+  /** Shown in pg_stat_activity. Begins with `musterd`. */
   readonly applicationName?: string;
   readonly maxConnections?: number;
   /** Time limit for a new connection, in ms. */

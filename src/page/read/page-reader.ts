@@ -60,7 +60,7 @@ export interface PageFrame {
   readonly waitingEdits: number;
 }
 
-/** The application name of `musterd page`, whose connections do not keep the embedded server running. */
+/** The application name of `musterd page`. */
 export const pageName = 'musterd page';
 
 const patienceMs = 4_000;

@@ -1,0 +1,186 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import * as fs from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { MusterdError } from '../errors.ts';
+import { asAccount, CHILD_ENVIRONMENT } from './account.ts';
+import { dataOf, type Place } from './cluster.ts';
+import { enter } from './own-client.ts';
+
+export interface ServerOptions extends Place {
+  readonly password: string;
+  /** Called if the port has changed, or the server has gone. */
+  readonly onWarning: (words: string) => void;
+}
+
+export interface Server {
+  readonly pid: number;
+  readonly port: number;
+  /** Holds the lock, for as long as we use the server. */
+  readonly client: pg.Client;
+  /** Lets the server outlive this process, which has started it. `undefined` if another one has. */
+  readonly letGo: (() => void) | undefined;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const POLL_MS = 15;
+/** Below the range of ephemeral ports: the system gives such a port to nobody who asks for any. */
+const somePort = () => randomInt(20_000, 30_000);
+
+/**
+ * Attaches to the server of a cluster, or starts it. If several processes try concurrently, Postgres lets one win, and
+ * the others find its server. It listens on the same port at each start, so that saved connections stay valid, and on
+ * another one only as long as that is taken.
+ */
+export async function useServer(options: ServerOptions): Promise<Server> {
+  const { account, folder, password, onWarning } = options;
+  const [data, portFile] = [dataOf(folder), join(folder, 'cluster/port')];
+  const as = <T>(work: () => T) => asAccount(account, work);
+  const kept = as(() => readPort(portFile));
+  let port = kept ?? somePort();
+  let own: ReturnType<typeof launch> | undefined;
+  let words = 'it never became ready';
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  for (; performance.now() < deadline; await delay(POLL_MS)) {
+    const running = as(() => findPostmaster(data));
+    if (running?.status === 'ready') {
+      const letGo = own?.pid === running.pid ? own.letGo : undefined;
+      try {
+        const client = await enter(password, running.port);
+        if (letGo && !kept) as(() => fs.writeFileSync(portFile, `${port}\n`, { mode: 0o600 }));
+        else if (letGo && port !== kept) onWarning(inWords(kept, port, portFile));
+        return { ...running, client, letGo };
+      } catch (error) {
+        words = `it refuses our login: ${error instanceof Error ? error.message : String(error)}`;
+        // 28: the password, or pg_hba.conf. Whatever else it is may pass: the server is about to stop.
+        if (error instanceof pg.DatabaseError && error.code?.startsWith('28')) break;
+      }
+    } else if (running === undefined && own?.isRunning() !== true) {
+      words = own?.lastWords() ?? words;
+      if (/could not bind|could not create any TCP/.test(words)) port = somePort();
+      // Otherwise another start was faster, children of a dead server still write, or who left thought it was the last.
+      else if (own !== undefined && !/lock file|shared memory block|shutdown request/.test(words)) break;
+      as(() => removeStaleLockFile(data));
+      own = launch(options, port);
+    }
+  }
+  own?.stop();
+  const hint = words.includes('incompatible with server')
+    ? `Carry ${folder} over with pg_upgrade or with pg_dump of that version; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`
+    : `Its log is ${join(folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`;
+  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
+}
+
+const inWords = (kept: number | undefined, port: number, file: string) =>
+  `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${port}; the number in ${file} names another one for good`;
+
+function readPort(file: string): number | undefined {
+  const port = fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8')) : 0;
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}
+
+/**
+ * Becomes the server, and leaves a shell behind that waits for a line from the process that started it. If that process
+ * ends without one, however it ends, the shell stops the server, and removes a temporary folder.
+ */
+const KEEPER = `folder=$1; shift
+( { read -r _ && exit
+    [ -n "$folder" ] || { kill -INT $$; exit; }
+    kill -QUIT $$ || exit
+    n=0; while kill -0 $$ && [ $n -lt 300 ]; do n=$((n + 1)); sleep 0.1; done
+    rm -rf -- "$folder"; } <&3 3<&- & ) 3<&0 >/dev/null 2>&1
+exec "$@" </dev/null`;
+
+function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
+  const unsafe = ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : [];
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...unsafe];
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  const server = [join(bindir, 'postgres'), '-D', dataOf(folder), ...options];
+  const log = join(folder, 'server.log');
+  const [descriptor, from] = asAccount(account, () => {
+    const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > 1_000_000) fs.renameSync(log, `${log}.1`);
+    return [fs.openSync(log, 'a', 0o600), size > 1_000_000 ? 0 : size] as const;
+  });
+  // In a separate process group, Ctrl-C does not reach the server before we have finished.
+  const child = spawn('/bin/sh', ['-c', KEEPER, 'musterd-keeper', ephemeral ? folder : '', ...server], {
+    ...account,
+    cwd: '/',
+    env: CHILD_ENVIRONMENT,
+    detached: true,
+    stdio: ['pipe', descriptor, descriptor],
+  });
+  fs.closeSync(descriptor);
+  child.on('error', () => undefined);
+  child.stdin?.on('error', () => undefined);
+  // Neither the server nor the pipe keeps this process alive.
+  child.unref();
+  if (child.stdin instanceof Socket) child.stdin.unref();
+  return {
+    pid: child.pid,
+    isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
+    /** What it wrote into its log, without time and pid. */
+    lastWords: () => {
+      const text = asAccount(account, () => fs.readFileSync(log))
+        .subarray(from)
+        .toString();
+      return text
+        .replaceAll(/^.*?\[\d+\] /gm, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim()
+        .slice(0, 2_000);
+    },
+    letGo: () => void child.stdin?.end('\n'),
+    stop: () => void child.stdin?.end(),
+  };
+}
+
+/** Tries a fast shutdown, then an immediate one. It resolves when the process is gone. */
+export async function stopServer({ pid }: Server, folder: string): Promise<void> {
+  const data = dataOf(folder);
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (isPostmaster(pid, data)) process.kill(pid, signal);
+    for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(POLL_MS))
+      if (!isPostmaster(pid, data)) return;
+  }
+  throw new MusterdError('mirror', `The embedded Postgres (process ${pid}) does not stop.`);
+}
+
+/** The server that runs on this data directory, if any. A lock file alone proves nothing. */
+export function findPostmaster(data: string): { pid: number; port: number; status: string } | undefined {
+  const file = join(data, 'postmaster.pid');
+  const lines = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : [];
+  const [pid, , , port, , , , status = ''] = lines;
+  return isPostmaster(Number(pid), data)
+    ? { pid: Number(pid), port: Number(port), status: status.trim() }
+    : undefined;
+}
+
+/**
+ * Postgres believes a lock file whose pid is alive, and refuses an empty one. So it would not start if the pid was
+ * reused by another process, if the dead server is still a zombie (common in containers), if the folder is a copy of
+ * one in use, or after a power cut. Without the file, Postgres still finds the children of a dead server by their
+ * shared memory, and waits for them.
+ */
+function removeStaleLockFile(data: string): void {
+  const file = join(data, 'postmaster.pid');
+  const writtenAt = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+  // A starting server has an empty file for a moment.
+  if (Date.now() - writtenAt > 1_000 && findPostmaster(data) === undefined) fs.rmSync(file, { force: true });
+}
+
+/** Whether the process is alive and works in this data directory, as its Postgres server does. */
+function isPostmaster(pid: number, data: string): boolean {
+  if (!(Number.isInteger(pid) && pid > 0)) return false;
+  try {
+    if (process.platform === 'linux') return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data);
+    const options = { encoding: 'utf8', env: CHILD_ENVIRONMENT } as const;
+    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], options).stdout.includes(data);
+  } catch {
+    // It has ended, or is a zombie, or the folder is gone.
+    return false;
+  }
+}

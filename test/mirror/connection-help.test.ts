@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { connectionHelp } from '../../src/mirror/db/database-url.ts';
+
+describe('how others get at a database', () => {
+  it.each([
+    ['postgres://u:secret@h:5433/d', 'postgres://u@h:5433/d', "psql 'postgres://u@h:5433/d'"],
+    [
+      'postgres://h/d?user=u&password=secret&sslmode=no-verify',
+      'postgres://h/d?user=u&sslmode=no-verify',
+      "psql 'postgres://h/d?user=u&sslmode=require'",
+    ],
+    [
+      'postgres://u:secret@a:1,b/d?target_session_attrs=read-write',
+      'postgres://u@a:1,b/d?target_session_attrs=read-write',
+      "psql 'postgres://u@a:1,b/d?target_session_attrs=read-write'",
+    ],
+    ["postgres://o'n:secret@h/d", "postgres://o'n@h/d", "psql 'postgres://o%27n@h/d'"],
+  ])('of %s is without the password', (url, shown, psql) => {
+    expect(connectionHelp(url)).toEqual({ url: shown, psql });
+  });
+});
