@@ -111,7 +111,7 @@ const askForBuiltIns: Plugin = {
   name: 'ask-for-built-ins',
   generateBundle(_, bundle) {
     const imported =
-      /^import (?:(?<all>[\w$]+)(?:, | ))?(?:\{ (?<some>.*) \} )?from "(?<module>node:[\w/]+)";$/gm;
+      /^import (?:(?:\* as )?(?<all>[\w$]+)(?:, | ))?(?:\{ (?<some>.*) \} )?from "(?<module>node:[\w/]+)";$/gm;
     const asked = (_line: string, all = '', some = '', module = '') =>
       [all, some && `{ ${some.replaceAll(' as ', ': ')} }`]
         .filter((names) => names !== '')

@@ -1,4 +1,5 @@
-/** The parts of --help besides commands and options: examples, and the place of the documents. */
+/** The overview of all commands, and the parts of --help besides arguments and options: examples, and a page of the guide. */
+import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -7,16 +8,29 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehear
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** The examples by command. Those of the program itself have an empty name. */
+/** The part of the guide about each command; any other command stands below "Commands". */
+const partsOfGuide: Readonly<Record<string, string>> = {
+  reconcile: 'what-a-run-does',
+  daemon: 'the-daemon',
+  plan: 'see-it-first',
+  held: 'held-fields',
+  approve: 'what-a-guard-stops',
+  reject: 'what-a-guard-stops',
+  withdraw: 'what-a-guard-stops',
+  resolve: 'held-fields',
+  hold: 'held-fields',
+  tag: 'tags-messages-and-conversations',
+  schedule: 'tags-messages-and-conversations',
+  conversations: 'tags-messages-and-conversations',
+  import: 'a-file-of-corrections',
+  sql: 'sql-without-psql',
+  undo: 'going-back',
+  resync: 'going-back',
+  adopt: 'going-back',
+};
+
+/** The examples by command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
-  '': [
-    'musterd emulator --http',
-    'musterd plan',
-    'musterd reconcile',
-    'musterd why robin@example.com',
-    "musterd approve 4f1c2a9b7d60 --reason 'they have moved'",
-    'musterd undo 12',
-  ],
   reconcile: ['musterd reconcile --wait 60', 'musterd --team north reconcile --json'],
   daemon: ['musterd daemon --config musterd.yaml'],
   migrate: ['musterd migrate'],
@@ -76,9 +90,54 @@ function addressOfGuide(): string {
   return existsSync(fileURLToPath(guide)) ? guide.href : 'docs/guide.md of the npm package';
 }
 
-/** The text below the options of a command. @param name empty for the program */
-export function helpBelow(name = ''): string {
+/** The text below the options of a command. */
+export function helpBelow(name: string): string {
   const lines = examples[name] ?? [];
   const exampleLines = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];
-  return [...exampleLines, '', `Documents: ${addressOfGuide()}`].join('\n');
+  const part = partsOfGuide[name.split(' ')[0] ?? ''] ?? 'commands';
+  return [...exampleLines, '', `Guide: ${addressOfGuide()}#${part}`].join('\n');
+}
+
+/** Lets a command print its usage below what is wrong with its arguments. */
+export function showUsage(command: Command): void {
+  const fail = command.error.bind(command);
+  command.error = (message, options) => {
+    command.showHelpAfterError(`Usage: ${fullNameOf(command)} ${command.usage()}`);
+    return fail(message, options);
+  };
+}
+
+const fullNameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
+
+/** All commands by their groups, on one screen of 24 lines. */
+export function overviewOf(program: Command): string {
+  const groups = Map.groupBy(
+    program.createHelp().visibleCommands(program),
+    (command) => command.helpGroup() || 'Look:',
+  );
+  const lines = [...groups].flatMap(([group, commands]) => {
+    const rows = [''];
+    for (const name of commands.map((command) => command.name())) {
+      const row = rows.at(-1) ?? '';
+      if (row.length + name.length > 64) rows.push(name);
+      else rows[rows.length - 1] = row === '' ? name : `${row}  ${name}`;
+    }
+    return rows.map((row, at) => `  ${(at === 0 ? group.slice(0, -1) : '').padEnd(10)}${row}`);
+  });
+  return [
+    'Usage: musterd [--config <file>] [--team <name>] <command>',
+    '',
+    program.description(),
+    '',
+    ...lines,
+    '',
+    '  --config <file>  settings, YAML (or MUSTERD_CONFIG)',
+    '  --team <name>    one team of several (or MUSTERD_TEAM)',
+    '  --version        print the version',
+    '',
+    'musterd <command> --help says what a command does.',
+    `Guide: ${addressOfGuide()}`,
+    '',
+  ].join('\n');
 }

@@ -5,7 +5,7 @@ import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addDirectCommands } from './direct-commands.ts';
 import { addFileCommands } from './file-commands.ts';
-import { type HelpGroup, helpBelow, shells } from './help.ts';
+import { type HelpGroup, helpBelow, overviewOf, shells, showUsage } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 
@@ -139,15 +139,17 @@ export interface ProgramOptions {
 export function createProgram({ version, out, err, wire }: ProgramOptions): Command {
   const program = new Command('musterd')
     .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
-    .description(
-      "Keeps a messaging team's users, tags, contact fields and contact counts equal to a Postgres mirror, both ways.",
-    )
+    .description('Keeps a messaging team equal to a Postgres mirror that you can edit, both ways.')
     .version(version)
     .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
     .option('--team <name>', 'one team of several (or MUSTERD_TEAM)')
-    .showHelpAfterError('(musterd --help lists what there is)')
-    .addHelpText('after', () => helpBelow())
+    .showHelpAfterError('(musterd --help lists the commands)')
     .exitOverride();
+  const ofCommand = program.createHelp();
+  program.configureHelp({
+    formatHelp: (command, helper) =>
+      command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
+  });
   const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
   const json = (command: Command) => command.option('--json', 'print JSON instead of text');
   const below =
@@ -156,6 +158,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
       const command = parent.command(name, { isDefault }).description(description);
       command.addHelpText('after', () => helpBelow(`${path} ${command.name()}`.trim()));
       keepOwnWord(command);
+      showUsage(command);
       wire(command, action);
       return command;
     };
