@@ -98,18 +98,6 @@ export function helpBelow(name: string): string {
   return [...exampleLines, '', `Guide: ${addressOfGuide()}#${part}`].join('\n');
 }
 
-/** Lets a command print its usage below what is wrong with its arguments. */
-export function showUsage(command: Command): void {
-  const fail = command.error.bind(command);
-  command.error = (message, options) => {
-    command.showHelpAfterError(`Usage: ${fullNameOf(command)} ${command.usage()}`);
-    return fail(message, options);
-  };
-}
-
-const fullNameOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
-
 /** All commands by their groups, on one screen of 24 lines. */
 export function overviewOf(program: Command): string {
   const groups = Map.groupBy(

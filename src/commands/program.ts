@@ -5,7 +5,7 @@ import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addDirectCommands } from './direct-commands.ts';
 import { addFileCommands } from './file-commands.ts';
-import { type HelpGroup, helpBelow, overviewOf, shells, showUsage } from './help.ts';
+import { type HelpGroup, helpBelow, overviewOf, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 
@@ -125,6 +125,18 @@ function keepOwnWord(command: Command): void {
     return parse(args.toSpliced(at, 1));
   };
 }
+
+/** Lets a command print its usage below what is wrong with its arguments. */
+function showUsage(command: Command): void {
+  const fail = command.error.bind(command);
+  command.error = (message, options) => {
+    command.showHelpAfterError(`Usage: ${fullNameOf(command)} ${command.usage()}`);
+    return fail(message, options);
+  };
+}
+
+const fullNameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
 
 export interface ProgramOptions {
   /** The version of musterd. */
