@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { servers } from '../support/servers.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });
 
@@ -13,6 +13,8 @@ describe.each(servers())('a lock of another session on $name', (server) => {
   const [editor, approver] = ['editor', 'approver'].map(
     (name) => `test_${name}_${randomBytes(4).toString('hex')}`,
   ) as [string, string];
+  const stages = createStages();
+  afterAll(() => stages.close());
   let stage: Stage;
   let ids: readonly number[];
   const sessions: pg.Client[] = [];
@@ -34,12 +36,11 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     }
   };
   beforeEach(async () => {
-    stage = await createStage({
+    stage = await stages.open({
       server,
       emulator: { users: 40, tags: 5, fields: 2 },
       config: { absence: { confirmAfterMs: 0 } },
     });
-    await stage.run();
     await stage.run();
     ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : [id]));
     await stage.sql(`create role ${editor} login password 'secret' in role musterd_editor;
