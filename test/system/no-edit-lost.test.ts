@@ -58,39 +58,6 @@ describe('no edit is lost and none is sent again', () => {
   const absentAtOnce = { absence: { confirmAfterMs: 0 } };
   const hide = (id: number) => stage.emulator.team.showUser(id, { listed: false, answered: false });
 
-  it('an edit that somebody makes between a refused batch and its bisection is not overwritten', async () => {
-    await open({ emulator: { variants: { 'phone-writes': 'checked' } } });
-    const [bad, met, other] = people(3);
-    if (bad === undefined || met === undefined || other === undefined) throw new Error('nobody');
-    await newEmails([bad, met, other]);
-    await set(bad.id, `phone = '99'`);
-    stage.emulator.after(update, () => {
-      stage.emulator.team.editUser(met.id, { email: 'web@example.com' });
-    });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 2 });
-    expect(onService(met.id).email).toBe('web@example.com');
-    expect(onService(other.id).email).toBe(`new${other.id}@example.com`);
-    expect(await held()).toEqual([
-      [String(bad.id), 'phone', 'refused', '99'],
-      [String(met.id), 'email', 'conflict', `new${met.id}@example.com`],
-    ]);
-  });
-
-  it('nor is one that is made while the other half of the batch is tried', async () => {
-    await open({ emulator: { variants: { 'phone-writes': 'checked' } } });
-    const [bad, ...others] = people(4);
-    const met = others.at(-1);
-    if (bad === undefined || met === undefined) throw new Error('nobody');
-    await newEmails(others);
-    await set(bad.id, `phone = '99'`);
-    stage.emulator.after({ ...update, at: 2 }, () => {
-      stage.emulator.team.editUser(met.id, { email: 'web@example.com' });
-    });
-    await stage.run();
-    expect(onService(met.id).email).toBe('web@example.com');
-    expect(await held()).toContainEqual([String(met.id), 'email', 'conflict', `new${met.id}@example.com`]);
-  });
-
   it('a user whom the service answers with a 500 for ever does not starve the others, and is held in the end', async () => {
     await open();
     const [bad, ...others] = people(6);
@@ -108,19 +75,6 @@ describe('no edit is lost and none is sent again', () => {
     stage.emulator.clearRequests();
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
     expect(stage.updates()).toEqual([]);
-  });
-
-  it('a user whom the service answers with a 403 is held, and the others are pushed', async () => {
-    await open();
-    const [bad, ...others] = people(5);
-    if (bad === undefined) throw new Error('nobody');
-    stage.emulator.before({ ...update, ...always }, (request) => {
-      if (idsOf(request).includes(bad.id)) throw status(403);
-    });
-    await newEmails([bad, ...others]);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 4 } });
-    for (const { id } of others) expect(onService(id).email).toBe(`new${id}@example.com`);
-    expect(await held()).toEqual([[String(bad.id), 'email', 'refused', `new${bad.id}@example.com`]]);
   });
 
   const clearing: StageOptions = { emulator: { variants: { 'email-update': 'clears-name' } } };
