@@ -538,26 +538,10 @@ describe('the brakes', () => {
   const demoted = { roleId: 4n };
 
   it.each<readonly [string, Edits, readonly (readonly [number, Field])[]]>([
-    ['the only administrator', { edits: { 1: demoted } }, [[1, 'roleId']]],
     [
       'that is not sent, since the service leaves it out',
       { edits: { 1: demoted }, shows: { 1: { roleId: undefined as never } } },
       [],
-    ],
-    [
-      'while another is left, whom the team no longer lists',
-      { edits: { 1: demoted }, shows: isAdmin([2]), unlisted: [2] },
-      [[1, 'roleId']],
-    ],
-    [
-      'while another is left, and the team lists nobody',
-      { edits: { 1: demoted }, shows: isAdmin([2]), unlisted: 'everybody' },
-      [],
-    ],
-    [
-      'while somebody is promoted whom the team does not list',
-      { edits: { 1: demoted, 2: { roleId: 1n } }, unlisted: [2] },
-      [[1, 'roleId']],
     ],
     [
       'while another’s promotion is held',

@@ -231,56 +231,10 @@ describe('a hold', () => {
     },
   );
 
-  it.each(fields)('of %s is replaced, not ended, when the values change and the reason stays', (field) => {
-    const { state } = conflictOf(field);
-    const moved = makeState({ ...edited[field], service: { [field]: field === 'roleId' ? 11n : 'else 2' } });
-    const planned = plan(field, { ...moved, held: state.held });
-    expect(holdIn(planned)?.service).toBe(field === 'roleId' ? 11n : 'else 2');
-    expect(planned.kind).toBe('hold');
-  });
-
-  it.each(fields)('of %s ends when the mirror takes the base or the service value', (field) => {
-    const { state } = conflictOf(field);
-    const undone = { ...makeState({ service: { [field]: shown[field] } }), held: state.held };
-    expect(plan(field, undone)).toEqual({ kind: 'same', ends: true });
-    const taken = field === 'name' ? splitName('Anne Borg') : edited[field].service[field];
-    const settled = makeState({ mirror: { [field]: taken }, service: edited[field].service });
-    const planned = plan(field, { ...settled, held: state.held });
-    expect(planned).toMatchObject({ kind: 'settle', ends: true });
-  });
-
   it.each(fields)('of %s does not see that the service leaves it out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
     expect(plan(field, { ...state, service: without(field) })).toMatchObject({ kind: 'held' });
-  });
-
-  it('compares the mirror byte for byte and the service in canonical form', () => {
-    const { hold } = conflictOf('email');
-    const mirror = { ...row, email: 'anna@example.com' };
-    expect(holdStands(hold, mirror, { ...shown, email: 'BORG@example.com' })).toBe(true);
-    expect(
-      holdStands(hold, { ...mirror, email: 'Anna@example.com' }, { ...shown, ...edited.email.service }),
-    ).toBe(false);
-    const ofName = conflictOf('name').hold;
-    const named = { ...row, name: { first: 'Anna', last: 'Berg' } };
-    expect(holdStands(ofName, named, { ...shown, name: ' Anne  Borg' })).toBe(true);
-    expect(
-      holdStands(
-        ofName,
-        { ...named, name: { first: 'Anna ', last: 'Berg' } },
-        { ...shown, name: 'Anne Borg' },
-      ),
-    ).toBe(false);
-  });
-
-  it('of a service value that was nothing stands for null, empty and left out', () => {
-    const hold: Hold = { ...conflictOf('phone').hold, service: null };
-    const mirror = { ...row, ...edited.phone.mirror };
-    expect(holdStands(hold, mirror, { ...shown, phone: null })).toBe(true);
-    expect(holdStands(hold, mirror, { ...shown, phone: '' })).toBe(true);
-    expect(holdStands(hold, mirror, without('phone'))).toBe(true);
-    expect(holdStands(hold, mirror, shown)).toBe(false);
   });
 });
 

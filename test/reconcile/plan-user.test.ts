@@ -31,44 +31,6 @@ const otherValues: UserValues = {
 const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('a merge', () => {
-  it('does nothing where all three are equal', () => {
-    expect(merge(makeState())).toEqual({
-      id: 7n,
-      case: 'merge',
-      fields: decideEach(() => ({ kind: 'same', ends: false })),
-      moves: [],
-      holds: [],
-      releases: [],
-      held: [],
-      patch: {},
-      write: null,
-    });
-  });
-
-  it.each(fields)('pulls %s alone into mirror and base, and the rest stays', (field) => {
-    const { write, patch } = merge(makeState({ service: { [field]: otherShown[field] } }));
-    expect(patch).toEqual({});
-    for (const other of fields) {
-      const value = other === field ? otherValues[other] : base[other];
-      expect(write?.mirror[other]).toEqual(value);
-      expect(write?.base[other]).toEqual(value);
-    }
-    expect(write?.base.joined).toBe(field === 'name' ? 'Robin Doe' : 'Anne Berg');
-  });
-
-  it.each(fields)('pushes %s alone, and neither mirror nor base moves before it is confirmed', (field) => {
-    const { write, patch } = merge(makeState({ mirror: { [field]: otherValues[field] } }));
-    expect(patch).toEqual({ [field]: otherValues[field] });
-    expect(write).toBeNull();
-  });
-
-  it('takes different fields from both sides', () => {
-    const plan = merge(makeState({ mirror: { email: otherValues.email }, service: { phone: '15550177' } }));
-    expect(plan.patch).toEqual({ email: 'robin@example.com' });
-    expect(plan.write?.mirror).toMatchObject({ email: 'robin@example.com', phone: '15550177' });
-    expect(plan.write?.base).toMatchObject({ email: 'anne@example.com', phone: '15550177' });
-  });
-
   it('settles with the bytes of the service', () => {
     const { write, moves } = merge(
       makeState({ mirror: { email: 'robin@example.com' }, service: { email: 'Robin@Example.com' } }),
@@ -116,14 +78,6 @@ describe('a merge', () => {
       held: [{ ...hold, base: base.email, service: base.email }],
     });
     expect(merge(state)).toMatchObject({ patch: { name, email }, releases: ['email'] });
-  });
-
-  it('clears what the service cleared, and stores no empty text', () => {
-    for (const nothing of ['', ' ', null]) {
-      const { write } = merge(makeState({ service: { phone: nothing, email: nothing } }));
-      expect(write?.mirror).toMatchObject({ phone: null, email: null });
-      expect(write?.base).toMatchObject({ phone: null, email: null });
-    }
   });
 });
 
