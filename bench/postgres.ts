@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../src/embedded/embedded.ts';
-import { findPostmaster } from '../src/embedded/server.ts';
+import { findPostmaster } from '../src/embedded/postgres-server.ts';
 import { createDatabase, type Database } from '../src/mirror/db/database.ts';
 import { addressOf } from '../src/mirror/db/address.ts';
 import { readConnectionUrl } from '../src/mirror/db/database-url.ts';

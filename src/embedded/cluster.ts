@@ -85,7 +85,6 @@ async function initialise(place: Place, data: string, passwordFile: string): Pro
     : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const options = ['-U', OWNER, '-A', 'scram-sha-256', '--pwfile', passwordFile, '-E', 'UTF8', ...locale];
   await run('initdb', ['-D', data, ...options, ...(place.ephemeral ? ['-N'] : [])]);
-  const fsync = place.ephemeral ? 'off' : 'on';
-  const single = ['--single', '-D', data, '-c', `fsync=${fsync}`, '-c', 'exit_on_error=on'];
+  const single = ['--single', '-D', data, '-c', 'exit_on_error=on', ...(place.ephemeral ? ['-F'] : [])];
   await run('postgres', [...single, 'postgres']);
 }

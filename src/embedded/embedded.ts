@@ -7,7 +7,7 @@ import { asAccount, foldersOf, giveFolder, usableFolder } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { hasCluster, OWNER, openCluster, passwordFileOf, type Place } from './cluster.ts';
 import { isLast } from './own-client.ts';
-import { type Server, type ServerOptions, stopServer, useServer } from './server.ts';
+import { type Server, type ServerOptions, stopServer, useServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
   /** The data folder; by default the usual place. */
@@ -35,9 +35,8 @@ export interface Embedded {
 }
 
 /** Whether there is a mirror to open. None is created. */
-export function hasMirror(dataDir: string | undefined): boolean {
-  return (dataDir === undefined ? foldersOf('data') : [resolve(dataDir)]).some(hasCluster);
-}
+export const hasMirror = (dataDir: string | undefined) =>
+  (dataDir === undefined ? foldersOf('data') : [resolve(dataDir)]).some(hasCluster);
 
 /**
  * A real Postgres server next to this process, on loopback: starts it, or attaches to the one that another

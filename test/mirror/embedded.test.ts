@@ -19,7 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { findBinaries } from '../../src/embedded/binaries.ts';
 import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 import { usableFolder } from '../../src/embedded/account.ts';
-import { findPostmaster } from '../../src/embedded/server.ts';
+import { findPostmaster } from '../../src/embedded/postgres-server.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/db/check-server.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';

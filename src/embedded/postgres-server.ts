@@ -25,7 +25,6 @@ export interface Server {
   readonly letGo: (() => void) | undefined;
 }
 
-const READY_TIMEOUT_MS = 60_000;
 const POLL_MS = 15;
 /** Below the range of ephemeral ports: the system gives such a port to nobody who asks for any. */
 const somePort = () => randomInt(20_000, 30_000);
@@ -36,22 +35,21 @@ const somePort = () => randomInt(20_000, 30_000);
  * another one only as long as that is taken.
  */
 export async function useServer(options: ServerOptions): Promise<Server> {
-  const { account, folder, password, onWarning } = options;
-  const [data, portFile] = [dataOf(folder), join(folder, 'cluster/port')];
-  const as = <T>(work: () => T) => asAccount(account, work);
-  const kept = as(() => readPort(portFile));
+  const { folder, password } = options;
+  const data = dataOf(folder);
+  const as = <T>(work: () => T) => asAccount(options.account, work);
+  const kept = as(() => readPort(portFileOf(folder)));
   let port = kept ?? somePort();
   let own: ReturnType<typeof launch> | undefined;
   let words = 'it never became ready';
-  const deadline = performance.now() + READY_TIMEOUT_MS;
+  const deadline = performance.now() + 60_000;
   for (; performance.now() < deadline; await delay(POLL_MS)) {
     const running = as(() => findPostmaster(data));
     if (running?.status === 'ready') {
       const letGo = own?.pid === running.pid ? own.letGo : undefined;
       try {
         const client = await enter(password, running.port);
-        if (letGo && !kept) as(() => fs.writeFileSync(portFile, `${port}\n`, { mode: 0o600 }));
-        else if (letGo && port !== kept) onWarning(inWords(kept, port, portFile));
+        if (letGo !== undefined) keepPort(options, kept, port);
         return { ...running, client, letGo };
       } catch (error) {
         words = `it refuses our login: ${error instanceof Error ? error.message : String(error)}`;
@@ -68,14 +66,30 @@ export async function useServer(options: ServerOptions): Promise<Server> {
     }
   }
   own?.stop();
+  throw failure(folder, words);
+}
+
+function failure(folder: string, words: string): MusterdError {
   const hint = words.includes('incompatible with server')
     ? `Carry ${folder} over with pg_upgrade or with pg_dump of that version; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`
     : `Its log is ${join(folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`;
-  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
+  return new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
 }
 
-const inWords = (kept: number | undefined, port: number, file: string) =>
-  `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${port}; the number in ${file} names another one for good`;
+const portFileOf = (folder: string) => join(folder, 'cluster/port');
+
+function keepPort(
+  { folder, account, onWarning }: ServerOptions,
+  kept: number | undefined,
+  port: number,
+): void {
+  const file = portFileOf(folder);
+  if (kept === undefined) asAccount(account, () => fs.writeFileSync(file, `${port}\n`, { mode: 0o600 }));
+  else if (kept !== port)
+    onWarning(
+      `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${port}; the number in ${file} names another one for good`,
+    );
+}
 
 function readPort(file: string): number | undefined {
   const port = fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8')) : 0;
@@ -122,7 +136,6 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
   return {
     pid: child.pid,
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
-    /** What it wrote into its log, without time and pid. */
     lastWords: () => {
       const text = asAccount(account, () => fs.readFileSync(log))
         .subarray(from)
@@ -174,7 +187,6 @@ function removeStaleLockFile(data: string): void {
 
 /** Whether the process is alive and works in this data directory, as its Postgres server does. */
 function isPostmaster(pid: number, data: string): boolean {
-  if (!(Number.isInteger(pid) && pid > 0)) return false;
   try {
     if (process.platform === 'linux') return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data);
     const options = { encoding: 'utf8', env: CHILD_ENVIRONMENT } as const;
