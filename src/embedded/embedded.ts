@@ -96,14 +96,14 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   }
 }
 
-/** Uses the server until `leave`, and comes back to it if it goes. Who leaves last stops it. */
+/** Uses the server until `leave`, and comes back to it if it goes. The last process that leaves stops it. */
 async function attach(options: ServerOptions) {
   const leaving = new AbortController();
   let held = await useServer(options);
   const comeBack = async () => {
     options.onWarning('the embedded Postgres has gone, or who started it was killed: starting it again');
     while (!leaving.signal.aborted) {
-      // What fails is tried again.
+      // A failed attempt is repeated.
       const wait = delay(500, undefined, { ref: false, signal: leaving.signal });
       const found = await wait.then(async () => await useServer(options)).catch(nothing);
       if (found !== undefined) return watch(found);

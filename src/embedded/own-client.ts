@@ -1,5 +1,5 @@
 /**
- * The embedded server's clients. Who uses the server holds a lock in it, on a connection that ends with the process,
+ * The embedded server's clients. A process that uses the server holds a lock in it, on a connection that ends with the process,
  * however that ends. All share the lock; to stop the server a process needs it alone, so that nobody attaches to a
  * server that is about to stop.
  */
@@ -34,7 +34,7 @@ export async function enter(password: string, port: number): Promise<pg.Client> 
   }
 }
 
-/** Gives the lock up. If it resolves to true, nobody else has it, and nobody can attach until the client ends. */
+/** Gives the lock up. True if this client now holds it alone, until it ends. */
 export async function isLast(client: pg.Client): Promise<boolean> {
   return await ask(client, 'select pg_advisory_unlock_shared($1), pg_try_advisory_lock($1) as answer');
 }

@@ -21,7 +21,7 @@ export interface Server {
   readonly port: number;
   /** Holds the lock, for as long as we use the server. */
   readonly client: pg.Client;
-  /** Lets the server outlive this process, which has started it. `undefined` if another one has. */
+  /** Lets the server outlive this process, which has started it. `undefined` if another process started it. */
   readonly letGo: (() => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function useServer(options: ServerOptions): Promise<Server> {
         return { ...running, client, letGo };
       } catch (error) {
         words = `it refuses our login: ${error instanceof Error ? error.message : String(error)}`;
-        // 28: the password, or pg_hba.conf. Whatever else it is may pass: the server is about to stop.
+        // 28: the password, or pg_hba.conf. Other errors may pass while the server stops.
         if (error instanceof pg.DatabaseError && error.code?.startsWith('28')) break;
       }
     } else if (running === undefined && own?.isRunning() !== true) {

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import { endOfPhone, type UserQuery, wholeName } from './user-query.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
-/** A matching user, with enough to tell it from others. */
+/** A matching user, with its distinguishing values. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
   /** Whether only a part fits, so that the user may be proposed, and not taken. */
@@ -88,7 +88,7 @@ export function contains(text: RawBuilder<unknown>, { words, rough }: UserQuery)
   return ifPlain(text, (plain) => sql`${plain} like all (${rough}::text[]) and ${hasWords(plain)}`, hasWords);
 }
 
-/** Whether a row of users has what is searched for as a part of its name, email, phone or id. A number is in no other spelling. */
+/** True if the name, email, phone or id of a row contains the search text. A number is in no other spelling. */
 export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;

@@ -1,4 +1,4 @@
-/** What a person types to name a user: an id, an email, a phone number or a name, written as the person is used to. */
+/** The text that names a user: an id, an email, a phone number or a name, written as the person is used to. */
 import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
@@ -22,7 +22,7 @@ export const plain = (text: string) =>
     .replaceAll(/[\u0300-\u036f]/g, '')
     .toLowerCase();
 
-/** What may stand for a letter in another spelling, which has no marks to take away. */
+/** Other spellings of a letter, without marks to take away. */
 const spellings: Readonly<Record<string, string>> = {
   a: '(ae?|[æÆ])',
   o: '([oøØ]e?|[œŒ])',
@@ -59,7 +59,7 @@ export const wholeName = ({ words }: UserQuery) => `^\\s*${words.join('\\s+')}\\
 export const hasWords = (text: string, { words }: UserQuery) =>
   words.every((word) => new RegExp(word, 'u').test(plain(text)));
 
-/** The digits of a phone without the zeros before it, which others write as a plus sign and a calling code. */
+/** The digits of a phone without its leading zeros, which stand for a plus sign and a calling code. */
 export const endOfPhone = ({ phone }: UserQuery) => phone?.replace(/^0+/, '') ?? null;
 
 /** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a number. */
