@@ -16,7 +16,7 @@ export async function resyncCommand(
   options: { readonly adoptService?: boolean; readonly apply?: boolean },
 ): Promise<ExitCode> {
   if (options.adoptService !== true) {
-    throw new MusterdError('usage', 'resync needs the side that it takes: --adopt-service', {
+    throw new MusterdError('usage', 'Missing side: give --adopt-service', {
       hint: '"musterd resync --adopt-service" shows what would change if every user were taken from the service; edits of the mirror that are not there yet are held. --apply does it. Nothing is ever sent.',
     });
   }

@@ -25,6 +25,7 @@ const clockReaders: Readonly<Record<string, string>> = {
     'What is sent to systemd is this very clock: it lies between one look and a later one on any machine.',
   'hostile/run.ts':
     'How far it has got is printed from time to time, and how long it took; no test looks at it.',
+  'mutation/breaks.ts': 'How long a break took is printed; no test looks at it.',
   'mutation/test-runner.ts': 'Stryker is told how long each test took, to play the quick ones first.',
   'simulation/run.ts': 'How long a seed took is printed for whoever plays many; no test looks at it.',
   'stepper/run.ts': 'How long the seeds took is printed; no test looks at it.',

@@ -167,7 +167,7 @@ describe('a complaint', () => {
 service: {baseUrl: https://service.example/path, secretId: a, secretKey: b, nextSecretId: c, nextSecretKey: d}
 database: {url: "postgresql://u:p@h/d?sslmode=require"}
 ping: {url: https://alarms.example/x}
-notify: {url: "http://localhost:1/x", format: slack, secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==, details: true}
+notify: {url: "http://localhost:1/x", secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==}
 `;
     expect(complaintOf(yaml)).toBe('');
     expect(complaintOf('service: {apiKey: x}\nping: {url: "http://127.0.0.1:1/x"}\n')).toBe('');
