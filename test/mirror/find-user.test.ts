@@ -78,6 +78,8 @@ describe('of people whose names and phones have several spellings', () => {
     ['50148', [], [11]],
     ['.', [], [11, 12, 13, 14, 15, 16]],
     ['%', [], []],
+    ['000', [], []],
+    ['+0', [], []],
     ['Joerg Nobody', [], []],
   ])('"%s" names %j and brings %j to mind, for commands and the page alike', async (typed, whole, part) => {
     const all = await findUsers(database.db.kysely, 41n, readUserQuery(typed));

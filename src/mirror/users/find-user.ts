@@ -94,6 +94,7 @@ export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
   const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;
   const { phone, words } = query;
   if (phone === null) return contains(text, query);
-  return sql`(${phoneColumn(row)} like ${`%${endOfPhone(query)}%`}
+  const end = endOfPhone(query);
+  return sql`(${phoneColumn(row)} like ${end === null ? null : `%${end}%`}::text
     or ${text} || e'\n' || ${column('id')} ~ all (${words}::text[]))`;
 }

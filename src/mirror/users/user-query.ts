@@ -59,8 +59,8 @@ export const wholeName = ({ words }: UserQuery) => `^\\s*${words.join('\\s+')}\\
 export const hasWords = (text: string, { words }: UserQuery) =>
   words.every((word) => new RegExp(word, 'u').test(plain(text)));
 
-/** The digits of a phone without its leading zeros, which stand for a plus sign and a calling code. */
-export const endOfPhone = ({ phone }: UserQuery) => phone?.replace(/^0+/, '') ?? null;
+/** The digits of a phone without its leading zeros, which stand for a plus sign and a calling code; `null` if none are left. */
+export const endOfPhone = ({ phone }: UserQuery) => phone?.replace(/^0+/, '') || null;
 
 /** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a number. */
 export function readUserQuery(text: string): UserQuery {
