@@ -112,7 +112,7 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
   const unsafe = ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : [];
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...unsafe];
   const options = settings.flatMap((setting) => ['-c', setting]);
-  const server = [join(bindir, 'postgres'), '-D', dataOf(folder), ...options];
+  const server = [join(bindir, 'postgres'), '-D', fs.realpathSync(dataOf(folder)), ...options];
   const log = join(folder, 'server.log');
   const [descriptor, from] = asAccount(account, () => {
     const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
@@ -155,18 +155,31 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
 export async function stopServer({ pid }: Server, folder: string): Promise<void> {
   const data = dataOf(folder);
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (isPostmaster(pid, data)) process.kill(pid, signal);
+    try {
+      if (isPostmaster(pid, data)) process.kill(pid, signal);
+    } catch (error) {
+      // It has ended since we looked.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
     for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(POLL_MS))
       if (!isPostmaster(pid, data)) return;
   }
   throw new MusterdError('mirror', `The embedded Postgres (process ${pid}) does not stop.`);
 }
 
+/** A server that ends removes its file at any moment. */
+function readLines(file: string): readonly string[] {
+  try {
+    return fs.readFileSync(file, 'utf8').split('\n');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
 /** The server that runs on this data directory, if any. A lock file alone proves nothing. */
 export function findPostmaster(data: string): { pid: number; port: number; status: string } | undefined {
-  const file = join(data, 'postmaster.pid');
-  const lines = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : [];
-  const [pid, , , port, , , , status = ''] = lines;
+  const [pid, , , port, , , , status = ''] = readLines(join(data, 'postmaster.pid'));
   return isPostmaster(Number(pid), data)
     ? { pid: Number(pid), port: Number(port), status: status.trim() }
     : undefined;
@@ -190,7 +203,9 @@ function isPostmaster(pid: number, data: string): boolean {
   try {
     if (process.platform === 'linux') return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data);
     const options = { encoding: 'utf8', env: CHILD_ENVIRONMENT } as const;
-    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], options).stdout.includes(data);
+    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], options).stdout.includes(
+      fs.realpathSync(data),
+    );
   } catch {
     // It has ended, or is a zombie, or the folder is gone.
     return false;
