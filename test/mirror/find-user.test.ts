@@ -45,6 +45,8 @@ describe('of people whose names and phones have several spellings', () => {
       user(14, 'Łukasz Søndergård', 'l@example.com', '4512345678'),
       user(15, 'Samuel Strauß', 's@example.com', '43664123456'),
       user(16, 'Ana [x]', 'ana@example.com', '3906123456'),
+      user(17, 'Kim Short', 'k@example.com', '7771234567'),
+      user(18, 'Kit Shorter', 'kit@example.com', '497771234567'),
     ];
     await runSqlText(
       database.db,
@@ -76,7 +78,10 @@ describe('of people whose names and phones have several spellings', () => {
     ['el', [], [12, 15]],
     ['jw@EXAMPLE', [], [12]],
     ['50148', [], [11]],
-    ['.', [], [11, 12, 13, 14, 15, 16]],
+    ['.', [], [11, 12, 13, 14, 15, 16, 17, 18]],
+    // Who has it as a whole comes before who has it at the end.
+    ['7771234567', [17], []],
+    ['Kim Short', [17], []],
     ['%', [], []],
     ['000', [], []],
     ['+0', [], []],
