@@ -66,7 +66,9 @@ export async function explainUser(setup: Setup, signal: AbortSignal, userText: s
   const found = pinned === null ? [] : await findUsers(db.kysely, pinned, query);
   const knownId = theOnly(userText, found)?.id;
   const answer = await askService(setup, signal, { typed: userText, query, known: knownId });
-  if (!answer.reached && (knownId === undefined || pinned === null)) throw answer.error;
+  // A login that may not ask the service gets what the mirror has.
+  const isSilent = !answer.reached && answer.error.code !== 'denied';
+  if (isSilent && (knownId === undefined || pinned === null)) throw answer.error;
   const id = knownId ?? (answer.reached ? answer.id : undefined);
   const teamId = answer.reached ? answer.teamId : pinned;
   if (id === undefined || teamId === null) throw nobodyAnswers(userText, found);

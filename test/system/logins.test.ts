@@ -186,6 +186,12 @@ it('musterd plans for a reader what the mirror knows, without an address or a ke
       new RegExp(`push\\s+phone\\s+${user(waiting).phone ?? ''}\\s+15550123`),
     );
     expect((await runMusterd(['why', String(held)], env)).code).toBe(0);
+    const [[name = ''] = []] = await team.sql(`select name from mirror.users where id = ${held}`);
+    const part = await runMusterd(['why', name.slice(1)], env);
+    expect([part.code, part.stderr]).toEqual([64, expect.stringContaining(`Did you mean one of these?`)]);
+    expect(part.stderr).toContain(`${held}  ${name}`);
+    const nobody = await runMusterd(['why', 'no such person'], env);
+    expect([nobody.code, nobody.stderr]).toEqual([64, expect.stringContaining('No user matches')]);
     expect(team.emulator.requests).toEqual([]);
     const owner = await runMusterd(['plan'], { ...env, DATABASE_URL: team.url });
     expect([owner.code, owner.stderr]).toEqual([78, expect.stringContaining('MUSTERD_BASE_URL')]);
