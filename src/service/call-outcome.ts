@@ -70,7 +70,7 @@ const hints: Partial<Record<FailureReason, string>> = {
   redirect: 'redirects are never followed; set the base URL to where the service is',
   encoded: 'something between here and the service compresses answers that were asked for uncompressed',
   unframed: 'something between here and the service strips the length of answers',
-  'too-large': 'of pages, make them smaller (pages.size)',
+  'too-large': 'a page of a listing gets smaller with pages.size; no setting lets another answer be longer',
 };
 
 function hintForStatus(status: number): string | undefined {

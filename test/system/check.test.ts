@@ -129,8 +129,7 @@ describe('musterd check', () => {
     const of = (bytes: number, share: number) =>
       `GET /v1/users/get: ${bytes} bytes, ${share} % of what may be read`;
     expect(told(49_999)).toEqual([['longest answer', 'ok', of(49_999, 50)]]);
-    const advice =
-      '; nobody is mirrored once it is longer than 100000 bytes: ask for a musterd that reads more before that';
+    const advice = '; nobody is mirrored once it is longer than 100000 bytes, and no setting raises that';
     expect(told(50_000)).toEqual([['longest answer', 'note', of(50_000, 50) + advice]]);
   });
 

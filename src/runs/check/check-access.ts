@@ -54,7 +54,7 @@ export function checkLength(service: ServiceClient, report: Report): void {
   const { operation, bytes, maxBytes } = longest;
   const share = bytes / maxBytes;
   const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of what may be read`;
-  const advice = `; nobody is mirrored once it is longer than ${maxBytes} bytes: ask for a musterd that reads more before that`;
+  const advice = `; nobody is mirrored once it is longer than ${maxBytes} bytes, and no setting raises that`;
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
