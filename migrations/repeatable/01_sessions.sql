@@ -7,7 +7,6 @@ begin atomic
     or exists (select from mirror.team_roles r where r.all_teams);
 end;
 comment on function mirror.sees_all_teams() is 'Whether the current role sees all teams: it is listed so, or row-level security does not bind it.';
-grant execute on function mirror.sees_all_teams() to public;
 
 create or replace function mirror.seen_teams() returns setof bigint
 language sql stable parallel safe
@@ -15,7 +14,6 @@ begin atomic
   select r.team_id from mirror.team_roles r where not r.all_teams;
 end;
 comment on function mirror.seen_teams() is 'The teams that are listed for the current role.';
-grant execute on function mirror.seen_teams() to public;
 
 create or replace function mirror.seen_team_names() returns setof text
 language sql stable parallel safe
@@ -23,7 +21,6 @@ begin atomic
   select t.team from sync.teams t where t.team_id in (select mirror.seen_teams());
 end;
 comment on function mirror.seen_team_names() is 'The names in the configuration of the teams that are listed for the current role.';
-grant execute on function mirror.seen_team_names() to public;
 
 -- Anybody can set musterd.writing. It counts for those who can write the bookkeeping: the owner of the tables, and
 -- the role of a daemon. Whoever may write down what both sides agreed on needs no trigger to pass. The triggers ask
@@ -35,7 +32,6 @@ begin atomic
     and has_table_privilege('sync.user_base'::regclass, 'update');
 end;
 comment on function mirror.is_musterd() is 'Whether this is a transaction of musterd: it says so, and its role may write the bookkeeping.';
-grant execute on function mirror.is_musterd() to public;
 
 create or replace function sync.session_sees(team bigint) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -49,7 +45,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
 $$;
 comment on function sync.session_sees(bigint) is 'Whether the session''s role sees the team, whoever runs the function that asks: see mirror.team_roles.';
-revoke execute on function sync.session_sees(bigint) from public;
 
 -- Each table of teams has this policy. A sub-select that depends on no row is evaluated once per statement. Not forced: the
 -- owner, which is musterd itself, pays nothing and can still take a backup with pg_dump.

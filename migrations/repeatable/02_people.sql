@@ -47,7 +47,6 @@ begin
 end
 $$;
 comment on function sync.require_approver(boolean) is 'Refuses a session whose role is no member of musterd_approver, unless anybody may do it, and whoever decides in a copy or without seeing what others commit.';
-revoke execute on function sync.require_approver(boolean) from public;
 
 -- The names of the person or role that decides.
 create or replace function sync.deciding_names() returns text[]
@@ -78,7 +77,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   end
 $$;
 comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person for whom it said that it did (musterd.actor). For a role that may write the bookkeeping, such as musterd''s, it is that person alone.';
-grant execute on function sync.named_editor(text,text) to public;
 
 -- Two spellings of one person are one: NFKC, upper and lower case alike, one space, nothing invisible (which Unicode calls
 -- Default_Ignorable_Code_Point, and control characters). The letters are folded as ICU folds them, whatever the database's
@@ -96,7 +94,6 @@ begin
 end
 $$;
 comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
-grant execute on function sync.person(text) to public;
 
 -- Whether an edit was made by whoever decides now. If an edit has no author, it counts as theirs unless they cannot have made
 -- it. A role whose name is not in the form in which names are compared could be taken for another.
@@ -115,7 +112,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select nextval(pg_get_serial_sequence('sync.changes', 'change_id'))
 $$;
 comment on function sync.new_decision() is 'The number of a decision that is about to be made. No change has it.';
-revoke execute on function sync.new_decision() from public;
 
 -- Everybody may say for whom something is done. Nobody needs more than that to be known.
 create or replace function sync.actor() returns text

@@ -375,7 +375,6 @@ end
 $$;
 comment on function mirror.bound_lookups() is 'Refuses to add more addresses than a team may have.';
 
-revoke execute on function mirror.note_half(), mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(), mirror.forget_lookups(bigint,text[]), mirror.bound_lookups() from public;
 
 create or replace trigger bound_lookups after insert on mirror.user_lookups
 referencing new table as added for each statement execute function mirror.bound_lookups();

@@ -66,7 +66,6 @@ begin
 end
 $$;
 comment on function mirror.note_periods() is 'Ends and begins periods for what a statement wrote: see sync.user_periods.';
-revoke execute on function mirror.note_periods() from public;
 
 -- This runs in the transaction that writes the listing. The statement is planned each time: a plan made for
 -- one row would be kept for the session, and compare each row with each where thousands have changed.
@@ -99,7 +98,6 @@ begin
 end
 $$;
 comment on function mirror.note_listing() is 'Keeps what became of the rows of a listing: see sync.listing_changes.';
-revoke execute on function mirror.note_listing() from public;
 
 create or replace function sync.keep_runs() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$ begin
@@ -109,7 +107,6 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
   return old;
 end $$;
 comment on function sync.keep_runs() is 'Keeps the runs that the ledger refers to.';
-revoke execute on function sync.keep_runs() from public;
 
 -- The periods since the user had another role.
 create or replace function sync.note_role_arrival() returns trigger
@@ -125,7 +122,6 @@ begin
 end
 $$;
 comment on function sync.note_role_arrival() is 'Keeps since when the service has a role that was edited here.';
-revoke execute on function sync.note_role_arrival() from public;
 
 do $$
 declare

@@ -96,7 +96,6 @@ begin
 end
 $$;
 comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what is held under the name of a batch: what sync.approve() and sync.reject() do.';
-revoke execute on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
 
 create or replace function sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)
 returns setof sync.decided_edit
@@ -104,7 +103,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, true, only_users, reason, false, team, only_edits)
 $$;
 comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. It decides no conflict. It is refused if the settings ask for four eyes and the person who decides edited one of them. Says of each what state it is in now, with the number of the decision, as in report.decisions, and its outcome: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it agrees that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out go on waiting. user_id is then the id of the row, and field is users or the table of a listing.';
-revoke execute on function sync.approve(text,text,bigint[],bigint[],bigint) from public;
 
 create or replace function sync.reject(batch text, reason text default null, revert boolean default false, only_users bigint[] default null,
   only_edits bigint[] default null, team bigint default null)
@@ -113,7 +111,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, false, only_users, reason, revert, team, only_edits)
 $$;
 comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that the edits of a batch are not sent, whatever holds them, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is set back to what both sides last agreed on. Says of each what sync.approve() says, and: rejected; on its way: it is being sent, and the push tells what becomes of it; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved.';
-revoke execute on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) from public;
 
 create or replace function sync.withdraw(batch text default null, reason text default null)
 returns setof sync.decided_edit
@@ -132,7 +129,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   cross join lateral sync.decide_edits('withdraw', t.team_id, t.seen, reason, lower(withdraw.batch), true, sync.new_decision()) a
 $$;
 comment on function sync.withdraw(text,text) is 'Takes back the edits of whoever calls it that have not left, or those of a batch: the mirror gets what both sides last agreed on. The author is the login and, where the session names one, the person for whom it acts (musterd.actor). Says of each what sync.reject() says.';
-grant execute on function sync.withdraw(text,text) to public;
 
 create or replace function sync.resolve(team_id bigint, user_id bigint, field text, take text, value text default null, reason text default null,
   edit_id bigint default null, seen_service text default null, part_of bigint default null)
@@ -235,13 +231,62 @@ begin
 end
 $$;
 comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one field that is held, whatever holds it: take is mirror, and the mirror''s value is sent; service, and the mirror gets what the service has; or value, and both get that value, which is an edit of whoever decides, and needs the right to it. With edit_id it is about that edit, otherwise about the one that is held now, and with seen_service over that value of the service, otherwise over the one that a run last saw; part_of is the number of a decision of this function in the same transaction, of which it is a part. Says what sync.approve() says, and: resolved.';
-revoke execute on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) from public;
+
+-- A run of the team ends first, and none begins before the hold stands. A decision that let an edit pass is taken back by it.
+create or replace function sync.hold(team_id bigint, user_id bigint, until timestamptz, reason text default null, only_fields text[] default null)
+returns table (field text, held_before text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  found_team constant text := (select t.team from sync.teams t where t.team_id = hold.team_id and sync.session_sees(t.team_id));
+  mine       constant uuid := gen_random_uuid();
+begin
+  perform sync.require_approver(anybody => true);
+  if hold.until <= clock_timestamp() then
+    raise exception 'The hold would have ended already, at %', hold.until using errcode = 'invalid_parameter_value';
+  end if;
+  delete from sync.leases l where l.team = found_team and l.expires_at <= clock_timestamp();
+  insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
+  values (coalesce(found_team, ''), mine, '', pg_backend_pid(), '', clock_timestamp(), clock_timestamp() + interval '1 min') on conflict (team) do nothing;
+  if not found then
+    raise exception 'A run of team "%" is under way', found_team using errcode = 'object_in_use', hint = 'Hold it again in a moment.';
+  end if;
+  return query
+  with ended as (
+    update sync.held_fields h set until = null
+    where hold.until is null and h.team_id = hold.team_id and h.user_id = hold.user_id and (h.reason = 'asked' or h.until > clock_timestamp())
+      and (only_fields is null or h.field = any (only_fields))
+    returning h.field
+  ), held as (
+    insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
+    select u.team_id, u.id, f.field, 'asked', f.base_value, f.mirror_value, s.shown, s.shown, hold.until, sync.decider(), coalesce(hold.reason, '')
+    from mirror.users u
+    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
+    cross join lateral (select case f.field when 'name' then to_jsonb(b.name) else f.base_value end as shown) s
+    where hold.until is not null and u.team_id = hold.team_id and u.id = hold.user_id and (only_fields is null or f.field = any (only_fields))
+    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by, asked_why = excluded.asked_why,
+      decision = case when h.decision = 'rejected' then h.decision end,
+      detail = case when h.decision in ('approved', 'spent') then 'the decision about it was taken back' else h.detail end,
+      reason = case when h.decision in ('approved', 'spent') and h.reason = 'unsupported' then 'limit' else h.reason end
+    returning h.field, nullif(sync.held_because(h.reason, h.decision, null), 'asked') as before
+  )
+  select e.field, null from ended e union all select h.field, h.before from held h;
+  if not found and hold.until is not null then
+    raise exception 'Team % has no user % with the fields %', hold.team_id, hold.user_id, only_fields using errcode = 'no_data_found';
+  end if;
+  delete from sync.held_fields h where hold.until is null and h.team_id = hold.team_id and h.user_id = hold.user_id and h.reason = 'asked' and h.until is null;
+  delete from sync.leases l where l.lease_id = mine;
+  update sync.due d set mark = null where d.team = found_team and d.run_group = 'edits';
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team = found_team;
+end
+$$;
+comment on function sync.hold(bigint,bigint,timestamp with time zone,text,text[]) is 'Leaves all four fields of a user, or only_fields, alone on both sides until then, whether they are held already or not; NULL: ends such holds, and what held a field before holds it again. Gives the fields and what else holds each. Fails with object_in_use while a run is under way.';
 
 create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text
 language sql stable parallel safe
 return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
 comment on function sync.held_because(text,text,timestamp with time zone) is 'Why a field is held, as report.held tells it: that somebody asked to hold the field for a while, that a person rejected the edit, or else what held it.';
-grant execute on function sync.held_because(text,text,timestamp with time zone) to public;
 
 -- The one function that decides. What it finds of each edit, as it is now and as whoever decides has seen it:
 --
@@ -407,4 +452,3 @@ begin
 end
 $$;
 comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown says what would become of that: what sync.approve(), sync.reject() and the commands that decide do.';
-revoke execute on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) from public;

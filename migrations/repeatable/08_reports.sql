@@ -6,7 +6,6 @@ begin atomic
     else value #>> '{}' end;
 end;
 comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
-grant execute on function mirror.field_text(jsonb) to public;
 
 -- Nothing that the pattern lets pass is refused by the cast. One expression, so that it becomes a part of the query.
 create or replace function mirror.read_time(value text) returns timestamptz
@@ -16,7 +15,6 @@ begin atomic
     then (value || case when value ~* '(Z|[+-]\d\d:?\d\d)$' then '' when length(value) = 10 then ' 00:00Z' else 'Z' end)::timestamptz end;
 end;
 comment on function mirror.read_time(text) is 'The time that a text names by ISO 8601, in UTC where it has no zone; NULL: it names none.';
-grant execute on function mirror.read_time(text) to public;
 
 -- The page asks this with the rights of whoever reads.
 create or replace function mirror.daemons()
@@ -62,20 +60,12 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.roster is 'The users who are in the team now: a row per user (team_id, user_id).';
 comment on column report.roster.team_id is 'The team. In mirror.teams.team_id.';
 comment on column report.roster.team is 'Name of the team.';
-comment on column report.roster.user_id is 'The service''s id of the user. In mirror.users.id.';
-comment on column report.roster.name is 'The name as the service joins it.';
 comment on column report.roster.first_name is 'First name; a guess where mirror.users.name_split says so.';
-comment on column report.roster.last_name is 'Last name.';
-comment on column report.roster.email is 'Email address.';
-comment on column report.roster.phone is 'Phone number.';
-comment on column report.roster.role_id is 'The service''s id of the role.';
 comment on column report.roster.role is 'Name of the role that role_id says; empty: nobody has had that role yet.';
 comment on column report.roster.resolved is 'False: only the team listing knows this member.';
-comment on column report.roster.created_at is 'When the user joined the team.';
 comment on column report.roster.updated_at is 'Last change on the service.';
 comment on column report.roster.edited_at is 'Last edit in the mirror.';
 comment on column report.roster.edited_by is 'Who made that edit.';
-comment on column report.roster.user_name is 'The name as the service joins it.';
 comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
 
 -- Each listing has a view. A new one is read by whoever may read that of the tags; who has access to an inbox, with names and
@@ -216,7 +206,6 @@ left join lateral (
   order by c.counted_at desc limit 1
 ) earlier on true;
 comment on view report.contact_counts_daily is 'How many contacts each segment had: a row per segment and day, in UTC (team_id, segment, day), from its first count to its last. A day without a count has no numbers.';
-comment on column report.contact_counts_daily.team_id is 'The team.';
 comment on column report.contact_counts_daily.segment is 'Name of the segment.';
 comment on column report.contact_counts_daily.day is 'The day, in UTC.';
 comment on column report.contact_counts_daily.count is 'The last count of the day, as "last"; empty: nothing was counted that day.';
@@ -263,16 +252,12 @@ from (
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field).'
   ' What was approved waits for nobody, and is not here.';
-comment on column report.held.team_id is 'The team.';
-comment on column report.held.user_id is 'The service''s id of the user. In mirror.users.id.';
-comment on column report.held.name is 'The name as the service joins it.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';
 comment on column report.held.mirror_value is 'The mirror''s value now.';
 comment on column report.held.service_value is 'The service''s value as a run last saw it.';
 comment on column report.held.detail is 'What happened, in words.';
-comment on column report.held.since is 'Since when it waits.';
 comment on column report.held.run_id is 'The run that held it; empty if a person did. In report.runs.run_id.';
 comment on column report.held.until is 'When a hold that a person asked for ends.';
 comment on column report.held.mirror_value_then is 'The mirror''s value when the hold began.';
@@ -280,17 +265,13 @@ comment on column report.held.service_value_then is 'The service''s value when t
 comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided by itself ("musterd resolve").';
 comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
 comment on column report.held.decided_by is 'Who did.';
-comment on column report.held.decided_why is 'The reason that was given.';
-comment on column report.held.base_text is 'The value last agreed on, as text; a name is its two halves, joined.';
 comment on column report.held.mirror_text is 'The mirror''s value now, as text; a name is its two halves, joined.';
 comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; a name is its two halves, joined.';
 comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; a name is its two halves, joined.';
 comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; a name is its two halves, joined.';
 comment on column report.held.edit_id is 'The edit that is held, to give to "musterd resolve --edit". Empty: none, as when a person asked to hold the field.';
-comment on column report.held.user_name is 'The name as the service joins it.';
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
-comment on column report.held.edited_at is 'When the field was edited.';
 comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
 comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same one were edited together, such as by one import.';
 comment on column report.held.state is 'held: a person is to decide. rejected: a person said no, and the mirror still has the value.';
@@ -350,19 +331,14 @@ from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
-comment on column report.pending.team_id is 'The team.';
-comment on column report.pending.user_id is 'The service''s id of the user. In mirror.users.id.';
-comment on column report.pending.name is 'The name as the service joins it.';
 comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
 comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
 comment on column report.pending.mirror_value is 'The value that it was edited to.';
 comment on column report.pending.state is 'waiting: it goes by itself. held: a person is to decide. sending: it is being sent. unknown: it was sent, and the answer was lost. rejected: a person said no.';
 comment on column report.pending.reason is 'Why it is held, or was before a person rejected it, as in report.held.reason.';
-comment on column report.pending.edited_at is 'When the field was edited.';
 comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
 comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
-comment on column report.pending.user_name is 'The name as the service joins it.';
 comment on column report.pending.detail is 'What it waits for, unless that is the next run. Of held ones, report.held tells.';
 
 create or replace view report.runs with (security_invoker) as
@@ -376,7 +352,6 @@ select v.* from (
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.runs is 'All runs, with what each one moved: a row per run (run_id).';
 comment on column report.runs.run_id is 'Number of the run.';
-comment on column report.runs.team is 'Name of the team in the configuration.';
 comment on column report.runs.team_id is 'The service''s id of the team.';
 comment on column report.runs.command is 'reconcile, daemon, resolve or resync.';
 comment on column report.runs.started_at is 'When it began.';
@@ -421,21 +396,18 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one as well.';
 comment on column report.changes.change_id is 'Number of the change.';
-comment on column report.changes.team_id is 'The team.';
 comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself, or about a message, a tag or a read conversation.';
 comment on column report.changes.name is 'The name as the service joins it today.';
 comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
 comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up, who withdrew it, rejected it so, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value last agreed on before.';
-comment on column report.changes.old_value is 'The value that was replaced.';
 comment on column report.changes.new_value is 'The value that replaced it.';
 comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: the reason, as in report.held.reason, that it had then. For a resolved field: edited, if it got another value than that of either side.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
 comment on column report.changes.decided_by is 'Who decided.';
-comment on column report.changes.decided_why is 'The reason that was given.';
 comment on column report.changes.edited_by is 'Who made the edit that it is about: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
 comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
@@ -455,20 +427,14 @@ left join mirror.teams t on t.team_id = p.team_id
 left join sync.role_names r on r.team_id = p.team_id and r.role_id = p.role_id and r.valid_from < p.valid_to and r.valid_to >= p.valid_to
 where p.present and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.roster_history is 'The users of the team as they were: a row per user and period in which nothing of the row changed (team_id, user_id, valid_from). It begins with the first run, or with the last change of the user before the history was recorded.';
-comment on column report.roster_history.team_id is 'The team.';
 comment on column report.roster_history.team is 'Name of the team today.';
 comment on column report.roster_history.user_id is 'The service''s id of the user.';
 comment on column report.roster_history.valid_from is 'Since when it was so.';
 comment on column report.roster_history.valid_to is 'Until when it was so, itself no longer a part of it; infinity: it is so now.';
 comment on column report.roster_history.name is 'The name as the service joined it.';
 comment on column report.roster_history.first_name is 'First name.';
-comment on column report.roster_history.last_name is 'Last name.';
-comment on column report.roster_history.email is 'Email address.';
-comment on column report.roster_history.phone is 'Phone number.';
-comment on column report.roster_history.role_id is 'The service''s id of the role.';
 comment on column report.roster_history.role is 'Name of the role that role_id says, as it was called at the end of the period; empty: nobody had that role yet.';
 comment on column report.roster_history.resolved is 'False: only the team listing knew this member.';
-comment on column report.roster_history.created_at is 'When the user joined the team.';
 comment on column report.roster_history.updated_at is 'Last change on the service, as it was known then.';
 comment on column report.roster_history.edited_at is 'Last edit in the mirror until then.';
 comment on column report.roster_history.edited_by is 'Who made that edit.';
@@ -497,16 +463,13 @@ cross join lateral (values
 where p.side is not null and f.counts and f.old_value is distinct from f.new_value
   and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). A user who came or went has one row, for the field present. Users who were there when the mirror began did not come.';
-comment on column report.roster_changes.team_id is 'The team.';
 comment on column report.roster_changes.user_id is 'The service''s id of the user.';
 comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
 comment on column report.roster_changes.changed_at is 'Since when the new value was in the mirror.';
 comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id it follows once a run has read it.';
 comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
-comment on column report.roster_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
 comment on column report.roster_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
-comment on column report.roster_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 
 create or replace view report.role_changes with (security_invoker) as
@@ -523,7 +486,6 @@ left join sync.role_names b on b.team_id = p.team_id and b.role_id = o.role_id a
 left join sync.role_names a on a.team_id = p.team_id and a.role_id = p.role_id and a.valid_from <= p.valid_from and a.valid_to > p.valid_from
 where p.role_moved and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 comment on view report.role_changes is 'Who got another role: a row per user and change (team_id, user_id, changed_at).';
-comment on column report.role_changes.team_id is 'The team.';
 comment on column report.role_changes.user_id is 'The service''s id of the user.';
 comment on column report.role_changes.user_name is 'The name as the service joined it then.';
 comment on column report.role_changes.changed_at is 'Since when the new role was in the mirror.';
@@ -531,9 +493,7 @@ comment on column report.role_changes.old_role_id is 'The service''s id of the r
 comment on column report.role_changes.old_role is 'Name of the role before, as it was called then.';
 comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
 comment on column report.role_changes.new_role is 'Its name, as it was called then; empty: nobody had that role yet.';
-comment on column report.role_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
 comment on column report.role_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
-comment on column report.role_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
 
@@ -544,7 +504,6 @@ select v.* from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.roles is 'All roles that anybody has had: a row per role (team_id, role_id).';
-comment on column report.roles.team_id is 'The team.';
 comment on column report.roles.role_id is 'The service''s id of the role: what role_id of mirror.users is set to.';
 comment on column report.roles.role is 'Name of the role.';
 comment on column report.roles.members is 'How many users have it.';
@@ -606,29 +565,23 @@ begin
 end
 $do$;
 comment on view report.listing_history is 'What became of the rows of each listing, of roles and of the name of the team: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
-comment on column report.listing_history.team_id is 'The team.';
 comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
 comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
 comment on column report.listing_history.name is 'What it is called now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
 comment on column report.listing_history.field is 'The column that moved, such as tag, color, title or name; empty if it went, or came back as it was.';
-comment on column report.listing_history.old_value is 'The value that was replaced.';
 comment on column report.listing_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
-comment on column report.listing_history.changed_at is 'When a run saw it.';
 
 create or replace view report.tag_history with (security_invoker) as
 select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
 from report.listing_history h
 where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
 comment on view report.tag_history is 'What became of each tag: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
-comment on column report.tag_history.team_id is 'The team.';
 comment on column report.tag_history.tag_id is 'The service''s id of the tag. In report.tags.tag_id.';
 comment on column report.tag_history.tag is 'What it is called now.';
 comment on column report.tag_history.kind is 'added, changed, gone or back.';
 comment on column report.tag_history.field is 'The column that moved: tag or color; empty if it went, or came back as it was.';
-comment on column report.tag_history.old_value is 'The value that was replaced.';
 comment on column report.tag_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
-comment on column report.tag_history.changed_at is 'When a run saw it.';
 
 create or replace view report.tag_growth with (security_invoker) as
 select v.* from (
@@ -670,7 +623,6 @@ select v.* from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.tag_growth is 'How many tags there were at the end of each day (UTC), and how it came to that: a row per team and day (team_id, day), from the first tag to today. A day on which nobody looked has no numbers.';
-comment on column report.tag_growth.team_id is 'The team.';
 comment on column report.tag_growth.day is 'The day.';
 comment on column report.tag_growth.tags is 'How many there were at its end; empty: no run read them that day.';
 comment on column report.tag_growth.added is 'How many were seen for the first time; those that were there when the mirror began were not added.';
@@ -695,7 +647,6 @@ select v.* from (
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
 comment on column report.freshness.team_id is 'The team; empty: no run has found it out yet.';
-comment on column report.freshness.team is 'Name of the team in the configuration.';
 comment on column report.freshness.run_group is 'users, listings (tags, contact fields, inboxes and surveys) or counts.';
 comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
 comment on column report.freshness.last_attempt is 'When its last run began.';
@@ -733,8 +684,6 @@ left join (
 ) w on w.team = t.team
 where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
 comment on view report.sync_health is 'How well the runs of the last seven days went: a row per team (team).';
-comment on column report.sync_health.team_id is 'The team.';
-comment on column report.sync_health.team is 'Name of the team in the configuration.';
 comment on column report.sync_health.last_attempt is 'When the last run of the users began, however long ago.';
 comment on column report.sync_health.last_outcome is 'How it ended: complete, partial, failed or refused; running: it has not.';
 comment on column report.sync_health.last_success is 'When the last complete run of the users ended, however long ago.';
@@ -764,8 +713,6 @@ select v.* from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.usage is 'What the runs asked of the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Requests outside of runs, such as those of musterd plan, are not recorded.';
-comment on column report.usage.team_id is 'The team.';
-comment on column report.usage.team is 'Name of the team in the configuration.';
 comment on column report.usage.day is 'The day, in UTC, on which the runs began.';
 comment on column report.usage.endpoint is 'Method and path, such as "GET /v1/users/get"; empty: requests of runs before this was recorded.';
 comment on column report.usage.runs is 'How many runs sent any of them.';
@@ -809,7 +756,6 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user (change_id, field).';
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
-comment on column report.decisions.team_id is 'The team.';
 comment on column report.decisions.decided_at is 'When it was decided.';
 comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: up to 0.1.0, one of these was taken back.';
 comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
@@ -818,12 +764,10 @@ comment on column report.decisions.field is 'The field: name is the pair of firs
 comment on column report.decisions.base_value is 'The value last agreed on, then.';
 comment on column report.decisions.mirror_value is 'The mirror''s value then.';
 comment on column report.decisions.service_value is 'The service''s value then.';
-comment on column report.decisions.base_text is 'The value last agreed on, as text; a name is its two halves, joined.';
 comment on column report.decisions.mirror_text is 'The mirror''s value, as text; a name is its two halves, joined.';
 comment on column report.decisions.service_text is 'The service''s value, as text; a name is its two halves, joined.';
 comment on column report.decisions.decided_by is 'Who decided: for whom it was done where that was said, else the role that was connected.';
 comment on column report.decisions.decided_role is 'The role that was connected.';
-comment on column report.decisions.decided_why is 'The reason that was given.';
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
 comment on column report.decisions.decision_id is 'Number of the decision. Everything that was decided at once has the same number.';
@@ -841,19 +785,16 @@ from sync.absences a
 where a.batch is not null and ((select mirror.sees_all_teams()) or a.team_id in (select mirror.seen_teams()))
 group by a.team_id, a.batch, a.resource;
 comment on view report.missing is 'Missing rows that no run marks as gone before a person agrees: a row per batch (team_id, batch, resource).';
-comment on column report.missing.team_id is 'The team.';
 comment on column report.missing.batch is 'The hash to give to "musterd approve" or sync.approve().';
 comment on column report.missing.resource is 'users, or the table of a listing.';
 comment on column report.missing.rows is 'How many rows it is about.';
 comment on column report.missing.detail is 'Why no run decides it by itself.';
-comment on column report.missing.since is 'Since when it waits.';
 
 create or replace view report.contact_counts with (security_invoker) as
 select c.team_id, c.segment, c.counted_at, c.count
 from mirror.contact_counts c
 where (select mirror.sees_all_teams()) or c.team_id in (select mirror.seen_teams());
 comment on view report.contact_counts is 'How many contacts each segment had: a row per count (team_id, segment, counted_at).';
-comment on column report.contact_counts.team_id is 'The team.';
 comment on column report.contact_counts.segment is 'Name of the segment in the configuration.';
 comment on column report.contact_counts.counted_at is 'When the service answered.';
 comment on column report.contact_counts.count is 'Number of contacts.';
@@ -874,4 +815,26 @@ begin atomic
     and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 end;
 comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. For times before the history was recorded, it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, even if its transaction was committed later. So the answer about a time at which a transaction was still open can change once that has ended.';
-grant execute on function report.roster_as_of(timestamp with time zone) to public;
+
+-- A column of a report that has not been told of means what all columns of its name mean.
+do $$
+declare
+  one text;
+begin
+  for one in
+    select format('comment on column %s.%I is %L', a.attrelid::regclass, a.attname, w.words)
+    from (values ('team_id', 'The team.'), ('team', 'Name of the team in the configuration.'), ('since', 'Since when it waits.'),
+      ('user_id', 'The service''s id of the user. In mirror.users.id.'), ('role_id', 'The service''s id of the role.'),
+      ('name', 'The name as the service joins it.'), ('user_name', 'The name as the service joins it.'), ('last_name', 'Last name.'),
+      ('email', 'Email address.'), ('phone', 'Phone number.'), ('created_at', 'When the user joined the team.'),
+      ('changed_at', 'When a run saw it.'), ('edited_at', 'When the field was edited.'), ('old_value', 'The value that was replaced.'),
+      ('base_text', 'The value last agreed on, as text; a name is its two halves, joined.'), ('decided_why', 'The reason that was given.'),
+      ('connected_as', 'The database role that was connected; NULL: a run did.'),
+      ('side', 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.')) w (name, words)
+    join pg_attribute a on a.attname = w.name and a.attnum > 0 and col_description(a.attrelid, a.attnum) is null
+    join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'report'::regnamespace and c.relowner = current_user::regrole
+  loop
+    execute one;
+  end loop;
+end
+$$;

@@ -26,7 +26,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   order by e.user_id, e.field
 $$;
 comment on function sync.edit_states(xid8) is 'What became of each edit of a transaction by now: see sync.settled().';
-revoke execute on function sync.edit_states(xid8) from public;
 
 create or replace function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
 returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
@@ -81,4 +80,3 @@ begin
 end
 $$;
 comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held for a person, or rejected by one, with the reason of the hold, the batch, or what the service said and its X-Request-Id; sending; unknown: sent, and not answered; waiting, with what for; ended: taken back, edited again or given up. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';
-revoke execute on function sync.settled(interval,boolean,xid8) from public;

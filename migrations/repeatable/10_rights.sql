@@ -1,3 +1,16 @@
+-- What does something with musterd's own rights is open to nobody, unless it judges for itself who asks.
+revoke execute on function sync.session_sees(bigint), sync.require_approver(boolean), sync.new_decision(), mirror.note_half(),
+  mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(),
+  mirror.forget_lookups(bigint,text[]), mirror.bound_lookups(), mirror.note_periods(), mirror.note_listing(), sync.keep_runs(),
+  sync.note_role_arrival(), sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]),
+  sync.approve(text,text,bigint[],bigint[],bigint), sync.reject(text,text,boolean,bigint[],bigint[],bigint),
+  sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint),
+  sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean), sync.edit_states(xid8),
+  sync.settled(interval,boolean,xid8), sync.hold(bigint,bigint,timestamptz,text,text[]) from public;
+grant execute on function mirror.sees_all_teams(), mirror.seen_teams(), mirror.seen_team_names(), mirror.is_musterd(),
+  sync.named_editor(text,text), sync.person(text), sync.withdraw(text,text), sync.held_because(text,text,timestamptz),
+  mirror.field_text(jsonb), mirror.read_time(text), report.roster_as_of(timestamptz) to public;
+
 -- Roles to grant to people. They belong to the whole server, so they may be there already; where the migrating role may not
 -- make any, the guide says how.
 do $$
@@ -41,7 +54,8 @@ begin
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
       ('musterd_approver', array['execute on function sync.approve(text, text, bigint[], bigint[], bigint)',
         'execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint)',
-        'execute on function sync.resolve(bigint, bigint, text, text, text, text, bigint, text, bigint)'])
+        'execute on function sync.resolve(bigint, bigint, text, text, text, text, bigint, text, bigint)',
+        'execute on function sync.hold(bigint, bigint, timestamptz, text, text[])'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name
     where not exists (select from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'mirror' and a.grantee = r.oid)
@@ -72,8 +86,8 @@ begin
       and d.refobjid <> v.oid
       and not has_table_privilege(case a.grantee when 0 then 'public' else a.grantee::regrole::name end, d.refobjid, 'select')
     group by t.attrelid, a.grantee
-    union all -- an editor gets the sentences of the triggers that refuse these
-    select format('grant update (name), insert (team_id, id, name, name_split, %s) on mirror.users to %s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
+    union all -- an editor may hold, and gets the sentences of the triggers that refuse the others
+    select format('grant execute on function sync.hold(bigint, bigint, timestamptz, text, text[]) to %2$s; grant update (name), insert (team_id, id, name, name_split, %1$s) on mirror.users to %2$s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
     from pg_attribute t cross join lateral aclexplode(t.attacl) a
     where t.attrelid = 'mirror.users'::regclass and t.attname = 'first_name' and a.privilege_type = 'UPDATE' and a.grantee <> 0
   loop

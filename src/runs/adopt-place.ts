@@ -5,7 +5,8 @@ import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-pl
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import { readTeamNames, wakeForEdits } from '../mirror/team/due.ts';
 import { dropForeignTransactions } from '../mirror/users/settled.ts';
-import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
+import { type Lease, takeLease } from '../mirror/team/lease.ts';
+import type { LeaseOptions } from '../mirror/team/lease-holder.ts';
 import { requireSchema } from './open.ts';
 import {
   folderPrefix,

@@ -1,6 +1,7 @@
 /** Creates a tag, unless there is one of that name. */
 import { MusterdError, ServiceError } from '../errors.ts';
-import { type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
+import { takeLease } from '../mirror/team/lease.ts';
+import type { LeaseOptions } from '../mirror/team/lease-holder.ts';
 import type { Id } from '../model/id.ts';
 import tags from '../model/listed/tags.ts';
 import { nothingLearned } from '../model/listing.ts';

@@ -6,6 +6,7 @@ const neededBy: Readonly<Record<string, string>> = {
   approve: 'musterd_approver',
   reject: 'musterd_approver',
   resolve: 'musterd_approver',
+  hold: 'musterd_editor or musterd_approver',
   import: 'musterd_editor, and musterd_role_editor for roles',
   ...Object.fromEntries(
     ['status', 'held', 'why', 'changes', 'export', 'withdraw'].map((name) => [name, 'musterd_reader']),

@@ -1,7 +1,11 @@
 /** A person asks for fields of somebody to be left alone on both sides for a while, or for the end of that. */
 import { MusterdError } from '../errors.ts';
-import { type RequestedHolds, askHolds, endAskedHolds } from '../mirror/users/held.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { type RequestedHolds, askHolds } from '../mirror/users/held.ts';
+import { sqlState } from '../mirror/db/database-errors.ts';
+import type { Transaction } from '../mirror/db/database.ts';
+import { asPerson } from '../mirror/team/known-place.ts';
+import { onceFree } from '../mirror/team/lease.ts';
+import type { LeasedTeam } from '../mirror/team/lease-holder.ts';
 import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { TimeFromNow } from '../model/moment.ts';
@@ -28,6 +32,23 @@ export function readUntil(text: string | undefined): TimeFromNow {
   return readTimeFromNow('--until', text);
 }
 
+/** @throws MusterdError `lease-held`; `copy`; `stopped` */
+async function betweenRuns<R>(
+  { db }: Setup['mirror'],
+  { team, lease }: LeasedTeam,
+  work: (tx: Transaction) => Promise<R>,
+): Promise<R> {
+  const { result } = await onceFree(db, team, lease, async () => {
+    try {
+      return { result: await asPerson(db, work) };
+    } catch (error) {
+      if (sqlState(error) === '55006') return undefined;
+      throw error;
+    }
+  });
+  return result;
+}
+
 /** Holds the fields until then, whether they are held already or not. @throws MusterdError `usage` for an end in the past */
 export async function holdFields(
   setup: Setup,
@@ -35,7 +56,7 @@ export async function holdFields(
   { id, actor, ...wanted }: HoldWish,
 ): Promise<RequestedHolds> {
   const teamId = await requireTeamId(setup);
-  return await underLease(setup.mirror.db, team, async (tx) => {
+  return await betweenRuns(setup.mirror, team, async (tx) => {
     await actAs(tx, setup.config, actor);
     return await askHolds(tx, teamId, id, wanted);
   });
@@ -48,5 +69,8 @@ export async function endHold(
   { id, fields }: Pick<HoldWish, 'id' | 'fields'>,
 ): Promise<readonly string[]> {
   const teamId = await requireTeamId(setup);
-  return await underLease(setup.mirror.db, team, (tx) => endAskedHolds(tx, teamId, id, fields));
+  const ended = await betweenRuns(setup.mirror, team, (tx) =>
+    askHolds(tx, teamId, id, { fields, end: null, why: '' }),
+  );
+  return ended.held;
 }

@@ -5,7 +5,8 @@ import { approveEdits, type EditDecision } from '../mirror/users/decide-edits.ts
 import type { Confirmation } from '../model/waiting.ts';
 import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
 import { editUsers } from '../mirror/users/edits.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { underLease } from '../mirror/team/lease.ts';
+import type { LeasedTeam } from '../mirror/team/lease-holder.ts';
 import { hasRun, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';

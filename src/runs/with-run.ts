@@ -29,7 +29,7 @@ import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
 
-export type { LeasedTeam } from '../mirror/team/lease.ts';
+export type { LeasedTeam } from '../mirror/team/lease-holder.ts';
 
 export interface Watch {
   readonly log: Log;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { askHolds, endAskedHolds, readHeldFields } from '../../src/mirror/users/held.ts';
+import { askHolds, readHeldFields } from '../../src/mirror/users/held.ts';
 import { readBatches } from '../../src/mirror/users/held-batches.ts';
 import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/users/holds.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -86,7 +86,8 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   };
   const ask = (why = 'on leave') =>
     tx((one) => askHolds(one, 41n, 1n, { fields: ['phone'], end: { seconds: 3_600 }, why }));
-  const end = () => tx((one) => endAskedHolds(one, 41n, 1n, ['phone']));
+  const end = async () =>
+    (await tx((one) => askHolds(one, 41n, 1n, { fields: ['phone'], end: null, why: '' }))).held;
   const pass = () => run(`update sync.held_fields set until = now() - interval '1 s'`);
   const rows = async () =>
     (
@@ -258,6 +259,32 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       expect(await run('select reason, detail, alone from sync.held_fields')).toEqual([then]);
     },
   );
+
+  it('begins between two runs alone, and of fields that somebody in the team has', async () => {
+    const lease = (seconds: number) =>
+      run(`insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
+        values ('harbour', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '${seconds} s')`);
+    const hold = (of: string) => run(`select * from sync.hold(${of})`).catch(String);
+    await lease(60);
+    expect(await hold(`41, 1, 'tomorrow'`)).toContain('A run of team "harbour" is under way');
+    await run('delete from sync.leases');
+    await lease(-1);
+    for (const [of, answer] of [
+      [`41, 1, now()`, 'would have ended already'],
+      [`41, 2, 'tomorrow'`, 'Team 41 has no user 2'],
+      [`40, 1, 'tomorrow'`, 'Team 40 has no user 1'],
+      [`41, 1, 'tomorrow', 'why', '{fax}'`, 'no user 1 with the fields {fax}'],
+    ] as const)
+      expect(await hold(of)).toContain(answer);
+    const all = [['name'], ['email'], ['phone'], ['role_id']].map(([field]) => [field, null]);
+    expect(await hold(`41, 1, 'tomorrow', 'on leave'`)).toEqual(all);
+    expect(await hold(`41, 1, null, only_fields => '{phone,name}'`)).toEqual([all[0], all[2]]);
+    expect(await run('select field, asked_why from sync.held_fields order by field')).toEqual([
+      ['email', 'on leave'],
+      ['role_id', 'on leave'],
+    ]);
+    expect(await run('select * from sync.leases')).toEqual([]);
+  });
 
   it('that is over ends with the edit beneath it, once both sides agree', async () => {
     const agree = (phone: string) =>

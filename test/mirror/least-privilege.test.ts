@@ -82,6 +82,7 @@ const functions = {
     'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.read_time(text) mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() mirror.split_name(text) mirror.words(text) report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.edit_fate(bigint,bigint,text,bigint) sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.named_editor(text,text) sync.person(text) sync.withdraw(text,text)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
+  holders: 'sync.hold(bigint,bigint,timestamp with time zone,text,text[])',
   approver:
     'sync.approve(text,text,bigint[],bigint[],bigint) sync.reject(text,text,boolean,bigint[],bigint[],bigint) sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) sync.new_decision()',
@@ -207,13 +208,13 @@ describe.each(places)('least privilege on $name', (server) => {
     const of = (...groups: readonly (keyof typeof functions)[]) =>
       groups.flatMap((group) => functions[group].split(/ (?=mirror\.|report\.|sync\.)/)).toSorted();
     expect(await found('true'), advice).toEqual(
-      of('everybody', 'people', 'editor', 'approver', 'daemon', 'owner'),
+      of('everybody', 'people', 'editor', 'holders', 'approver', 'daemon', 'owner'),
     );
     const functionsOf = {
       reader: of('everybody', 'people'),
-      editor: of('everybody', 'people', 'editor'),
+      editor: of('everybody', 'people', 'editor', 'holders'),
       roleEditor: of('everybody', 'people'),
-      approver: of('everybody', 'people', 'approver'),
+      approver: of('everybody', 'people', 'approver', 'holders'),
       nobody: of('everybody'),
     };
     for (const who of people)

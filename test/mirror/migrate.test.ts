@@ -58,8 +58,6 @@ describe.each(servers())('on $name', (server) => {
       '0002_listings',
       '0003_requests',
       '0004_direct_commands',
-      '0005_one_engine',
-      '0006_one_look',
     ]);
     expect(await exists('mirror.users')).toBe(true);
     expect(await pendingMigrations(database.db)).toEqual([]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
+import { askHolds } from '../../src/mirror/users/held.ts';
 import { keepSettings } from '../../src/runs/keep-settings.ts';
 import { applyUndo } from '../../src/runs/undo-run.ts';
 import { byText } from '../support/by-text.ts';
@@ -148,9 +148,10 @@ describe('edits that a person sees first', () => {
     }
     const reasons = () => stage.sql(`select reason, detail, until from report.held order by user_id = ${b}`);
     expect((await reasons()).map(([reason]) => reason)).toEqual(['asked', 'asked']);
-    expect(await stage.db.transaction((tx) => endAskedHolds(tx, 41n, BigInt(a), ['email']))).toEqual([
-      'email',
-    ]);
+    const end = { fields: ['email'], end: null, why: '' } as const;
+    expect(await stage.db.transaction((tx) => askHolds(tx, 41n, BigInt(a), end))).toMatchObject({
+      held: ['email'],
+    });
     await stage.sql(`update sync.held_fields set until = now() - interval '1 second' where user_id = ${b};
       insert into sync.learned (team, topic, value, learned_at) select team, 'refusal told', '{}', now() - interval '2 days' from sync.teams`);
     const after = ['review', 'a person is to see it first', ''];

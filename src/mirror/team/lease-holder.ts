@@ -1,7 +1,7 @@
 /** The process that holds a team's lease. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
-import type { Queryable, Row } from '../db/database.ts';
+import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { thisProcess } from '../db/process-identity.ts';
 
 /** Far longer than any lease: a later end was written before the clock was set back. */
@@ -38,4 +38,34 @@ export function leaseHeld(team: string, holder: Holder | undefined, isLocked: bo
       ? 'It is in the middle of a transaction, or somebody else holds its row of sync.leases; see pg_stat_activity and pg_locks.'
       : `Wait for it to end. If its machine is gone, the lease expires by itself at ${expiry}.`,
   });
+}
+
+export interface LeaseOptions {
+  /** Ms for which the lease is valid after its last renewal. */
+  readonly ttlMs: number;
+  /** How long to wait for another run to end, in ms; if absent, there is no waiting. */
+  readonly waitMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once, when the wait begins, with the current holder. */
+  readonly onWait?: ((who: string) => void) | undefined;
+}
+
+/** A team, and how to wait until no run of it is under way. */
+export interface LeasedTeam {
+  readonly team: string;
+  readonly lease: LeaseOptions;
+}
+
+/** A live holder renews its lease; at the latest, the lease of a dead one ends as if it had just been renewed. */
+export async function shorten(
+  tx: Transaction,
+  { team, ttlMs }: { readonly team: string; readonly ttlMs: number },
+): Promise<void> {
+  await sql`
+    with far as (
+      select team from sync.leases where team = ${team} and ${isUnbelievable(ttlMs)} for update skip locked
+    )
+    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    from far where l.team = far.team`.execute(tx);
 }

@@ -13,7 +13,14 @@ import { type Database, databaseTime, type Transaction } from '../db/database.ts
 import { isRunning, thisProcess } from '../db/process-identity.ts';
 import { wakeForEdits } from './due.ts';
 import { requireHome } from './known-place.ts';
-import { inWords, isUnbelievable, leaseHeld, readHolder } from './lease-holder.ts';
+import {
+  inWords,
+  type LeasedTeam,
+  type LeaseOptions,
+  leaseHeld,
+  readHolder,
+  shorten,
+} from './lease-holder.ts';
 
 export interface Lease {
   readonly team: string;
@@ -32,17 +39,6 @@ export interface Lease {
 }
 
 type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
-
-export interface LeaseOptions {
-  /** Ms for which the lease is valid after its last renewal. */
-  readonly ttlMs: number;
-  /** How long to wait for another run to end, in ms; if absent, there is no waiting. */
-  readonly waitMs?: number;
-  /** Ends the wait. */
-  readonly signal?: AbortSignal | undefined;
-  /** Called once, when the wait begins, with the current holder. */
-  readonly onWait?: ((who: string) => void) | undefined;
-}
 
 /** How often to try for a lease that another run holds, in ms. */
 const askEveryMs = 250;
@@ -77,30 +73,43 @@ export async function takeLease(db: Database, team: string, options: LeaseOption
 export async function takeLeaseFor<R>(
   db: Database,
   team: string,
-  { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
+  options: LeaseOptions,
   work: LeasedWork<R>,
 ): Promise<{ readonly lease: Lease; readonly result: R }> {
-  const own = { team, leaseId: randomUUID(), ttlMs };
-  const { host } = thisProcess();
-  const startMs = performance.now();
-  const takeFrom = async (found: string | undefined, dead: boolean) => {
+  const own = { team, leaseId: randomUUID(), ttlMs: options.ttlMs };
+  return await onceFree(db, team, options, async (found, dead) => {
     const sinceMs = performance.now();
     const done = await db.transaction(async (tx) => {
       const { rows } = await taking(own, found, dead).execute(tx);
       return rows.length > 0 ? { result: await work(tx) } : undefined;
     });
     return done === undefined ? undefined : { lease: createLease(db, own, sinceMs), ...done };
-  };
+  });
+}
+
+/**
+ * Tries until no run of the team is under way, for as long as the caller waits.
+ * @param tryIt returns `undefined` if a run is; it is told the lease that was found, and whether its holder is dead
+ * @throws MusterdError `lease-held`; `stopped`
+ */
+export async function onceFree<R>(
+  db: Database,
+  team: string,
+  { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
+  tryIt: (found: string | undefined, dead: boolean) => Promise<R | undefined>,
+): Promise<R> {
+  const { host } = thisProcess();
+  const startMs = performance.now();
   let waits = false;
-  let taken = await takeFrom(undefined, false);
+  let taken = await tryIt(undefined, false);
   while (taken === undefined) {
     if (waits) endIfStopped(signal);
     const holder = await readHolder(db.kysely, team, ttlMs);
     const dead = holder !== undefined && holder.host === host && !isRunning(holder);
     const isFree = holder === undefined || holder.expired || dead;
-    if (isFree) taken = await takeFrom(holder?.lease_id, dead);
+    if (isFree) taken = await tryIt(holder?.lease_id, dead);
     if (taken !== undefined) break;
-    if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
+    if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, { team, ttlMs }));
     // It was free a moment ago: either another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
     if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree);
@@ -134,16 +143,6 @@ function taking(
       update sync.leases l set lease_id = ${leaseId}, host = ${host}, pid = ${pid}, process = ${process},
         taken_at = clock_timestamp(), expires_at = ${expiry}
       from free where l.team = free.team returning l.team`;
-}
-
-/** A live holder renews its lease; at the latest, the lease of a dead one ends as if it had just been renewed. */
-async function shorten(tx: Transaction, { team, ttlMs }: OwnLease): Promise<void> {
-  await sql`
-    with far as (
-      select team from sync.leases where team = ${team} and ${isUnbelievable(ttlMs)} for update skip locked
-    )
-    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
-    from far where l.team = far.team`.execute(tx);
 }
 
 function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
@@ -243,12 +242,6 @@ function holding(
     )
     select exists (select from extended) as extended, set_config('musterd.writing', 'on', true),
       set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
-}
-
-/** A team, and how to wait until no run of it is under way. */
-export interface LeasedTeam {
-  readonly team: string;
-  readonly lease: LeaseOptions;
 }
 
 /** Work for one transaction, by a caller without access to the database. */

@@ -8,7 +8,6 @@ import type { HoldReason } from '../../model/user-plan.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { isDecidable } from './waiting-fields.ts';
-import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
@@ -62,82 +61,44 @@ export async function readHeldFields(
 }
 
 export interface RequestedHolds {
-  /** The fields that are held until the end. An existing hold of this kind gets the new end and reason. */
+  /** The fields that are held until the end, or no longer. An existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
-  /** The fields among them that were held for another reason, and will be again. */
+  /** The fields among them that are held for another reason as well. */
   readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
-  readonly until: Date;
-}
-
-/** @throws MusterdError `usage` for an end in the past */
-async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
-  const moment = 'moment' in end ? end.moment : null;
-  const seconds = 'seconds' in end ? end.seconds : null;
-  const { rows } = await sql<{ until: Date; ahead: boolean }>`
-    select e.until, e.until > clock_timestamp() as ahead
-    from (select coalesce(${moment}::timestamptz, clock_timestamp() + make_interval(secs => ${seconds}::float8)) as until) e`.execute(
-    tx,
-  );
-  const [row] = rows;
-  if (row === undefined) throw new Error('select of one row returned none');
-  if (!row.ahead)
-    throw new MusterdError('usage', `The hold would have ended already, at ${row.until.toISOString()}`);
-  return row.until;
+  /** `null`: they are not held on request any more. */
+  readonly until: Date | null;
 }
 
 /**
- * Holds fields of one user with the current values, or with those of an existing hold. A decision that let an edit pass is
- * taken back by that: the edit waits undecided again afterwards.
+ * Calls `sync.hold()`: the rights of the login count, and no run of the team may be under way.
+ * @param end `null` ends what was asked for
+ * @throws MusterdError `usage` for an end in the past
  */
 export async function askHolds(
   tx: Transaction,
   teamId: Id,
   userId: Id,
-  wanted: { readonly fields: readonly Field[]; readonly end: TimeFromNow; readonly why: string },
+  {
+    fields,
+    end,
+    why,
+  }: { readonly fields: readonly Field[]; readonly end: TimeFromNow | null; readonly why: string },
 ): Promise<RequestedHolds> {
-  const until = await readEnd(tx, wanted.end);
-  const columns = wanted.fields.map(columnOf);
+  const moment = end !== null && 'moment' in end ? end.moment : null;
+  const seconds = end !== null && 'seconds' in end ? end.seconds : null;
+  const { rows: times } = await sql<{ until: Date | null; isOver: boolean }>`
+    select e.until, e.until <= clock_timestamp() as "isOver"
+    from (select coalesce(${moment}::timestamptz, clock_timestamp() + make_interval(secs => ${seconds}::float8)) as until) e`.execute(
+    tx,
+  );
+  const until = times[0]?.until ?? null;
+  if (times[0]?.isOver === true)
+    throw new MusterdError('usage', `The hold would have ended already, at ${until?.toISOString()}`);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
-    insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
-    select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, f.service_value,
-      ${until}, sync.decider(), ${wanted.why}
-    from (select ${userId}::bigint as id) i
-    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
-    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
-    cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
-    where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
-      asked_why = excluded.asked_why, decision = case when not ${isLetPass} then h.decision end,
-      detail = case when not ${isLetPass} then h.detail else 'the decision about it was taken back' end,
-      reason = case when ${isLetPass} and h.reason = 'unsupported' then 'limit' else h.reason end
-    returning h.field, ${heldBefore} as reason`.execute(tx);
+    select field, held_before as reason
+    from sync.hold(${teamId}, ${userId}, ${until}::timestamptz, ${why}, ${fields.map(columnOf)}::text[])`.execute(
+    tx,
+  );
   const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
   return { held: rows.map(({ field }) => field), before, until };
-}
-
-/** Ends holds that a person asked for, not others. What held a field before holds it again. @returns the fields */
-export async function endAskedHolds(
-  tx: Transaction,
-  teamId: Id,
-  userId: Id,
-  fields: readonly Field[],
-): Promise<readonly string[]> {
-  const { rows } = await sql<{ field: string }>`
-    with mine as (
-      select h.field, h.reason = 'asked' as is_alone from sync.held_fields h
-      where team_id = ${teamId} and user_id = ${userId} and (reason = 'asked' or ${isAskedFor})
-        and field = any (${fields.map(columnOf)}::text[])
-      for update
-    ),
-    again as (
-      update sync.held_fields h set until = null
-      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and not mine.is_alone
-    ),
-    ended as (
-      delete from sync.held_fields h using mine
-      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.is_alone
-    )
-    select field from mine order by field`.execute(tx);
-  return rows.map(({ field }) => field);
 }
