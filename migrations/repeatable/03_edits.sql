@@ -222,40 +222,46 @@ begin
   freed as (
     delete from sync.held_fields h using withdrawn w
     where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id = w.edit_id and coalesce(h.until <= clock_timestamp(), true)
+  ),
+  noted as (
+    insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, edited_by, application, actor,
+      authors, ended_at, ended_how)
+    select xid, j.team_id, j.user_id, j.field, j.old_value, j.new_value, coalesce(j.old_split, j.split),
+      clock_timestamp(), editor, application, actor,
+      case when j.authors is null then names when cardinality(j.authors) >= 32 then
+          (names || ''::text || array(select a.name from unnest(j.authors) a (name) where a.name <> '' and a.name <> all (names)))[1:32]
+        when j.authors @> names then j.authors
+        else array(select distinct unnest(j.authors || names)) end,
+      case when j.field = 'name_split' or j.is_withdrawn then clock_timestamp() end,
+      case when j.field = 'name_split' then 'replaced' when j.is_withdrawn then 'withdrawn' end
+    from judged j
+    where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0 -- first the end of one, then the beginning of the next
+    returning team_id, user_id, field, edit_id, new_value, ended_at
   )
-  insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, edited_by, application, actor,
-    authors, ended_at, ended_how)
-  select xid, j.team_id, j.user_id, j.field, j.old_value, j.new_value, coalesce(j.old_split, j.split),
-    clock_timestamp(), editor, application, actor,
-    case when j.authors is null then names when cardinality(j.authors) >= 32 then
-        (names || ''::text || array(select a.name from unnest(j.authors) a (name) where a.name <> '' and a.name <> all (names)))[1:32]
-      when j.authors @> names then j.authors
-      else array(select distinct unnest(j.authors || names)) end,
-    case when j.field = 'name_split' or j.is_withdrawn then clock_timestamp() end,
-    case when j.field = 'name_split' then 'replaced' when j.is_withdrawn then 'withdrawn' end
-  from judged j
-  where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0; -- first the end of one, then the beginning of the next
+  -- Of these phones an import does not know the country: somebody has to agree.
+  insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail)
+  select n.team_id, n.user_id, n.field, n.edit_id, 'limit', to_jsonb(c.base_phone), n.new_value, to_jsonb(c.base_phone), to_jsonb(c.base_phone), u.why
+  from noted n
+  join changed c on c.team_id = n.team_id and c.user_id = n.user_id
+  join jsonb_each_text(current_setting('musterd.unsure', true)::jsonb) u (id, why) on u.id = n.user_id::text
+  where n.field = 'phone' and n.ended_at is null and current_setting('musterd.unsure', true) like '{"%'
+  on conflict (team_id, user_id, field) do update set (edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, alone, batch, decision)
+    = (excluded.edit_id, 'limit', excluded.base_value, excluded.mirror_value, excluded.service_value, excluded.shown_value, excluded.detail, false, null, null);
 
   -- For sync.settled(), which the session calls after the commit; a rollback takes it back.
   perform set_config('musterd.last_edit', concat_ws(' ', pg_current_xact_id(), nextval('sync.edits_edit_id_seq')), false);
 
-  if exists (select n.team_id, n.role_id from edited n where n.role_id is not null
-             except select r.team_id, r.role_id from mirror.roles r where r.gone_at is null) then
-    for unknown in
-      select n.team_id, string_agg(distinct n.role_id::text, ', ') as ids,
-        (select string_agg(r.role_id || coalesce(' (' || r.name || ')', ''), ', ' order by r.role_id)
-         from mirror.roles r where r.team_id = n.team_id and r.gone_at is null) as known
-      from edited n
-      join unedited o on o.team_id = n.team_id and o.id = n.id
-      where n.role_id is distinct from o.role_id
-        and (n.team_id, n.role_id) not in (select r.team_id, r.role_id from mirror.roles r where r.gone_at is null)
-      group by n.team_id
-    loop
-      continue when unknown.known is null;
-      raise warning 'Nobody in team % has the role %: the service may not know it', unknown.team_id, unknown.ids
-        using hint = 'Roles that somebody has: ' || unknown.known || '.';
-    end loop;
-  end if;
+  for unknown in
+    select n.team_id, string_agg(distinct n.role_id::text, ', ') as ids, k.known
+    from edited n
+    join unedited o on o.team_id = n.team_id and o.id = n.id and o.role_id is distinct from n.role_id
+    join (select r.team_id, array_agg(r.role_id) as roles, string_agg(r.role_id || coalesce(' (' || r.name || ')', ''), ', ' order by r.role_id) as known
+      from mirror.roles r where r.gone_at is null group by r.team_id) k on k.team_id = n.team_id and n.role_id <> all (k.roles)
+    group by n.team_id, k.known
+  loop
+    raise warning 'Nobody in team % has the role %: the service may not know it', unknown.team_id, unknown.ids
+      using hint = 'Roles that somebody has: ' || unknown.known || '.';
+  end loop;
   return null;
 end
 $$;

@@ -126,25 +126,18 @@ comment on function sync.note_role_arrival() is 'Keeps since when the service ha
 do $$
 declare
   listed text;
+  noted  text[];
 begin
-  for listed in select t from mirror.listed_tables() t loop
+  for listed, noted in
+    select t, array(select 'id' union all select l.name from mirror.listed_columns(t) l (name) where l.name not in ('created', 'updated'))
+    from mirror.listed_tables() t union all values ('roles', array['role_id', 'name']), ('teams', array['team_id', 'name'])
+  loop
     execute format('create or replace trigger note_listing after update on mirror.%I referencing old table as unlisted new table as listed
-      for each statement execute function mirror.note_listing(%s)', listed, (
-        select string_agg(quote_literal(c.name), ', ') from (
-          select 'id' as name
-          union all select l.name from mirror.listed_columns(listed) l (name) where l.name not in ('created', 'updated')) c));
+      for each statement execute function mirror.note_listing(%s)', listed, (select string_agg(quote_literal(c), ', ') from unnest(noted) c));
     execute format('comment on trigger note_listing on mirror.%I is %L', listed, 'Keeps what became of each row.');
   end loop;
 end
 $$;
-
-create or replace trigger note_listing after update on mirror.roles referencing old table as unlisted new table as listed
-for each statement execute function mirror.note_listing('role_id', 'name');
-comment on trigger note_listing on mirror.roles is 'Keeps what became of each role.';
-
-create or replace trigger note_listing after update on mirror.teams referencing old table as unlisted new table as listed
-for each statement execute function mirror.note_listing('team_id', 'name');
-comment on trigger note_listing on mirror.teams is 'Keeps what the team was called.';
 
 create or replace trigger users_note_periods after update on mirror.users
 referencing new table as touched

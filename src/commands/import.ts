@@ -194,7 +194,7 @@ async function carryOn(
         code: exitCode.usage,
         why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
       });
-    const question = `Write this into the mirror, for ${plural(preview.cost.users, 'user')}?`;
+    const question = `Write this into the mirror, for ${plural(preview.changing, 'user')}?`;
     if (!(await ask(question))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }
   const imported = await applyImport(setup, preview, confirmation);

@@ -13,10 +13,20 @@ import { printTable } from './print-table.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 /** The change as the plan of the next run would show it, with its line. */
-const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: ImportChange): PlannedChange => ({
+const plannedOf = ({
+  line,
+  userId,
+  name,
+  field,
+  from,
+  to,
+  base,
+  isGuess,
+  unsure,
+}: ImportChange): PlannedChange => ({
   user_id: userId,
   name,
-  change: 'push',
+  change: unsure === undefined ? 'push' : 'hold',
   batch: null,
   edited_by: null,
   edited_at: null,
@@ -24,8 +34,8 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
   base: base ?? null,
   mirror: to,
   service: from,
-  state: 'waiting',
-  reason: null,
+  state: unsure === undefined ? 'waiting' : 'held',
+  reason: unsure === undefined ? null : 'limit',
   detail: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 

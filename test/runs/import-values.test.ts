@@ -100,13 +100,16 @@ describe('a phone number in a file', () => {
     ['4915123450148', '+1 512 345 0149', true],
     ['442079460000', '447700900123', true],
     ['35312345678', '35412345678', false],
+    [null, '030/12345678', false],
+    ['x', '15199999999', true],
+    ['4915123450148', '(0151) 99999999', false],
     [null, '15199999999', false],
     [null, '493012345678', true],
     [null, '+15199999999', true],
-  ])('that takes the place of %s is taken from %s without a country: %s', (now, text, isTaken) => {
-    const habits = { country: null, shapes: new Set([shapeOf('493012345678')]) };
-    expect('digits' in readNewPhone(text, now, habits)).toBe(isTaken);
-    expect(readNewPhone(text, null, { country: null, shapes: new Set() })).toHaveProperty('digits');
+  ])('that takes the place of %s is taken from %s without a doubt: %s', (now, text, isTaken) => {
+    const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
+    const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
+    expect('digits' in read && (read.unsure ?? '')).toEqual(isTaken ? '' : expect.stringContaining(' '));
   });
   it('changes and clears nothing if it is empty, unless it is told to', () => {
     const now = { phone: '5550100166' };

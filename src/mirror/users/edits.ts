@@ -30,8 +30,10 @@ export interface UserEdit {
   readonly expected: MirrorUser;
   /** The new value. A name counts as known, even if it was split by a guess before. */
   readonly values: UserPatch;
-  /** Present if the split of this name is a guess. */
-  readonly isGuess?: true;
+  /** Whether the split of this name is a guess. */
+  readonly isGuess?: boolean;
+  /** Why its phone is held until somebody agrees to it. */
+  readonly unsure?: string | undefined;
 }
 
 function stage({ id, expected, values }: UserEdit) {
@@ -94,7 +96,12 @@ export async function editUsers(
   edits: readonly UserEdit[],
 ): Promise<ReadonlySet<Id>> {
   if (edits.length === 0) return new Set();
-  await sql`select set_config('musterd.writing', 'off', true)`.execute(tx);
+  const unsure = Object.fromEntries(
+    edits.flatMap(({ id, unsure: why }) => (why === undefined ? [] : [[id, why]])),
+  );
+  await sql`select set_config('musterd.writing', 'off', true), set_config('musterd.unsure', ${toJson(unsure)}, true)`.execute(
+    tx,
+  );
   try {
     const { named = [], others = [] } = Object.groupBy(edits, ({ values }) =>
       values.name === undefined ? 'others' : 'named',

@@ -58,6 +58,9 @@ function limitedFields(
   const hasAdmin = users.some(({ mirror }) => isAdmin(mirror.roleId));
   const keepsAdmin = [...afterImport('roleId', users, changes).values()].some(isAdmin);
   return [
+    ...changes.flatMap(({ userId, unsure }) =>
+      unsure === undefined ? [] : [`phone of ${userId}: ${unsure}`],
+    ),
     ...sharedBy('email', users, changes),
     ...sharedBy('phone', users, changes),
     ...(roles > maxRoleChanges ? [`role_id: ${limitWords.roles(roles, maxRoleChanges)}`] : []),
@@ -67,7 +70,8 @@ function limitedFields(
 
 /** Predicts what a run will send, as far as the mirror alone tells. */
 export function pushesOf(changes: readonly ImportChange[]): readonly Pushable[] {
-  return [...Map.groupBy(changes, ({ userId }) => userId)].map(([id, all]) => ({
+  const sent = changes.filter(({ unsure }) => unsure === undefined);
+  return [...Map.groupBy(sent, ({ userId }) => userId)].map(([id, all]) => ({
     id,
     patch: Object.fromEntries(all.map(({ field, to }): [Field, FieldValue] => [field, to])),
   }));

@@ -72,8 +72,8 @@ export interface ImportResult {
 }
 
 /**
- * Writes the plan into the mirror, in one transaction, without users who have changed since. A guessed split of a name
- * is not approved, even with a reason: it is held until a person enters the halves.
+ * Writes the plan into the mirror, in one transaction, without users who have changed since. What is a guess,
+ * a split of a name or the country of a phone, is not approved, even with a reason: it is held until a person decides.
  */
 export async function applyImport(
   setup: Setup,
@@ -87,7 +87,7 @@ export async function applyImport(
     const why = reason ?? (isSeen && isOwner ? 'seen when it was imported' : undefined);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
-    const rows = done.filter(({ isGuess }) => !isGuess);
+    const rows = done.filter(({ isGuess, unsure }) => !isGuess && unsure === undefined);
     const approval = { batch: hash, waits: waitsFor(setup.config) };
     const approved =
       why === undefined || done.length === 0

@@ -37,6 +37,8 @@ export interface ImportChange {
   readonly base: FieldValue | undefined;
   /** Whether the import split a whole name. */
   readonly isGuess: boolean;
+  /** Why it waits for somebody who agrees to it. */
+  readonly unsure: string | undefined;
 }
 
 export interface ImportPlan {
@@ -129,6 +131,7 @@ function readRow(
         to: found.value,
         base: base?.[field],
         isGuess: found.isGuess === true,
+        unsure: found.unsure,
       });
   }
   const texts = fields
@@ -201,7 +204,8 @@ const editOf = ({ user, changes }: ReadRow): UserEdit => ({
   id: user.id,
   expected: user.mirror,
   values: Object.fromEntries(changes.map(({ field, to }) => [field, to])),
-  ...(changes.some(({ isGuess }) => isGuess) ? { isGuess: true } : {}),
+  isGuess: changes.some(({ isGuess }) => isGuess),
+  unsure: changes.find(({ unsure }) => unsure !== undefined)?.unsure,
 });
 
 export function planImport(

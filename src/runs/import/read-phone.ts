@@ -91,18 +91,28 @@ export interface PhoneHabits {
   readonly shapes: ReadonlySet<string>;
 }
 
-/** Reads a number for somebody; one without a country code has to look like the phone that it replaces. */
+/** Reads a number for somebody; somebody has to agree if nothing but the phone that it replaces tells its country. */
 export function readNewPhone(
   given: string,
   now: string | null,
   { country, shapes }: PhoneHabits,
-): ReturnType<typeof readPhone> {
+): { readonly digits: string; readonly unsure?: string } | { readonly wrong: string } {
   const read = readPhone(given, country);
   const isWhole = country !== null && clean(given).startsWith('0');
-  if ('wrong' in read || isWhole || nationalEnd(given) === '') return read;
+  if (isWhole || nationalEnd(given) === '') return read;
   const usual = now === null ? shapes : new Set([shapeOf(now)]);
+  if ('wrong' in read) {
+    const [code, ...others] = new Set(usual.values().map((shape) => shape.split(' ')[0] ?? ''));
+    const guess = country !== null || others.length > 0 ? read : readPhone(given, code ?? null);
+    if ('wrong' in guess) return read;
+    return {
+      ...guess,
+      unsure: `${code} is the country of ${now ?? 'every phone of the team'}: "${given}" has none`,
+    };
+  }
   if (usual.size === 0 || usual.has(shapeOf(read.digits))) return read;
-  return {
-    wrong: `"${given}" may lack its country code, because ${now ?? 'every phone of the team'} has another code or length: begin it with a plus sign, or give --country`,
-  };
+  const why = `"${given}" may lack its country code, because ${now ?? 'every phone of the team'} has another code or length`;
+  return country === null
+    ? { ...read, unsure: why }
+    : { wrong: `${why}: begin it with a plus sign, or give --country` };
 }

@@ -20,7 +20,7 @@ export type Cells = (column: ImportColumn) => string;
 
 /** With `undefined` the value stays as it is. */
 export type WantedValue<T> =
-  | { readonly value: T; readonly isGuess?: true }
+  | { readonly value: T; readonly isGuess?: true; readonly unsure?: string }
   | { readonly wrong: string; readonly isLost?: true }
   | undefined;
 
@@ -48,7 +48,8 @@ export function wantedPhone(
   if (phone !== null && isSamePhone(given, phone)) return undefined;
   const read = readNewPhone(given, phone, habits);
   if ('wrong' in read) return read;
-  return read.digits === canonicalPhone(phone) ? undefined : { value: read.digits };
+  const { digits, ...unsure } = read;
+  return digits === canonicalPhone(phone) ? undefined : { value: digits, ...unsure };
 }
 
 export function wantedEmail(text: string, now: UserValues): WantedValue<string> {
