@@ -12,21 +12,27 @@ const delimiters = [',', ';', '\t'] as const;
 /** The longest record, so that a quote that is never closed does not take the rest of the file along. */
 const longestRecord = 1024 * 1024;
 const pieceBytes = 64 * 1024;
+/** The most records in which the header is looked for, and by which columns are judged. */
+const mostSamples = 20;
 
 const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
-/** The delimiter that occurs most often in the first record that has one, outside of quotes. */
-function findDelimiter(text: string): string {
-  const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
-  let isQuoted = false;
-  for (const char of text) {
-    if (char === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && /[\r\n]/.test(char) && counts.values().some((count) => count > 0)) break;
-    else if (!isQuoted && counts.has(char)) counts.set(char, (counts.get(char) ?? 0) + 1);
-  }
-  return delimiters.reduce((best, delimiter) =>
-    (counts.get(delimiter) ?? 0) > (counts.get(best) ?? 0) ? delimiter : best,
-  );
+const countKnown = (cells: readonly string[], isRead: TableWishes['isRead']) =>
+  cells.map((cell) => textOf(cell).trim()).filter((cell) => cell !== '' && isRead(cell, [])).length;
+
+/** The delimiter by which a line has most known columns, else the one that occurs most often in the first record with any. */
+function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
+  const lines = text
+    .slice(0, pieceBytes)
+    .replaceAll(/"([^"]*)"?/g, (_, quoted: string) => quoted.replaceAll(/[,;\t\r\n]/g, ' '))
+    .split(/[\r\n]+/, mostSamples);
+  const first = lines.find((line) => delimiters.some((delimiter) => line.includes(delimiter))) ?? '';
+  const scores = delimiters.map((delimiter) => {
+    const known = lines.map((line) => countKnown(line.split(delimiter), isRead));
+    return { delimiter, known: Math.max(...known), count: first.split(delimiter).length };
+  });
+  const [best] = scores.toSorted((a, b) => b.known - a.known || b.count - a.count);
+  return best?.delimiter ?? ',';
 }
 
 /** Feeds the parser in pieces, in turns with other work. */
@@ -85,23 +91,15 @@ const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
 
-/** The most records in which the header is looked for, and by which columns are judged. */
-const mostSamples = 20;
-
-/** The record that names the columns: the first one, or if that has no known column, the first with two of them. */
-function findHeader(records: readonly CsvRecord[], { isRead }: Pick<TableWishes, 'isRead'>): number {
-  const known = records.map(({ cells }) => cells.filter((cell) => isRead(textOf(cell).trim(), [])).length);
-  return known[0] === 0
-    ? Math.max(
-        0,
-        known.findIndex((count) => count > 1),
-      )
-    : 0;
-}
-
 interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
+}
+
+interface Head extends ReturnType<typeof chooseColumns> {
+  /** The number of columns, and that without unnamed ones at the end. */
+  readonly width: number;
+  readonly fewest: number;
 }
 
 export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
@@ -111,18 +109,15 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
     numberAsFormula,
     '"$1"',
   );
-  const delimiter = delimiterLine?.[1] ?? findDelimiter(text);
+  const delimiter = delimiterLine?.[1] ?? findDelimiter(text, isRead);
   const first: CsvRecord[] = [];
-  let head: (ReturnType<typeof chooseColumns> & { readonly width: number }) | undefined;
+  let head: Head | undefined;
   const rows: FileTableRow[] = [];
   const problems: RowProblem[] = [];
-  const takeRow = (
-    { line, cells }: CsvRecord,
-    { width, places }: { readonly width: number; readonly places: readonly number[] },
-  ) => {
+  const takeRow = ({ line, cells }: CsvRecord, { fewest, width, places }: Head) => {
     if (cells.every((cell) => cell.trim() === '')) return;
     requireRowLimit(rows.length + problems.length + 1);
-    const isWhole = cells.length >= width && cells.slice(width).every((cell) => cell === '');
+    const isWhole = cells.length >= fewest && cells.slice(width).every((cell) => cell === '');
     if (isWhole) rows.push({ line, cells: places.map((place) => textOf(cells[place] ?? '')) });
     else {
       const reason = `it has ${cells.length} cells, and the header has ${width}`;
@@ -130,17 +125,20 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
     }
   };
   const begin = () => {
-    const at = findHeader(first, { isRead });
+    const header = first.findIndex(({ cells }) => countKnown(cells, isRead) > 1);
+    const at = Math.max(0, header);
     const names = first[at]?.cells.map((cell) => textOf(cell).trim()) ?? [];
-    while (names.at(-1) === '') names.pop();
     const below = first.slice(at + 1);
+    const isEmpty = (place: number) => below.every(({ cells }) => (cells[place] ?? '') === '');
+    const fewest = names.findLastIndex((name) => name !== '') + 1;
+    while (names.at(-1) === '' && isEmpty(names.length - 1)) names.pop();
     const chosen = chooseColumns(
       names,
       { isRead },
       below.map(({ cells }) => cells.map(textOf)),
     );
     const skipped = `line ${first[at]?.line} looks like the header: what is above it is not read`;
-    head = { ...chosen, notes: [...(at > 0 ? [skipped] : []), ...chosen.notes], width: names.length };
+    head = { ...chosen, fewest, notes: [...(at > 0 ? [skipped] : []), ...chosen.notes], width: names.length };
     for (const record of below) takeRow(record, head);
     return head;
   };

@@ -24,6 +24,9 @@ describe('the header of a sheet', () => {
     ['E-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 2, []],
     ['Personal Mai;;\n;;\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
     ['Personal Mai\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
+    ['Personal, Mai\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
+    ['Telefon\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
+    ['Liste, Name\n"E-Mail",Vorname,Nachname\nanne@x.de,Anne,Berg\n', 3, [looksLike(2)]],
     ['sep=;\nPersonal\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
   ])('is found by its words in %j', async (text, line, notes) => {
     expect(await readSheet(text)).toEqual({ first: anne, line, problems: [], notes });
@@ -31,6 +34,8 @@ describe('the header of a sheet', () => {
 
   it.each([
     ['Vorname;;Nachname\nAnne;anne@x.de;Berg\n', anne, ['']],
+    ['Vorname;Nachname;\nAnne;Berg;anne@x.de\nBert;Berg\n', anne, ['']],
+    ['Vorname;;Nachname\nAnne;anne@x.de;Berg\nBert;#NV;Berg\n', anne, ['']],
     ['id;Vorname;Nachname;;Telefon\n1;Anne;Berg;anne@x.de;\n', { ...anne, id: '1', phone: '' }, ['']],
   ])('leaves it to the content to show the emails of %j', async (text, first, columns) => {
     const notes = columns.map((column) => byContent(column, 'email'));

@@ -4,6 +4,7 @@ import { isEmailAddress } from '../../model/canonical.ts';
 import type { Field } from '../../model/fields.ts';
 import { firstOf, printable } from '../../model/in-words.ts';
 import type { FileTable } from '../../model/file-table.ts';
+import { isNoValue } from './no-value.ts';
 import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
 /** The text in lower case, without accents, spaces and punctuation. */
@@ -96,7 +97,7 @@ const contents = {
 
 /** What a column is, if each of its cells says so, and its name does not look like one of them. */
 function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
-  const given = cells.map((cell) => cell.trim()).filter(Boolean);
+  const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell));
   const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
   return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
 }
