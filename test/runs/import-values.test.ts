@@ -444,7 +444,6 @@ describe('what a file asks for', () => {
     ['Err:502', true],
     ['undefined', true],
     ['NaN', true],
-    ['NULL', true],
     ['[object Object]', true],
     ['#', false],
     ['#12', false],
@@ -457,6 +456,21 @@ describe('what a file asks for', () => {
     expect(notes).toEqual(
       isNone ? [`2 cells of an error, which change nothing: line 2: ${cell}, line 2: ${cell}`] : [],
     );
+  });
+  it.each(['NULL', 'null'])('calls somebody %s, and takes no other value from that', (cell) => {
+    const table = tableOf(
+      ['id', 'first_name', 'email', 'phone'],
+      ['1', cell, cell, cell],
+      [cell, '', 'c@x.com', cell],
+    );
+    const { problems, changes, notes } = plan(table, { clears: true });
+    expect([problems, changes]).toMatchObject([[], [{ field: 'name', to: { first: cell } }]]);
+    expect(notes).toEqual([expect.stringMatching(/^4 cells of an error/)]);
+  });
+  it.each(['#N/A', 'undefined'])('is of nobody where the id is %s, whatever else the row says', (cell) => {
+    const said = plan(tableOf(['id', 'first_name', 'email'], [cell, 'Neu', 'c@x.com']));
+    expect(said).toMatchObject({ changes: [], notes: [] });
+    expect(said.problems).toEqual([{ line: 2, kind: 'unmatched', reason: `"${cell}" is not an id` }]);
   });
   it.each([
     ['Ren?e', false],

@@ -97,7 +97,7 @@ const contents = {
 
 /** What a column is, if each of its cells says so, and its name does not look like one of them. */
 function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
-  const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell));
+  const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell, 'email'));
   const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
   return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
 }

@@ -1,8 +1,13 @@
 /** Cells in which a program wrote that it had no value. */
+import type { ImportColumn } from './column-words.ts';
 
-const words: ReadonlySet<string> = new Set(['undefined', 'null', 'NULL', 'NaN', 'nan', '[object Object]']);
+const words: ReadonlySet<string> = new Set(['undefined', 'NaN', 'nan', '[object Object]']);
 
 /** An error of a spreadsheet in any language, such as #N/A, #NV, #BEZUG! and #¿NOMBRE?, or a column that is too narrow. */
 const error = /^(?:#{2,}|#[¡¿]?\p{Lu}[\p{Lu}\p{M}\p{N}/_ ]*[!?]?|Err:[0-9]+)$/u;
 
-export const isNoValue = (cell: string): boolean => words.has(cell) || error.test(cell);
+/** Somebody may be called Null, and an id that went wrong is not one that is missing: the row may be anybody's. */
+export const isNoValue = (cell: string, column: ImportColumn): boolean =>
+  /^null$/i.test(cell)
+    ? !['name', 'first_name', 'last_name'].includes(column)
+    : column !== 'id' && (words.has(cell) || error.test(cell));

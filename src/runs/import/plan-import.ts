@@ -66,19 +66,20 @@ export interface ImportWishes extends MatchWishes {
   readonly clears: boolean;
 }
 
+const cellAt = ({ cells }: FileTableRow, place = -1) => (cells[place] ?? '').trim();
+
 const cellsOf =
-  ({ cells }: FileTableRow, { places }: Columns): Cells =>
+  (row: FileTableRow, { places }: Columns): Cells =>
   (column) => {
-    const cell = (cells[places.get(column) ?? -1] ?? '').trim();
-    return isNoValue(cell) ? '' : cell;
+    const cell = cellAt(row, places.get(column));
+    return isNoValue(cell, column) ? '' : cell;
   };
 
-function noteNoValues(rows: readonly FileTableRow[]): readonly string[] {
-  const found = rows.flatMap(({ line, cells }) =>
-    cells
-      .map((cell) => cell.trim())
-      .filter(isNoValue)
-      .map((cell) => `line ${line}: ${cell}`),
+function noteNoValues(rows: readonly FileTableRow[], { places }: Columns): readonly string[] {
+  const found = rows.flatMap((row) =>
+    [...places]
+      .filter(([column, place]) => isNoValue(cellAt(row, place), column))
+      .map(([, place]) => `line ${row.line}: ${cellAt(row, place)}`),
   );
   if (found.length === 0) return [];
   return [`${plural(found.length, 'cell')} of an error, which change nothing: ${firstOf(found)}`];
@@ -105,7 +106,7 @@ function readRow(
   const { columns, only, clears, country } = wishes;
   const cells = cellsOf(row, columns);
   const { mirror, base } = user;
-  const isCleared = clears && row.cells[columns.places.get('phone') ?? -1]?.trim() === '';
+  const isCleared = clears && columns.places.has('phone') && cellAt(row, columns.places.get('phone')) === '';
   const wanted: Readonly<Partial<Record<Field, () => WantedValue<FieldValue>>>> = {
     name: () => wantedName(cells, mirror),
     email: () => wantedEmail(cells('email'), mirror),
@@ -242,7 +243,7 @@ export function planImport(
     notInFile: users.flatMap((user) =>
       inFile.has(user) ? [] : [{ user_id: user.id, name: user.mirror.joined }],
     ),
-    notes: noteNoValues(table.rows),
+    notes: noteNoValues(table.rows, columns),
   };
 }
 
