@@ -243,8 +243,8 @@ begin
   select n.team_id, n.user_id, n.field, n.edit_id, 'limit', to_jsonb(c.base_phone), n.new_value, to_jsonb(c.base_phone), to_jsonb(c.base_phone), u.why
   from noted n
   join changed c on c.team_id = n.team_id and c.user_id = n.user_id
-  join jsonb_each_text(current_setting('musterd.unsure', true)::jsonb) u (id, why) on u.id = n.user_id::text
-  where n.field = 'phone' and n.ended_at is null and current_setting('musterd.unsure', true) like '{"%'
+  join jsonb_each_text(nullif(current_setting('musterd.unsure', true), '')::jsonb) u (id, why) on u.id = n.user_id::text
+  where n.field = 'phone' and n.ended_at is null and current_setting('musterd.unsure', true) <> ''
   on conflict (team_id, user_id, field) do update set (edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, alone, batch, decision)
     = (excluded.edit_id, 'limit', excluded.base_value, excluded.mirror_value, excluded.service_value, excluded.shown_value, excluded.detail, false, null, null);
 
