@@ -4,6 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import { actFor, readLogin } from '../mirror/users/decide-edits.ts';
 import { readFourEyes } from '../mirror/team/pinned-teams.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
 /** The reason for which an edit waits if it is not approved, or if its approval is void. */
@@ -34,20 +35,21 @@ export async function actAs(tx: Transaction, settings: Settings, actor: string |
 }
 
 /**
- * Like `actAs`, for decisions, and for edits that approve themselves where nobody may do that.
+ * Like `actAs`, for decisions, and for edits: with a reason, or where somebody else has to approve them.
  * @throws MusterdError `usage` if the login that owns the mirror does not say for whom it acts
  */
 export async function decideFor(
   tx: Transaction,
   settings: Settings,
   actor: string | undefined,
-  what: 'decision' | 'edit' = 'decision',
+  edit?: Pick<Confirmation, 'why'>,
 ): Promise<Acting> {
   const acting = await actAs(tx, settings, actor);
-  if (!acting.isOwner || actor !== undefined || (what === 'edit' && !acting.fourEyes)) return acting;
+  const isEditAlone = edit !== undefined && edit.why === undefined;
+  if (!acting.isOwner || actor !== undefined || (isEditAlone && !acting.fourEyes)) return acting;
   throw new MusterdError(
     'usage',
-    what === 'edit'
+    isEditAlone
       ? 'push.fourEyes: nobody approves what they edited themselves'
       : 'The login that owns the mirror decides in the name of a person',
     { hint: 'Say who: --as <person>, or MUSTERD_ACTOR.' },

@@ -51,7 +51,7 @@ export async function applyUndo(
   { actor, why }: Confirmation,
 ): Promise<UndoPlan> {
   return underLease(db, leased, async (tx) => {
-    await decideFor(tx, leased, actor, 'edit');
+    await decideFor(tx, leased, actor, { why });
     const { teamId, ...plan } = await planUndo(tx, leased, run);
     const edited = await editUsers(tx, teamId, plan.edits);
     if (why !== undefined) await approveInverse(tx, teamId, plan.changes, { why, waits: waitsFor(leased) });

@@ -543,6 +543,7 @@ describe('importing', () => {
 
     it('passes once where a reason is given, with exactly its values', async () => {
       const count = users().length;
+      expect(await run('--yes', '--reason', 'new domain', '--as', '')).toMatchObject({ code: 64 });
       const said = await run('--yes', '--reason', 'new domain', '--as', 'anna');
       expect(said).toMatchObject({ code: 0, approved: count });
       expect(

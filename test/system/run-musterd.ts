@@ -22,7 +22,9 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Whoever decides with the owner's login is Kim, where a test does not say who. */
 const kimDecides = (args: readonly string[]): Environment =>
-  args.some((word) => /^(approve|reject|resolve)$/.test(word)) ? { MUSTERD_ACTOR: 'kim' } : {};
+  /\b(approve|reject|resolve|(import|undo)\b.* --reason)\b/.test(args.join(' '))
+    ? { MUSTERD_ACTOR: 'kim' }
+    : {};
 
 /** The command line as a process of its own, with this environment and nothing else of ours. */
 export function startMusterd(

@@ -83,7 +83,7 @@ export async function applyImport(
   // With `push.approve: always` the person has seen these pushes, so all of them pass if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   return asPerson(setup.mirror.db, async (tx) => {
-    const { isOwner } = await decideFor(tx, setup.config, actor, 'edit');
+    const { isOwner } = await decideFor(tx, setup.config, actor, { why: reason });
     const why = reason ?? (isSeen && isOwner ? 'seen when it was imported' : undefined);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
