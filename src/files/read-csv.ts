@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { MusterdError } from '../errors.ts';
-import type { FileTable, FileTableRow, RowProblem } from '../model/file-table.ts';
+import type { FileTable, FileTableRow, UnreadableRow } from '../model/file-table.ts';
 import { chooseColumns, type TableWishes } from './choose-columns.ts';
 import { requireRowLimit } from './each-row.ts';
 import { asWritten } from './formula.ts';
@@ -49,7 +49,7 @@ async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buff
 async function readRecords(
   text: string,
   { delimiter, firstLine, signal }: CsvFile,
-  take: (line: number, cells: readonly string[]) => void,
+  take: (record: CsvRecord) => void,
 ): Promise<void> {
   let line = firstLine;
   const parser = parse({
@@ -65,7 +65,8 @@ async function readRecords(
       parser,
       async (records: AsyncIterable<{ readonly raw: string; readonly record: readonly string[] }>) => {
         for await (const { raw, record } of records) {
-          take(line + countLines(/^[\r\n]*/.exec(raw)?.[0] ?? ''), record);
+          const at = line + countLines(/^[\r\n]*/.exec(raw)?.[0] ?? '');
+          take({ line: at, cells: record, text: raw.trim() });
           line += countLines(raw);
         }
       },
@@ -94,6 +95,7 @@ const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell
 interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
+  readonly text: string;
 }
 
 interface Head extends ReturnType<typeof chooseColumns> {
@@ -113,16 +115,15 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
   const first: CsvRecord[] = [];
   let head: Head | undefined;
   const rows: FileTableRow[] = [];
-  const problems: RowProblem[] = [];
-  const takeRow = ({ line, cells }: CsvRecord, { fewest, width, places }: Head) => {
+  const problems: UnreadableRow[] = [];
+  const takeRow = ({ line, cells, text: written }: CsvRecord, { fewest, width, places }: Head) => {
     if (cells.every((cell) => cell.trim() === '')) return;
     requireRowLimit(rows.length + problems.length + 1);
     const isWhole = cells.length >= fewest && cells.slice(width).every((cell) => cell === '');
-    if (isWhole) rows.push({ line, cells: places.map((place) => textOf(cells[place] ?? '')) });
-    else {
-      const reason = `it has ${cells.length} cells, and the header has ${width}`;
-      problems.push({ line, kind: 'unreadable', reason });
-    }
+    const row = { line, cells: places.map((place) => textOf(cells[place] ?? '')) };
+    const reason = `it has ${cells.length} cells, and the header has ${width}`;
+    if (isWhole) rows.push(row);
+    else problems.push({ ...row, reason, text: written });
   };
   const begin = () => {
     const header = first.findIndex(({ cells }) => countKnown(cells, isRead) > 1);
@@ -142,9 +143,9 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
     for (const record of below) takeRow(record, head);
     return head;
   };
-  await readRecords(text, { delimiter, firstLine: delimiterLine === null ? 1 : 2, signal }, (line, cells) => {
-    if (head !== undefined) takeRow({ line, cells }, head);
-    else if (first.push({ line, cells }) > mostSamples) begin();
+  await readRecords(text, { delimiter, firstLine: delimiterLine === null ? 1 : 2, signal }, (record) => {
+    if (head !== undefined) takeRow(record, head);
+    else if (first.push(record) > mostSamples) begin();
   });
   const { columns, notes } = head ?? begin();
   return { columns, rows, problems, notes };

@@ -13,37 +13,39 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { MusterdError } from '../errors.ts';
-import type { FileTable, RowProblem } from '../model/file-table.ts';
+import type { FileTable } from '../model/file-table.ts';
 import { chooseColumns, type TableWishes } from './choose-columns.ts';
 import { inTurns } from '../model/in-turns.ts';
 import { eachRow, linesOf, type WrittenRow } from './each-row.ts';
 
-/** The named values of a row, or a text that says what is wrong with the row. */
-type ObjectValues = readonly (readonly [name: string, value: string])[] | string;
+/** The named values of a row, and what is wrong with the row. */
+interface ObjectValues {
+  readonly values: readonly (readonly [name: string, value: string])[];
+  readonly wrong: string | undefined;
+}
 
 const nested = (key: string) => `${key} holds a list or an object`;
+const noRow = (wrong: string): ObjectValues => ({ values: [], wrong });
 
 /** Collects the rows, and the names of all columns. */
 function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
   const names = new Set<string>();
-  const problems: RowProblem[] = [];
-  const good: { line: number; values: ReadonlyMap<string, string> }[] = [];
-  const add = (line: number, values: ObjectValues) => {
-    if (typeof values === 'string') {
-      problems.push({ line, kind: 'unreadable', reason: values });
-      return;
-    }
+  const good: { line: number; of: ReadonlyMap<string, string> }[] = [];
+  const bad: ((typeof good)[number] & { reason: string; text: string })[] = [];
+  const add = ({ line, text }: WrittenRow, { values, wrong }: ObjectValues) => {
     for (const [name] of values) names.add(name);
-    good.push({ line, values: new Map(values.filter(([name]) => isRead(name, []))) });
+    const row = { line, of: new Map(values.filter(([name]) => isRead(name, []))) };
+    if (wrong === undefined) good.push(row);
+    else bad.push({ ...row, reason: wrong, text });
   };
   const table = (): FileTable => {
     const { columns, places, notes } = chooseColumns([...names], { isRead });
     const read = columns.slice(0, places.length);
-    const rows = good.map(({ line, values }) => ({
-      line,
-      cells: read.map((column) => values.get(column) ?? ''),
-    }));
-    return { columns, rows, problems, notes };
+    const withCells = <T extends (typeof good)[number]>({ of, ...row }: T) => ({
+      ...row,
+      cells: read.map((column) => of.get(column) ?? ''),
+    });
+    return { columns, rows: good.map(withCells), problems: bad.map(withCells), notes };
   };
   return { add, table };
 }
@@ -58,13 +60,13 @@ function parseJson(text: string): unknown {
 const longestRow = 1024 * 1024;
 
 function valuesOf(text: string): ObjectValues {
-  if (text.length > longestRow) return 'it is longer than 1 MiB';
+  if (text.length > longestRow) return noRow('it is longer than 1 MiB');
   const item = parseJson(text);
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return 'it is not an object';
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return noRow('it is not an object');
   const entries = Object.entries(item as Readonly<Record<string, unknown>>);
   const wrong = entries.find(([, value]) => typeof value === 'object' && value !== null);
-  if (wrong !== undefined) return nested(wrong[0]);
-  return entries.map(([key, value]) => [key, value === null ? '' : String(value as string | boolean)]);
+  const textIn = (value: unknown) => (typeof value === 'object' ? '' : String(value as string | boolean));
+  return { values: entries.map(([key, value]) => [key, textIn(value)]), wrong: wrong && nested(wrong[0]) };
 }
 
 const sayError = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -121,11 +123,11 @@ function requireEnd(text: string, at: number, line: number): void {
 
 export async function readJsonList(text: string, wishes: TableWishes): Promise<FileTable> {
   const objects = createObjects(wishes);
-  await eachRow(membersOf(text), wishes.signal, ({ line, text: member }) => {
+  await eachRow(membersOf(text), wishes.signal, (member) => {
     try {
-      objects.add(line, valuesOf(member));
+      objects.add(member, valuesOf(member.text));
     } catch (error) {
-      throw notReadable('JSON', error, line);
+      throw notReadable('JSON', error, member.line);
     }
   });
   return objects.table();
@@ -133,11 +135,11 @@ export async function readJsonList(text: string, wishes: TableWishes): Promise<F
 
 export async function readNdjson(text: string, wishes: TableWishes): Promise<FileTable> {
   const objects = createObjects(wishes);
-  await eachRow(linesOf(text), wishes.signal, ({ line, text: lineText }) => {
+  await eachRow(linesOf(text), wishes.signal, (line) => {
     try {
-      objects.add(line, valuesOf(lineText));
+      objects.add(line, valuesOf(line.text));
     } catch (error) {
-      objects.add(line, `it is not JSON: ${sayError(error)}`);
+      objects.add(line, noRow(`it is not JSON: ${sayError(error)}`));
     }
   });
   return objects.table();
@@ -153,18 +155,19 @@ const textOf = ({ value }: Scalar): string => (typeof value === 'string' ? value
 /** @throws MusterdError `usage` for a key that occurs twice */
 function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectValues {
   const values = new Map<string, string>();
+  let wrong: string | undefined;
   for (const { key, value } of map.items) {
-    if (!isScalar(key)) return 'a key is not text';
+    if (!isScalar(key)) return noRow('a key is not text');
     const name = textOf(key);
     if (values.has(name)) throw notReadable('YAML', `${name} is given twice`, lineOf(key.range?.[0] ?? 0));
     if (value === null) values.set(name, '');
-    else if (!isScalar(value)) return nested(name);
+    else if (!isScalar(value)) wrong ??= nested(name);
     else {
       const text = textOf(value);
       values.set(name, value.type === 'PLAIN' && isNothing.test(text) ? '' : text);
     }
   }
-  return [...values];
+  return { values: [...values], wrong };
 }
 
 /** A text that is wrong at each character makes as many errors. Without stacks they cost a tenth. */
@@ -219,8 +222,9 @@ export async function readYaml(text: string, wishes: TableWishes): Promise<FileT
   if (contents === null) return objects.table();
   if (!isSeq(contents)) throw new MusterdError('usage', 'This YAML is not a list of rows');
   await eachRow(contents.items, signal, (item) => {
-    const line = lineOf(isNode(item) ? (item.range?.[0] ?? 0) : 0);
-    objects.add(line, isMap(item) ? valuesOfMap(item, lineOf) : 'it is not a row of names and values');
+    const [from, to] = (isNode(item) && item.range) || [0, 0];
+    const row = { line: lineOf(from), text: text.slice(from, to) };
+    objects.add(row, isMap(item) ? valuesOfMap(item, lineOf) : noRow('it is not a row of names and values'));
   });
   return objects.table();
 }

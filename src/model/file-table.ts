@@ -8,6 +8,13 @@ export interface FileTableRow {
   readonly cells: readonly string[];
 }
 
+/** A row that is no row of this table. */
+export interface UnreadableRow extends FileTableRow {
+  readonly reason: string;
+  /** What is written there. */
+  readonly text: string;
+}
+
 /** A row of a file that cannot be used as it is. */
 export interface RowProblem {
   readonly line: number;
@@ -20,7 +27,7 @@ export interface RowProblem {
 export interface FileTable {
   readonly columns: readonly string[];
   readonly rows: readonly FileTableRow[];
-  readonly problems: readonly RowProblem[];
+  readonly problems: readonly UnreadableRow[];
   /** Sentences about how it was read. */
   readonly notes: readonly string[];
 }

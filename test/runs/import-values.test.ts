@@ -516,19 +516,29 @@ describe('what a file asks for', () => {
       ['A', 'C', 'c@x.com', '15550109'],
       ['A', 'C', 'c@x.com', '1'],
     );
-    const { problems, notInFile } = plan({
+    const withShort = {
       ...table,
-      problems: [{ line: 9, kind: 'unreadable', reason: 'no' }],
-    });
+      problems: [{ line: 9, cells: ['A', 'B3'], reason: 'no', text: 'A;B3;c@x.com' }],
+    };
+    const { problems, notInFile } = plan(withShort);
     expect(notInFile).toEqual([{ user_id: 2n, name: 'A B2' }]);
-    const unusable = unusableRows(table, readColumns(table, []), problems);
-    expect(unusable.columns).toEqual(['id', 'first_name', 'last_name', 'email', 'phone', 'line', 'reason']);
+    const unusable = unusableRows(withShort, readColumns(table, []), problems);
+    expect(unusable.columns).toEqual([
+      'id',
+      'first_name',
+      'last_name',
+      'email',
+      'phone',
+      'line',
+      'reason',
+      'row',
+    ]);
     expect(unusable.rows).toMatchObject([
       { id: 1n, first_name: 'a', email: 'new@x.com', line: 2, reason: expect.stringContaining('of user 1') },
       { id: undefined, last_name: 'B9', line: 3 },
       { line: 4, phone: '15550109', reason: 'it is of user 3, as line 5 is' },
       { line: 5 },
-      { line: 9, first_name: '', reason: 'no' },
+      { line: 9, first_name: 'A', reason: 'no', row: 'A;B3;c@x.com' },
     ]);
     const withIds = tableOf(['Benutzer-ID', 'first_name', 'last_name'], ['77', 'A', 'B1']);
     const given = unusableRows(withIds, readColumns(withIds, []), plan(withIds).problems);
@@ -540,6 +550,23 @@ describe('what a file asks for', () => {
           reason: expect.stringContaining('nobody in the team has the id 77') as string,
         },
       ],
+    });
+  });
+  it.each([
+    [{ cells: ['3', 'A'], text: '3;A' }],
+    [{ cells: ['x', 'C@x.com'], text: 'x;y;C@x.com' }],
+    [{ cells: [], text: '{"email":"c@x.com",' }],
+  ])('misses nobody who may be meant by the unreadable row %j', (row) => {
+    const table = tableOf(['id', 'first_name'], ['1', ''], ['2', '']);
+    const { notInFile } = plan({ ...table, problems: [{ line: 9, reason: 'no', ...row }] });
+    expect(notInFile).toEqual([]);
+  });
+  it('leaves rows that cannot be used with two columns that have no name', () => {
+    const table = tableOf(['', 'Vorname', ''], ['no@x.com', 'A', '+49 1555 0199'], ['a@x.com', 'A', '+4915550101']);
+    const columns = readColumns(table, []);
+    expect(unusableRows(table, columns, plan(table).problems)).toMatchObject({
+      columns: ['id', 'email', 'Vorname', 'phone', 'line', 'reason'],
+      rows: [{ email: 'no@x.com', phone: '+49 1555 0199' }, { email: 'a@x.com' }],
     });
   });
   it('is said once by rows that say the same, and adds up', () => {

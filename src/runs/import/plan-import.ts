@@ -85,6 +85,12 @@ function noteNoValues(rows: readonly FileTableRow[], { places }: Columns): reado
   return [`${plural(found.length, 'cell')} of an error, which change nothing: ${firstOf(found)}`];
 }
 
+/** The email addresses in a text, each as a row that has nothing else. */
+const emailsIn = (text: string): readonly Cells[] =>
+  (text.match(/[^\s,;:"'<>]+@[^\s,;:"'<>]+/g) ?? []).map(
+    (email) => (column) => (column === 'email' ? email : ''),
+  );
+
 interface ReadRow {
   readonly line: number;
   readonly user: TeamUser;
@@ -217,7 +223,11 @@ export function planImport(
   const { table, columns } = wishes;
   const match = createMatcher(users, wishes);
   const shapes = new Set(users.flatMap(({ mirror: { phone } }) => (phone === null ? [] : [shapeOf(phone)])));
-  const problems: RowProblem[] = [...table.problems];
+  const problems: RowProblem[] = table.problems.map(({ line, reason }) => ({
+    line,
+    kind: 'unreadable',
+    reason,
+  }));
   const read: ReadRow[] = [];
   const inFile = new Set<TeamUser>();
   for (const row of table.rows) {
@@ -230,6 +240,12 @@ export function planImport(
       problems.push({ line: row.line, kind, reason, ...(isGuess && { user_id: user.id }) });
     }
   }
+  // Who may be meant by what cannot be read is not missing.
+  for (const row of table.problems)
+    for (const cells of [cellsOf(row, columns), ...emailsIn(row.text)]) {
+      const { user } = match(cells);
+      if (user !== undefined) inFile.add(user);
+    }
   const chosen = chooseRows(suspectAll(read));
   const changing = chosen.good.filter(({ changes }) => changes.length > 0);
   const changes = changing.flatMap((row) => row.changes);
