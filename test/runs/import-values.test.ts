@@ -426,6 +426,30 @@ describe('what a file asks for', () => {
     const trusted = plan(table, { trustsIds: true }).problems.map(({ kind }) => kind);
     expect(trusted).not.toContain('contradictory');
   });
+  it.each([
+    ['the email', ['1', 'A@x.com', '', 'A', 'B3'], ['3', '', '', 'A', 'B3'], true],
+    ['the phone', ['1', '', '15550101', 'A', 'B3'], ['2', '', '', 'A', ''], true],
+    ['neither', ['1', 'new@x.com', '', 'A', 'B3'], ['2', '', '', 'A', ''], false],
+    ['the email, found without an id', ['', 'c@x.com', '', 'A', 'B2'], ['2', '', '', 'A', ''], false],
+    [
+      'the email of rows with each other’s names',
+      ['1', 'a@x.com', '', 'A', 'B3'],
+      ['3', 'c@x.com', '', 'A', 'B1'],
+      false,
+    ],
+    [
+      'the email beside a namesake of another name',
+      ['1', 'a@x.com', '', 'A', 'B3'],
+      ['3', 'c@x.com', '', 'A', 'B9'],
+      false,
+    ],
+  ])('is taken for somebody who gets the name of another, if %s is theirs', (_, renamed, other, isTaken) => {
+    const { problems, changes } = plan(
+      tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], renamed, other),
+    );
+    expect(problems.some(({ line, kind }) => line === 2 && kind === 'contradictory')).toBe(!isTaken);
+    expect(changes.some(({ line, field }) => line === 2 && field === 'name')).toBe(isTaken);
+  });
   it('is nothing where a column is not there, whatever empty cells do', () => {
     expect(plan(tableOf(['id'], ['1']), { clears: true }).changes).toEqual([]);
     expect(plan(tableOf(['id', 'phone'], ['1', '']), { clears: true }).changes).toMatchObject([
@@ -562,7 +586,11 @@ describe('what a file asks for', () => {
     expect(notInFile).toEqual([]);
   });
   it('leaves rows that cannot be used with two columns that have no name', () => {
-    const table = tableOf(['', 'Vorname', ''], ['no@x.com', 'A', '+49 1555 0199'], ['a@x.com', 'A', '+4915550101']);
+    const table = tableOf(
+      ['', 'Vorname', ''],
+      ['no@x.com', 'A', '+49 1555 0199'],
+      ['a@x.com', 'A', '+4915550101'],
+    );
     const columns = readColumns(table, []);
     expect(unusableRows(table, columns, plan(table).problems)).toMatchObject({
       columns: ['id', 'email', 'Vorname', 'phone', 'line', 'reason'],

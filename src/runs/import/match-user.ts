@@ -11,7 +11,8 @@
  * |                                           | else by its end                    |
  * | none of these                             | unmatched                          |
  *
- * A row is contradictory if its email, phone or whole name is that of other users, and not of the one that it is about.
+ * A row is contradictory if its email, phone or whole name is that of other users, and not of the one that it is about. If it is
+ * the name alone, and the id and the email or phone are the user's, it is a namesake, unless that one is to get another name.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
@@ -28,12 +29,19 @@ export interface TeamUser {
 }
 
 /** The user of a row; or what is wrong with the row, and whom it is probably about. */
-type Match =
+export type Match =
   | { readonly user: TeamUser; readonly kind?: undefined }
   | {
-      readonly kind: 'unmatched' | 'ambiguous' | 'contradictory';
+      readonly kind: 'unmatched' | 'ambiguous';
       readonly reason: string;
       readonly user: TeamUser | undefined;
+    }
+  | {
+      readonly kind: 'contradictory';
+      readonly reason: string;
+      readonly user: TeamUser;
+      /** Those who have the name, if nothing else of the row is another's, and more than its id is this user's. */
+      readonly namesakes: readonly TeamUser[];
     };
 
 const sayIds = (users: readonly TeamUser[]) =>
@@ -134,10 +142,16 @@ export function createMatcher(
         ? { kind, reason: `${reason}; the name is that of user ${namesake.id}`, user: namesake }
         : { kind, reason, user: undefined };
     }
-    const claims = [...addresses, { what: `the name ${name}`, owners: namesakes }];
-    const other = claims.find(({ owners }) => owners.length > 0 && !owners.includes(user));
+    const named = { what: `the name ${name}`, owners: namesakes };
+    const other = [...addresses, named].find(({ owners }) => owners.length > 0 && !owners.includes(user));
     if (trustsIds || other === undefined) return { user };
     const reason = `it is of user ${user.id}, and ${other.what} is that of ${sayIds(other.owners)}`;
-    return { kind: 'contradictory', reason: `${reason}: correct it, or give --trust-ids`, user };
+    const isKnown = cells('id') !== '' && addresses.some(({ owners }) => owners.includes(user));
+    return {
+      kind: 'contradictory',
+      reason: `${reason}: correct it, or give --trust-ids`,
+      user,
+      namesakes: other === named && isKnown ? namesakes : [],
+    };
   };
 }

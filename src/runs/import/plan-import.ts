@@ -11,7 +11,7 @@ import { firstOf, plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
-import { createMatcher, type MatchWishes, type TeamUser } from './match-user.ts';
+import { createMatcher, type Match, type MatchWishes, type TeamUser } from './match-user.ts';
 import { mayHaveLostLetters } from './lost-letters.ts';
 import { isNoValue } from './no-value.ts';
 import { shapeOf } from './read-phone.ts';
@@ -229,17 +229,24 @@ export function planImport(
     reason,
   }));
   const read: ReadRow[] = [];
+  const doubtful: (Extract<Match, { kind: 'contradictory' }> & { readonly row: FileTableRow })[] = [];
   const inFile = new Set<TeamUser>();
   for (const row of table.rows) {
     const found = match(cellsOf(row, columns));
     if (found.user !== undefined) inFile.add(found.user);
     if (found.kind === undefined) read.push(readRow(row, found.user, wishes, roles, shapes));
+    else if (found.kind === 'contradictory') doubtful.push({ ...found, row });
     else {
       const { kind, reason, user } = found;
-      const isGuess = kind !== 'contradictory' && user !== undefined;
-      problems.push({ line: row.line, kind, reason, ...(isGuess && { user_id: user.id }) });
+      problems.push({ line: row.line, kind, reason, ...(user && { user_id: user.id }) });
     }
   }
+  const isRenamed = ({ changes }: ReadRow) => changes.some(({ field }) => field === 'name');
+  const renamed = new Set([...read.filter(isRenamed), ...doubtful].map(({ user }) => user));
+  for (const { row, user, kind, reason, namesakes } of doubtful)
+    if (namesakes.length > 0 && !namesakes.some((one) => renamed.has(one)))
+      read.push(readRow(row, user, wishes, roles, shapes));
+    else problems.push({ line: row.line, kind, reason });
   // Who may be meant by what cannot be read is not missing.
   for (const row of table.problems)
     for (const cells of [cellsOf(row, columns), ...emailsIn(row.text)]) {
