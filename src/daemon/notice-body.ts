@@ -4,7 +4,7 @@ import type { FailedRun, RefusedCredentials, WaitingBatch } from '../mirror/runs
 import { quoted } from '../model/in-words.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
 import { batchInWords } from '../model/waiting.ts';
-import type { GroupStanding, Notice, Backlog, TeamEvent } from '../model/notices.ts';
+import type { GroupStanding, Notice, TeamEvent } from '../model/notices.ts';
 
 /** The current state of a team. */
 export interface TeamFacts {
@@ -13,7 +13,7 @@ export interface TeamFacts {
   readonly failedRuns: readonly FailedRun[];
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
-  readonly held: readonly (Backlog & { readonly reason: HeldReason })[];
+  readonly held: readonly { readonly reason: HeldReason; readonly count: number; readonly sinceMs: number }[];
   readonly placing: Placing;
 }
 

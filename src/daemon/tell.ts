@@ -11,12 +11,10 @@ import { readTeamsNow, replaceNotice, type TeamsNow, type ToldNotice } from '../
 import { needsDecision } from '../model/edit-state.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
-  accepted,
   eventsOf,
-  failed,
+  firstOf,
   nextNotice,
   type Notice,
-  type Backlog,
   type NoticeStep,
   teamEvents,
   type TeamStanding,
@@ -71,14 +69,6 @@ const restMs = 1_000;
 /** Calls in parallel: few enough that each claimed notice is sent before its claim expires. */
 const callsAtOnce = 8;
 
-const sumOf = (parts: readonly Backlog[]): Backlog | null =>
-  parts.length === 0
-    ? null
-    : {
-        count: parts.reduce((sum, { count }) => sum + count, 0),
-        sinceMs: Math.min(...parts.map(({ sinceMs }) => sinceMs)),
-      };
-
 export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFacts {
   const isOurs = (row: { readonly team: string }) => row.team === team;
   const outcomes = new Map(read.standings.filter(isOurs).map(({ group, outcome }) => [group, outcome]));
@@ -120,8 +110,8 @@ export function stepsOf(
     const events = eventsOf({
       groups: facts.groups,
       refusedSinceMs: refused?.sinceMs ?? null,
-      waiting: sumOf(batches),
-      held: sumOf(held),
+      waitingSinceMs: firstOf(batches),
+      heldSinceMs: firstOf(held),
       sendBlock: sendBlockSince(read),
     });
     return teamEvents.flatMap((event) => {
@@ -158,12 +148,11 @@ export function createTeller(options: TellerOptions): Teller {
     if (closing.signal.aborted) return;
     const sent = { team, event: notice.stands ? event : `${event}: recovered`, id: notice.id };
     if (refusal === null) log.info(sent, 'notice sent');
-    else log.warn({ ...sent, ...refusal, tries: notice.tries }, 'notice not sent');
+    else log.warn({ ...sent, ...refusal }, 'notice not sent');
     metrics.onTold(team, refusal === null ? 'accepted' : 'failed');
-    const after = refusal === null ? accepted(notice, now()) : failed(notice, now(), Math.random());
-    await replaceNotice(db, step, notice, after);
+    if (refusal === null) await replaceNotice(db, step, notice, { ...notice, doneAtMs: now() });
   };
-  /** @returns ms until the next notice is to be sent, as far as is known */
+  /** @returns ms until the next look */
   const look = async (): Promise<number> => {
     const teams = [...targets().keys()];
     if (teams.length === 0) return everyMs;
@@ -175,12 +164,7 @@ export function createTeller(options: TellerOptions): Teller {
     const calls = steps.filter(({ send: isSent }) => isSent);
     const others = steps.filter(({ send: isSent }) => !isSent);
     await Promise.all([...others, ...calls.slice(0, callsAtOnce)].map((step) => carryOut(step, now)));
-    if (calls.length > 0) return 0;
-    const pending = [...read.told.map(({ notice }) => notice), ...others.map(({ notice }) => notice)];
-    const next = pending
-      .filter(({ doneAtMs }) => doneAtMs === null)
-      .map(({ nextTryMs }) => nextTryMs - now());
-    return Math.min(everyMs, ...next.filter((ms) => ms > 0));
+    return calls.length > callsAtOnce ? 0 : everyMs;
   };
   const lookSafely = async () => {
     try {

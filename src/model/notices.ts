@@ -25,38 +25,33 @@ export interface GroupStanding {
   readonly outcome: string | null;
 }
 
-/** A number of things, and since when there are any. */
-export interface Backlog {
-  readonly count: number;
-  readonly sinceMs: number;
-}
-
 /** The state of one team, with `null` where there is nothing of that kind. Moments are by the database's clock. */
 export interface TeamStanding {
   readonly groups: readonly GroupStanding[];
   /** The end of the first of the latest runs that all had their credentials refused. */
   readonly refusedSinceMs: number | null;
-  /** Users and missing rows that wait for an approval. */
-  readonly waiting: Backlog | null;
-  /** Single held fields that wait for a person. */
-  readonly held: Backlog | null;
+  /** Since when users or missing rows wait for an approval. */
+  readonly waitingSinceMs: number | null;
+  /** Since when single held fields wait for a person. */
+  readonly heldSinceMs: number | null;
   /** The reason why nothing is sent, and since when. */
   readonly sendBlock: { readonly why: SendBlock; readonly sinceMs: number } | null;
 }
 
-/** An event stands, is over, or is `covered`: another event explains it, and nobody can tell whether it is over. */
-export type EventState = Backlog | 'covered' | 'over';
+/**
+ * An event stands since a moment (ms), is over, or is `covered`: another event explains it, and nobody can tell whether it
+ * is over.
+ */
+export type EventState = number | 'covered' | 'over';
 
-const second = 1_000;
-const minute = 60 * second;
+const minute = 60_000;
 const day = 24 * 60 * minute;
 
 const hasFailed = ({ outcome }: GroupStanding) => outcome === 'failed' || outcome === 'partial';
 
-const groupState = (groups: readonly GroupStanding[]): EventState => ({
-  count: groups.length,
-  sinceMs: Math.min(...groups.map(({ sinceMs }) => sinceMs)),
-});
+/** The first moment, or `null` if there is none. */
+export const firstOf = (moments: readonly { readonly sinceMs: number }[]): number | null =>
+  moments.length === 0 ? null : Math.min(...moments.map(({ sinceMs }) => sinceMs));
 
 /**
  * Each group is fresh, or has had no complete run for longer than its schedule tolerates (`judgeFreshness`). At most
@@ -79,23 +74,21 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | somewhere else   | stands    | covered                  |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
-  const { groups, refusedSinceMs, waiting, held, sendBlock } = standing;
+  const { groups, refusedSinceMs, waitingSinceMs, heldSinceMs, sendBlock } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
-  const failing = stale.filter(hasFailed);
+  const [staleSinceMs, failingSinceMs] = [firstOf(stale), firstOf(stale.filter(hasFailed))];
   const others = {
-    'batch-waits': sendBlock === null ? (waiting ?? 'over') : 'covered',
-    'fields-held': sendBlock === null ? (held ?? 'over') : 'covered',
-    elsewhere: sendBlock?.why === 'elsewhere' ? { count: 1, sinceMs: sendBlock.sinceMs } : 'over',
+    'batch-waits': sendBlock === null ? (waitingSinceMs ?? 'over') : 'covered',
+    'fields-held': sendBlock === null ? (heldSinceMs ?? 'over') : 'covered',
+    elsewhere: sendBlock?.why === 'elsewhere' ? sendBlock.sinceMs : 'over',
   } as const;
-  if (refusedSinceMs !== null) {
-    const refused = { count: 1, sinceMs: refusedSinceMs };
-    return { ...others, 'credentials-refused': refused, failing: 'covered', stale: 'covered' };
-  }
+  if (refusedSinceMs !== null)
+    return { ...others, 'credentials-refused': refusedSinceMs, failing: 'covered', stale: 'covered' };
   const taken = { ...others, 'credentials-refused': 'over' } as const;
-  if (stale.length === 0) return { ...taken, failing: 'over', stale: 'over' };
-  return failing.length > 0
-    ? { ...taken, failing: groupState(failing), stale: 'covered' }
-    : { ...taken, failing: 'covered', stale: groupState(stale) };
+  if (staleSinceMs === null) return { ...taken, failing: 'over', stale: 'over' };
+  return failingSinceMs === null
+    ? { ...taken, failing: 'covered', stale: staleSinceMs }
+    : { ...taken, failing: failingSinceMs, stale: 'covered' };
 }
 
 /** The last notice of one event of a team, sent or to be sent. */
@@ -107,15 +100,12 @@ export interface Notice {
   readonly reminder: boolean;
   /** The time since which the event stands, or stood. */
   readonly sinceMs: number;
-  /** The number in the last notice. */
-  readonly count: number;
   /** The time at which there was a reason for it. */
   readonly madeAtMs: number;
   /** The time at which it was accepted or given up; `null` as long as it has to be sent. */
   readonly doneAtMs: number | null;
-  /** It must not be sent earlier, because somebody is sending it, or it failed a while ago. */
+  /** It must not be sent earlier: whoever recorded it has sent it, and waits for the answer. */
   readonly nextTryMs: number;
-  readonly tries: number;
 }
 
 export interface NoticeStep {
@@ -128,10 +118,8 @@ export interface NoticeStep {
 const reminderMs = day;
 /** For how long to try to report the end of something. */
 const patienceMs = day;
-/** Longer than a call may take. If there is no result by then, its sender has ended. */
-const claimMs = 30 * second;
-const firstBackOffMs = 5 * second;
-const longestBackOffMs = 15 * minute;
+/** Longer than a call may take. If it is not accepted by then, it failed or its sender has ended, and it is sent again. */
+const claimMs = minute;
 
 interface NoticeMaker {
   readonly nowMs: number;
@@ -140,31 +128,19 @@ interface NoticeMaker {
 
 function makeNotice(
   { nowMs, createId }: NoticeMaker,
-  given: Pick<Notice, 'stands' | 'sinceMs' | 'count'> & Partial<Notice>,
+  given: Pick<Notice, 'stands' | 'reminder' | 'sinceMs'>,
 ): Notice {
-  return {
-    id: createId(),
-    reminder: false,
-    madeAtMs: nowMs,
-    doneAtMs: null,
-    nextTryMs: nowMs,
-    tries: 0,
-    ...given,
-  };
+  return { id: createId(), madeAtMs: nowMs, doneAtMs: null, nextTryMs: nowMs, ...given };
 }
 
-function goOn({ sinceMs, count }: Backlog, last: Notice, made: NoticeMaker): Notice {
+function goOn(sinceMs: number, last: Notice, made: NoticeMaker): Notice {
   const isDue = last.doneAtMs !== null && made.nowMs - last.doneAtMs >= reminderMs;
-  return isDue ? makeNotice(made, { stands: true, sinceMs, count, reminder: true }) : last;
+  return isDue ? makeNotice(made, { stands: true, reminder: true, sinceMs }) : last;
 }
 
 function end(last: Notice, made: NoticeMaker): Notice {
   const { nowMs } = made;
-  if (last.stands) {
-    const { sinceMs, count } = last;
-    if (last.tries === 0) return { ...last, stands: false, doneAtMs: nowMs };
-    return makeNotice(made, { stands: false, sinceMs, count });
-  }
+  if (last.stands) return makeNotice(made, { stands: false, reminder: false, sinceMs: last.sinceMs });
   const isVain = last.doneAtMs === null && nowMs - last.madeAtMs >= patienceMs;
   return isVain ? { ...last, doneAtMs: nowMs } : last;
 }
@@ -182,18 +158,8 @@ export function nextNotice(
     ? end(last as Notice, made)
     : last?.stands === true
       ? goOn(state, last, made)
-      : makeNotice(made, { stands: true, ...state });
-  if (wanted.doneAtMs === null && wanted.nextTryMs <= made.nowMs) {
-    const claimed = { ...wanted, tries: wanted.tries + 1, nextTryMs: made.nowMs + claimMs };
-    return { notice: isOver ? claimed : { ...claimed, count: state.count }, send: true };
-  }
+      : makeNotice(made, { stands: true, reminder: false, sinceMs: state });
+  if (wanted.doneAtMs === null && wanted.nextTryMs <= made.nowMs)
+    return { notice: { ...wanted, nextTryMs: made.nowMs + claimMs }, send: true };
   return wanted === last ? null : { notice: wanted, send: false };
-}
-
-export const accepted = (notice: Notice, nowMs: number): Notice => ({ ...notice, doneAtMs: nowMs });
-
-/** @param chance from 0 to 1, so that many that failed together do not try again together */
-export function failed(notice: Notice, nowMs: number, chance: number): Notice {
-  const backOffMs = Math.min(longestBackOffMs, firstBackOffMs * 2 ** (notice.tries - 1));
-  return { ...notice, nextTryMs: nowMs + backOffMs * (0.5 + chance / 2) };
 }

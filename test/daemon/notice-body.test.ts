@@ -16,11 +16,9 @@ const standing: Notice = {
   id: '5f0c0c5e-6a3c-4f5e-9d0a-0d7c2f3b8a11',
   reminder: false,
   sinceMs,
-  count: 40,
   madeAtMs: Date.parse('2026-03-02T10:40:00.500Z'),
   doneAtMs: null,
   nextTryMs: 0,
-  tries: 1,
 };
 const over: Notice = { ...standing, stands: false, id: '0b5a4c9e-3f53-4a0b-8b0c-6f1d6f1f2c42' };
 
@@ -161,7 +159,7 @@ describe('what is told of what was read', () => {
       { team: 'south', state: 'held', inBatch: false, reason: 'conflict', count: 4, sinceMs: 3 },
       { team: 'south', state: 'held', inBatch: false, reason: 'returned', count: 1, sinceMs: 2 },
     ],
-    told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
+    told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, doneAtMs: sinceMs } }],
     placing,
   };
   const steps = (more: Partial<TeamsNow> = {}) =>
@@ -169,31 +167,30 @@ describe('what is told of what was read', () => {
       `${team} ${event}`,
       send,
       notice.sinceMs,
-      notice.count,
       before?.id,
     ]);
 
   it('is of each team what is its own, and of holds those that wait for a person', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
-      ['north failing', true, ago, 1, undefined],
-      ['south stale', true, ago, 1, undefined],
-      ['south fields-held', true, 2, 5, undefined],
+      ['north failing', true, ago, undefined],
+      ['south stale', true, ago, undefined],
+      ['south fields-held', true, 2, undefined],
     ]);
     expect(steps({ refused: [{ team: 'north', sinceMs: 4, runId: 1n }], batches: [], held: [] })).toEqual([
-      ['north credentials-refused', true, 4, 1, undefined],
-      ['south stale', true, ago, 1, undefined],
-      ['south batch-waits', true, sinceMs, 2, standing.id],
+      ['north credentials-refused', true, 4, undefined],
+      ['south stale', true, ago, undefined],
+      ['south batch-waits', true, sinceMs, standing.id],
     ]);
   });
 
   it('is of a mirror that is somewhere else that it is, and nothing that waits in it', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
-      ['north failing', true, ago, 1, undefined],
-      ['north elsewhere', true, sinceMs, 1, undefined],
-      ['south stale', true, ago, 1, undefined],
-      ['south elsewhere', true, sinceMs, 1, undefined],
+      ['north failing', true, ago, undefined],
+      ['north elsewhere', true, sinceMs, undefined],
+      ['south stale', true, ago, undefined],
+      ['south elsewhere', true, sinceMs, undefined],
     ]);
     expect(steps({ placing: { ...moved, verdict: 'copy' } }).map(([what]) => what)).toEqual([
       'north failing',

@@ -10,11 +10,9 @@ const notice: Notice = {
   id: 'a',
   reminder: false,
   sinceMs: 1_700_000_000_123,
-  count: 3,
   madeAtMs: 5,
   doneAtMs: null,
   nextTryMs: 6.5,
-  tries: 0,
 };
 
 describe.each([oldestServer()])('what people are to be told on $name', (server) => {

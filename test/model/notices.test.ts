@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
-  accepted,
   eventsOf,
   type EventState,
-  failed,
   type GroupStanding,
   nextNotice,
   type Notice,
-  type Backlog,
   type TeamStanding,
 } from '../../src/model/notices.ts';
 
-const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
+const [minute, day] = [60_000, 86_400_000];
 
 const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStanding> = {}): GroupStanding => ({
   group: 'users',
@@ -23,8 +20,8 @@ const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStandi
 const quiet: TeamStanding = {
   groups: [],
   refusedSinceMs: null,
-  waiting: null,
-  held: null,
+  waitingSinceMs: null,
+  heldSinceMs: null,
   sendBlock: null,
 };
 
@@ -56,15 +53,14 @@ describe('what there is to tell of a team', () => {
   });
 
   it('is a pile as long as there is one, whatever else there is', () => {
-    const waiting = { count: 30, sinceMs: 3 };
-    const held = { count: 2, sinceMs: 4 };
+    const [waitingSinceMs, heldSinceMs] = [3, 4];
     for (const refusedSinceMs of [null, 5]) {
-      const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waiting, held });
-      expect(both['batch-waits']).toEqual(waiting);
-      expect(both['fields-held']).toEqual(held);
+      const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waitingSinceMs, heldSinceMs });
+      expect(both['batch-waits']).toBe(waitingSinceMs);
+      expect(both['fields-held']).toBe(heldSinceMs);
     }
-    expect(inWord(eventsOf({ ...quiet, waiting })['fields-held'])).toBe('over');
-    expect(inWord(eventsOf({ ...quiet, held })['batch-waits'])).toBe('over');
+    expect(inWord(eventsOf({ ...quiet, waitingSinceMs })['fields-held'])).toBe('over');
+    expect(inWord(eventsOf({ ...quiet, heldSinceMs })['batch-waits'])).toBe('over');
   });
 
   it.each([
@@ -72,34 +68,30 @@ describe('what there is to tell of a team', () => {
     ['a copy, as meant', 'copy', 'over', 'covered'],
     ['somewhere else', 'elsewhere', 'stands', 'covered'],
   ] as const)('asks nobody to decide where nothing is sent: %s', (_, why, elsewhere, piles) => {
-    const pile = { count: 2, sinceMs: 4 };
     const sendBlock = why === null ? null : { why, sinceMs: 3 };
     const events = eventsOf({
       ...quiet,
       groups: [failing],
-      waiting: pile,
-      held: pile,
+      waitingSinceMs: 4,
+      heldSinceMs: 4,
       sendBlock,
     });
     expect(inWord(events.elsewhere)).toBe(elsewhere);
     expect([events['batch-waits'], events['fields-held']].map(inWord)).toEqual([piles, piles]);
     expect(inWord(events.failing)).toBe('stands');
-    if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3 });
+    if (why === 'elsewhere') expect(events.elsewhere).toBe(3);
   });
 
   it('stands since the oldest of its groups', () => {
     const failingGroups = [group(false, 'failed', { sinceMs: 2 }), group(false, 'failed', { sinceMs: 9 })];
     const events = eventsOf({ ...quiet, groups: [...failingGroups, group(false, null, { sinceMs: 1 })] });
-    expect(events.failing).toEqual({ count: 2, sinceMs: 2 });
-    expect(eventsOf({ ...quiet, refusedSinceMs: 5 })['credentials-refused']).toEqual({
-      count: 1,
-      sinceMs: 5,
-    });
+    expect(events.failing).toBe(2);
+    expect(eventsOf({ ...quiet, refusedSinceMs: 5 })['credentials-refused']).toBe(5);
   });
 });
 
 describe('what is done about an event', () => {
-  const stands: Backlog = { count: 3, sinceMs: 40 };
+  const stands = 40;
   const start = 1_000_000_000;
   let made = 0;
   const createId = () => {
@@ -112,15 +104,12 @@ describe('what is done about an event', () => {
     id: 'last',
     reminder: false,
     sinceMs: 30,
-    count: 3,
     madeAtMs: start,
     doneAtMs: start,
     nextTryMs: start,
-    tries: 1,
     ...more,
   });
-  const unsent = { doneAtMs: null, tries: 0 };
-  const failedOnce = { doneAtMs: null, tries: 1, nextTryMs: start + minute };
+  const unsent = { doneAtMs: null, nextTryMs: start + minute };
   /** `send`, `write`, `-`, and whether the notice is new, says that it stands, and is a reminder. */
   const sum = (state: EventState, notice: Notice | undefined, nowMs: number) => {
     const step = nextNotice(state, notice, at(nowMs));
@@ -138,74 +127,39 @@ describe('what is done about an event', () => {
   it.each<[string, EventState, Notice | undefined, number, string]>([
     ['covered, none', 'covered', undefined, 0, '-'],
     ['covered, told', 'covered', last(), 2 * day, '-'],
-    ['covered, not sent yet', 'covered', last(unsent), day, '-'],
+    ['covered, not accepted yet', 'covered', last(unsent), day, '-'],
     ['stands, none', stands, undefined, 0, 'send new stands'],
     ['stands, over before', stands, last({ stands: false }), 1, 'send new stands'],
-    ['stands, its end not sent yet', stands, last({ stands: false, ...failedOnce }), 1, 'send new stands'],
-    ['stands, not sent yet', stands, last(unsent), 0, 'send same stands'],
-    ['stands, claimed by somebody', stands, last({ ...unsent, nextTryMs: start + 1 }), 0, '-'],
-    [
-      'stands, a claim that is over',
-      stands,
-      last({ ...unsent, nextTryMs: start + 1 }),
-      1,
-      'send same stands',
-    ],
-    ['stands, failed just now', stands, last(failedOnce), minute - 1, '-'],
-    ['stands, failed a while ago', stands, last(failedOnce), minute, 'send same stands'],
-    ['stands, failing for days', stands, last(failedOnce), 9 * day, 'send same stands'],
+    ['stands, its end not accepted yet', stands, last({ stands: false, ...unsent }), 1, 'send new stands'],
+    ['stands, sent just now', stands, last(unsent), minute - 1, '-'],
+    ['stands, not accepted for a minute', stands, last(unsent), minute, 'send same stands'],
+    ['stands, not accepted for days', stands, last(unsent), 9 * day, 'send same stands'],
     ['stands, told', stands, last(), day - 1, '-'],
     ['stands, told a day ago', stands, last(), day, 'send new stands reminder'],
-    ['stands, many more', { ...stands, count: 90 }, last(), hour, '-'],
-    ['stands, over a moment ago', stands, last({ stands: false, tries: 9 }), 1, 'send new stands'],
     ['over, none', 'over', undefined, 0, '-'],
     ['over, told', 'over', last(), 0, 'send new over'],
-    ['over, never tried', 'over', last(unsent), 0, 'write same over done'],
-    ['over, failed so far', 'over', last(failedOnce), 0, 'send new over'],
+    ['over, not accepted so far', 'over', last(unsent), 0, 'send new over'],
     ['over, told so', 'over', last({ stands: false }), 9 * day, '-'],
-    ['over, failed just now', 'over', last({ stands: false, ...failedOnce }), 1, '-'],
-    ['over, failed a while ago', 'over', last({ stands: false, ...failedOnce }), minute, 'send same over'],
-    ['over, in vain for a day', 'over', last({ stands: false, ...failedOnce }), day, 'write same over done'],
+    ['over, sent just now', 'over', last({ stands: false, ...unsent }), minute - 1, '-'],
+    ['over, not accepted for a minute', 'over', last({ stands: false, ...unsent }), minute, 'send same over'],
+    ['over, in vain for a day', 'over', last({ stands: false, ...unsent }), day, 'write same over done'],
   ])('%s', (_, state, notice, nowMs, expected) => {
     expect(sum(state, notice, nowMs)).toBe(expected);
   });
 
-  it('is claimed for longer than a call takes, and counted', () => {
-    const step = nextNotice({ ...stands, count: 8 }, last(failedOnce), at(minute));
-    expect(step).toEqual({
+  it('claims a notice for a minute, in which a call ends, and keeps its id', () => {
+    expect(nextNotice(stands, last(unsent), at(minute))).toEqual({
       send: true,
-      notice: { ...last(failedOnce), count: 8, tries: 2, nextTryMs: start + minute + 30 * second },
+      notice: last({ ...unsent, nextTryMs: start + 2 * minute }),
     });
   });
 
-  it('is told with what there is now, and its end with what was told', () => {
-    expect(nextNotice({ ...stands, sinceMs: 99 }, last(), at(day))?.notice).toMatchObject({
+  it('gives a reminder the moment since which the event stands now, and its end the moment that was told', () => {
+    expect(nextNotice(99, last(), at(day))?.notice).toMatchObject({
       sinceMs: 99,
       madeAtMs: start + day,
       doneAtMs: null,
     });
-    expect(nextNotice('over', last(), at(5))?.notice).toMatchObject({
-      sinceMs: 30,
-      count: 3,
-      tries: 1,
-    });
-  });
-
-  it('is over once it is accepted, and waits longer with each failure, a quarter of an hour at most', () => {
-    expect(accepted(last(unsent), start + 9)).toEqual(last({ ...unsent, doneAtMs: start + 9 }));
-    const waits = [1, 2, 3, 8, 9, 100].map((tries) =>
-      [0, 1].map(
-        (chance) => (failed(last({ tries, doneAtMs: null }), start, chance).nextTryMs - start) / second,
-      ),
-    );
-    expect(waits).toEqual([
-      [2.5, 5],
-      [5, 10],
-      [10, 20],
-      [320, 640],
-      [450, 900],
-      [450, 900],
-    ]);
-    expect(failed(last(failedOnce), start, 0).doneAtMs).toBe(null);
+    expect(nextNotice('over', last(), at(5))?.notice).toMatchObject({ sinceMs: 30 });
   });
 });

@@ -1,7 +1,7 @@
 /** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
 import { toJson } from '../../model/json.ts';
-import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
+import type { Notice, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
 import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
@@ -16,11 +16,13 @@ const prefix = 'notice ';
 const runsLookedAt = 200;
 
 /** A batch that waits for an approval. */
-export interface WaitingBatch extends Backlog {
+export interface WaitingBatch {
   readonly team: string;
   readonly hash: string;
   /** The unit of `count`: `users`, or another resource. */
   readonly unit: string;
+  readonly count: number;
+  readonly sinceMs: number;
 }
 
 export interface RefusedCredentials {
