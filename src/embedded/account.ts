@@ -11,8 +11,8 @@ export type Account = Readonly<{ uid: number; gid: number }>;
 export const CHILD_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
 /**
- * Works on files with only the rights of the account. In its own folder the account can replace any file by a
- * link, so root must not follow paths there. `work` must be synchronous: the whole process has those rights meanwhile.
+ * Works on files with only the rights of the account, which can replace any file of its own folder by a link that root
+ * must not follow. `work` must be synchronous: the whole process has those rights meanwhile.
  */
 export function asAccount<T>(account: Account | undefined, work: () => T): T {
   if (account === undefined) return work();

@@ -40,10 +40,8 @@ const isWhole = (folder: string) =>
   ['bin/postgres', 'bin/initdb', 'share/postgresql'].every((name) => fs.existsSync(join(folder, name)));
 
 /**
- * Copies the server out of node_modules. There, its account may have no access (below
- * /root), the symbolic links of its libraries are missing (npm packages have none, and the package's install
- * script does not run), and an update would delete it while it runs. The copy is made under a temporary
- * name and renamed, so that concurrent first starts do no harm.
+ * Copies the server out of node_modules: there its account may have no access (below /root), the links of its libraries
+ * are missing (npm packs none), and an update would delete it while it runs. Concurrent first starts do no harm.
  */
 function unpack(native: string, folder: string): void {
   const fresh = makeFresh(dirname(folder), `${basename(folder)}.new-`);

@@ -30,21 +30,19 @@ const POLL_MS = 15;
 const somePort = () => randomInt(20_000, 30_000);
 
 /**
- * Attaches to the server of a cluster, or starts it. If several processes try concurrently, Postgres lets one win, and
- * the others find its server. It listens on the same port at each start, so that saved connections stay valid, and on
- * another one only as long as that is taken.
+ * Attaches to the server of a cluster, or starts it. If several processes try, Postgres lets one win, and the others find its
+ * server. It listens on the same port at each start, for saved connections, and on another one only while that is taken.
  */
 export async function useServer(options: ServerOptions): Promise<Server> {
-  const { folder, password } = options;
+  const { folder, password, account } = options;
   const data = dataOf(folder);
-  const as = <T>(work: () => T) => asAccount(options.account, work);
-  const kept = as(() => readPort(portFileOf(folder)));
+  const kept = asAccount(account, () => readPort(portFileOf(folder)));
   let port = kept ?? somePort();
   let own: ReturnType<typeof launch> | undefined;
   let words = 'it never became ready';
   const deadline = performance.now() + 60_000;
   for (; performance.now() < deadline; await delay(POLL_MS)) {
-    const running = as(() => findPostmaster(data));
+    const running = asAccount(account, () => findPostmaster(data));
     if (running?.status === 'ready') {
       const letGo = own?.pid === running.pid ? own.letGo : undefined;
       try {
@@ -61,28 +59,20 @@ export async function useServer(options: ServerOptions): Promise<Server> {
       if (/could not bind|could not create any TCP/.test(words)) port = somePort();
       // Otherwise another start was faster, children of a dead server still write, or who left thought it was the last.
       else if (own !== undefined && !/lock file|shared memory block|shutdown request/.test(words)) break;
-      as(() => removeStaleLockFile(data));
+      asAccount(account, () => removeStaleLockFile(data));
       own = launch(options, port);
     }
   }
   own?.stop();
-  throw failure(folder, words);
-}
-
-function failure(folder: string, words: string): MusterdError {
   const hint = words.includes('incompatible with server')
     ? `Carry ${folder} over with pg_upgrade or with pg_dump of that version; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`
     : `Its log is ${join(folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`;
-  return new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
+  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
 }
 
 const portFileOf = (folder: string) => join(folder, 'cluster/port');
 
-function keepPort(
-  { folder, account, onWarning }: ServerOptions,
-  kept: number | undefined,
-  port: number,
-): void {
+function keepPort({ folder, account, onWarning }: ServerOptions, kept: number | undefined, port: number) {
   const file = portFileOf(folder);
   if (kept === undefined) asAccount(account, () => fs.writeFileSync(file, `${port}\n`, { mode: 0o600 }));
   else if (kept !== port)
@@ -137,14 +127,9 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
     pid: child.pid,
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     lastWords: () => {
-      const text = asAccount(account, () => fs.readFileSync(log))
-        .subarray(from)
-        .toString();
-      return text
-        .replaceAll(/^.*?\[\d+\] /gm, '')
-        .replaceAll(/\s+/g, ' ')
-        .trim()
-        .slice(0, 2_000);
+      const text = String(asAccount(account, () => fs.readFileSync(log)).subarray(from, from + 4_000));
+      const words = text.replaceAll(/^.*?\[\d+\] /gm, '');
+      return words.replaceAll(/\s+/g, ' ').trim();
     },
     letGo: () => void child.stdin?.end('\n'),
     stop: () => void child.stdin?.end(),
@@ -167,29 +152,23 @@ export async function stopServer({ pid }: Server, folder: string): Promise<void>
   throw new MusterdError('mirror', `The embedded Postgres (process ${pid}) does not stop.`);
 }
 
-/** A server that ends removes its file at any moment. */
-function readLines(file: string): readonly string[] {
+/** The server that runs on this data directory, if any. A lock file alone proves nothing. */
+export function findPostmaster(data: string): { pid: number; port: number; status: string } | undefined {
   try {
-    return fs.readFileSync(file, 'utf8').split('\n');
+    const lines = fs.readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
+    const [pid, port, status = ''] = [Number(lines[0]), Number(lines[3]), lines[7]];
+    return isPostmaster(pid, data) ? { pid, port, status: status.trim() } : undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    // A server that ends removes its file at any moment.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** The server that runs on this data directory, if any. A lock file alone proves nothing. */
-export function findPostmaster(data: string): { pid: number; port: number; status: string } | undefined {
-  const [pid, , , port, , , , status = ''] = readLines(join(data, 'postmaster.pid'));
-  return isPostmaster(Number(pid), data)
-    ? { pid: Number(pid), port: Number(port), status: status.trim() }
-    : undefined;
-}
-
 /**
- * Postgres believes a lock file whose pid is alive, and refuses an empty one. So it would not start if the pid was
- * reused by another process, if the dead server is still a zombie (common in containers), if the folder is a copy of
- * one in use, or after a power cut. Without the file, Postgres still finds the children of a dead server by their
- * shared memory, and waits for them.
+ * Postgres believes a lock file whose pid is alive, and refuses an empty one: it would not start if the pid was reused, the
+ * dead server is a zombie (common in containers), the folder is a copy of one in use, or after a power cut. Without the
+ * file, it still finds the children of a dead server by their shared memory, and waits for them.
  */
 function removeStaleLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -202,10 +181,8 @@ function removeStaleLockFile(data: string): void {
 function isPostmaster(pid: number, data: string): boolean {
   try {
     if (process.platform === 'linux') return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data);
-    const options = { encoding: 'utf8', env: CHILD_ENVIRONMENT } as const;
-    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], options).stdout.includes(
-      fs.realpathSync(data),
-    );
+    const shown = spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { env: CHILD_ENVIRONMENT });
+    return String(shown.stdout).includes(fs.realpathSync(data));
   } catch {
     // It has ended, or is a zombie, or the folder is gone.
     return false;
