@@ -104,6 +104,12 @@ describe.each([oldestServer()])('what the views of report show on $name', (serve
     },
   );
 
+  it('lists in report.roster no user who has left', async () => {
+    const leaves = `set local musterd.writing = 'on'; update mirror.users set gone_at = now() where id = 2`;
+    const rows = await as(db, 'musterd_reader', 'select user_id from report.roster order by 1', leaves);
+    expect(rows).toEqual([[1n], [3n]]);
+  });
+
   it('of each change a row for each field that it names', async () => {
     const plain = `
       select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,

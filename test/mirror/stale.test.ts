@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isOlder, noteStale } from '../../src/mirror/team/stale.ts';
+import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -11,6 +12,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await database.db.transaction(async (tx) => {
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    await sql`insert into sync.teams (team, team_id) values ('north', ${teamId})`.execute(tx);
     await sql`insert into mirror.users (team_id, id, name, first_name, email, resolved, updated_at, user_updated_at)
       values (${teamId}, 1, 'Anne', 'Anne', 'anne@example.com', true, '2026-03-02', '2026-03-02')`.execute(
       tx,
@@ -74,7 +76,10 @@ describe('a user', () => {
       sql`update sync.user_base set older_since = now() - ${minutes} * interval '1 minute'`.execute(
         database.db.kysely,
       );
+    const isKnown = async () => (await readKnownTeam(database.db.kysely, 'north')).hasStale;
+    expect(await isKnown()).toBe(false);
     await note();
+    expect(await isKnown()).toBe(true);
     await age(31);
     expect(await read(older)).toBe(true);
     await note();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { compareSides } from '../../src/mirror/users/users-compare.ts';
+import { agreesWithBase, compareSides } from '../../src/mirror/users/users-compare.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
@@ -335,6 +335,52 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const set of hereInSql)
       expect(await looks(`update ${set} where team_id = 44`, equal), set).toEqual([7n]);
     for (const fact of facts) expect(await looks(`insert ${fact}`, equal), fact).toEqual([7n]);
+  });
+
+  it('agrees with base unless mirror and base differ, or something of the team is held, open, missing or rejected', async () => {
+    const agreement = async (statement: string) => {
+      let found: string | null = null;
+      const undone = new Error('only to look');
+      const looking = database.db.transaction(async (tx) => {
+        const insert = (table: string, columns: string, values: string) =>
+          run(tx, `insert into ${table} (team_id, id, ${columns}) values (45, 7, ${values})`);
+        await run(tx, `select set_config('musterd.writing', 'on', true)`);
+        await run(tx, `insert into sync.teams (team, team_id) values ('west', 45)`);
+        const named = [
+          `first_name, last_name, email, phone, role_id`,
+          `'Ann', 'Lee', 'ann@example.org', '491', 2`,
+        ];
+        await insert('mirror.users', `${named[0]}, resolved`, `${named[1]}, true`);
+        await insert('sync.user_base', `${named[0]}, name`, `${named[1]}, 'Ann Lee'`);
+        await run(tx, statement);
+        found = await agreesWithBase(tx, 45n);
+        throw undone;
+      });
+      await expect(looking).rejects.toBe(undone);
+      return found;
+    };
+    const columns = ['first_name', 'last_name', 'email', 'phone'].map((name) => `${name} = 'odd'`);
+    const others = [
+      ...['mirror.users', 'sync.user_base'].flatMap((table) => [
+        `delete from ${table} where team_id = 45`,
+        ...[...columns, 'email = null', 'role_id = 3'].map(
+          (set) => `update ${table} set ${set} where team_id = 45`,
+        ),
+      ]),
+      'update mirror.users set resolved = false where team_id = 45',
+      'update sync.user_base set older_since = now(), older_passes = 1 where team_id = 45',
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (45, 7, 'phone', 'conflict')`,
+      `insert into sync.edits (team_id, user_id, field, old_value, new_value, edited_by, authors, edited_at, xid) values (45, 7, 'phone', '"491"', '"492"', 'bob', '{bob}', now(), pg_current_xact_id())`,
+      `insert into sync.changes (team_id, user_id, kind, base, old, new, state) values (45, 7, 'push', '{}', '{}', '{}', 'open')`,
+      `insert into sync.absences (team_id, resource, id, missing_since) values (45, 'users', 7, now())`,
+      `insert into sync.learned (team, topic, value) values ('west', 'rejected users', '[]')`,
+    ];
+    for (const same of [
+      'select 1',
+      `insert into sync.absences (team_id, resource, id, missing_since) values (45, 'tags', 7, now())`,
+    ])
+      expect(await agreement(same), same).toMatch(/^\d{4}-/);
+    for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
   it('are compared in one statement if nobody differs', async () => {

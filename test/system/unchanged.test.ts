@@ -58,52 +58,8 @@ describe('musterd', () => {
     ['the team was renamed', () => stage.emulator.team.rename('Another name')],
     ['somebody was changed on the service', () => stage.emulator.team.editUser(one(), { phone: '15550199' })],
     [
-      'somebody was edited',
-      () => stage.sql(`update mirror.users set phone = '15550198' where id = ${one()}`),
-    ],
-    [
       'somebody was edited past the triggers',
       () => pastTriggers(`update mirror.users set phone = '15550197' where id = ${one()}`),
-    ],
-    [
-      'an edit was taken back past the triggers',
-      async () => {
-        await stage.sql(`update mirror.users set phone = phone || '9' where id = ${one()}`);
-        await pastTriggers(`update mirror.users set phone = left(phone, -1) where id = ${one()}`);
-      },
-    ],
-    ['a base is gone', () => pastTriggers(`delete from sync.user_base where id = ${one()}`)],
-    ['a base is another', () => pastTriggers(`update sync.user_base set phone = '1' where id = ${one()}`)],
-    ['somebody is gone from the mirror', () => pastTriggers(`delete from mirror.users where id = ${one()}`)],
-    [
-      'somebody was never found by a lookup',
-      () => pastTriggers(`update mirror.users set resolved = false where id = ${one()}`),
-    ],
-    [
-      'a field is held',
-      () =>
-        pastTriggers(
-          `insert into sync.held_fields (team_id, user_id, field, reason) select team_id, id, 'phone', 'conflict' from mirror.users where id = ${one()}`,
-        ),
-    ],
-    [
-      'somebody was missing once',
-      () =>
-        pastTriggers(
-          `insert into sync.absences (team_id, resource, id, missing_since) select team_id, 'users', id, now() from mirror.users where id = ${one()}`,
-        ),
-    ],
-    [
-      'somebody was shown with an older version',
-      () =>
-        pastTriggers(`update sync.user_base set older_since = now(), older_passes = 1 where id = ${one()}`),
-    ],
-    [
-      'a row could not be taken',
-      () =>
-        pastTriggers(
-          `insert into sync.learned (team, topic, value) select team, 'rejected users', '[]' from sync.teams`,
-        ),
     ],
     [
       'the record is a day old',
