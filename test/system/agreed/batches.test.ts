@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { readFreshEdits } from '../../../src/mirror/users/fresh-edits.ts';
-import { createTeams, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachKind, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -107,7 +107,7 @@ describe('a batch', () => {
     return [a, batch] as const;
   };
 
-  it.each(editsOfEachField)(
+  it.each(editsOfEachKind)(
     'with the $field on its way says so when it is rejected',
     async ({ field, values, sent }) => {
       const [a, batch] = await openApproved(values, field);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createTeams, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachKind, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -10,7 +10,7 @@ describe('on the command line', () => {
   afterEach(() => team.close());
 
   /** A conflict, which dora has seen, with a value that bob has replaced since. */
-  const openReplaced = async ({ field, values, later, other }: (typeof editsOfEachField)[number]) => {
+  const openReplaced = async ({ field, values, later, other }: (typeof editsOfEachKind)[number]) => {
     team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
     team.emulator.team.editUser(id, other);
@@ -24,7 +24,7 @@ describe('on the command line', () => {
     return { id, words: later[1], take };
   };
 
-  describe.each(editsOfEachField)('the $field', (edit) => {
+  describe.each(editsOfEachKind)('the $field', (edit) => {
     it('of the mirror is not taken by somebody who does not say which one was seen', async () => {
       const { take } = await openReplaced(edit);
       const { code, stderr } = await take();

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createTeams, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachKind, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -21,7 +21,7 @@ describe('what somebody agreed to is sent once', () => {
   const resolve = (id: number, field: string, words: string) =>
     team.musterd('resolve', String(id), field, '--take', 'mirror', '--if', words, '--as', 'Dora');
 
-  it.each(editsOfEachField)(
+  it.each(editsOfEachKind)(
     '$field, answered to no effect: it is held',
     async ({ field, values, sent, words }) => {
       const id = await openApproved(field, values);
@@ -46,7 +46,7 @@ describe('what somebody agreed to is sent once', () => {
     },
   );
 
-  it.each(editsOfEachField)(
+  it.each(editsOfEachKind)(
     '$field, not answered and not there: it is sent again under the same decision',
     async ({ field, values, sent }) => {
       const id = await openApproved(field, values);

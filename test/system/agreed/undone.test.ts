@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/checkout.ts';
-import { createTeams, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachKind, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -37,7 +37,7 @@ describe('a decision that is taken back', () => {
     return { ids, batch: await team.batchOf(ids[0] ?? 0) };
   };
 
-  it.each(editsOfEachField)(
+  it.each(editsOfEachKind)(
     'sends no $field that was approved and then rejected, until somebody else resolves it',
     async ({ field, values, words, sent: as }) => {
       team = await teams.open();
