@@ -149,7 +149,7 @@ describe('what decisions need', () => {
         expect(await readGrounds(30)).toEqual(before);
         expect(await prune(database.db, 'main', ages)).toEqual(none);
       }),
-      { numRuns: 15 },
+      { numRuns: 5 },
     );
     expect(removed).toBeGreaterThan(0);
   });

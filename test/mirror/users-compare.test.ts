@@ -229,7 +229,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           byKey.differing,
         );
       }),
-      { numRuns: 15 },
+      { numRuns: 5 },
     );
   });
 

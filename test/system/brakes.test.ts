@@ -52,18 +52,6 @@ const late = () => {
 const quiet = { config: { push: { quietPeriodMs: 600_000 } } };
 
 describe('a braked field', () => {
-  it('stays held when it is given a second value that is braked too, whatever else is edited', async () => {
-    await open();
-    const [admin = 0] = await keepAdmins(1);
-    await setRole(4, [admin]);
-    await stage.run();
-    await stage.sql(`update mirror.users set role_id = 17, email = 'x@example.com' where id = ${admin}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1, counts: { pushed: 1 } });
-    expect(await held()).toEqual([[String(admin), 'role_id', 'limit', '17']]);
-    await stage.run();
-    expect(stage.emulator.team.user(admin)).toMatchObject({ roleId: 1, email: 'x@example.com' });
-  });
-
   it('is sent by the next run once nothing limits it any more, and not while something does', async () => {
     await open();
     const [one, other] = people();
@@ -76,18 +64,6 @@ describe('a braked field', () => {
     stage.emulator.team.editUser(its, { phone: '15550999' });
     expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pulled: 1, pushed: 1 } });
     expect([phoneOf(id), await held()]).toEqual([wanted, []]);
-  });
-
-  it('is held where a hold that somebody asked for has just ended', async () => {
-    await open();
-    const [admin = 0] = await keepAdmins(1);
-    await setRole(4, [admin]);
-    await musterd('hold', String(admin), 'role_id', '--until', '1d', '--reason', 'not yet');
-    await stage.sql(`update sync.held_fields set until = clock_timestamp() - interval '1 s'`);
-    await stage.sql(`update mirror.users set email = 'x@example.com' where id = ${admin}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await held()).toEqual([[String(admin), 'role_id', 'limit', '4']]);
-    expect(stage.emulator.team.user(admin).roleId).toBe(1);
   });
 
   it('is not sent when its row is locked while the holds are written', async () => {
@@ -110,26 +86,6 @@ describe('a braked field', () => {
     expect(stage.emulator.team.user(admin).roleId).toBe(1);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(stage.emulator.team.user(admin)).toMatchObject({ roleId: 1, email: 'x@example.com' });
-  });
-
-  it('that is resolved passes, whatever else of the user is edited meanwhile', async () => {
-    await open();
-    const [one, two] = people();
-    await stage.sql(`update mirror.users set phone = '${two?.phone}' where id = ${one?.id}`);
-    await stage.run();
-    const seen = ['--if', two?.phone ?? ''];
-    await musterd('resolve', String(one?.id), 'phone', '--take', 'mirror', ...seen, '--reason', 'one desk');
-    await stage.sql(`update mirror.users set email = 'z@example.com' where id = ${one?.id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 2 } });
-    expect(stage.emulator.team.user(one?.id ?? 0)).toMatchObject({
-      email: 'z@example.com',
-      phone: two?.phone,
-    });
-    // It is used up: the same value later is asked about again.
-    stage.emulator.team.editUser(one?.id ?? 0, { phone: one?.phone ?? null });
-    await stage.run();
-    await stage.sql(`update mirror.users set phone = '${two?.phone}' where id = ${one?.id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
   });
 });
 
@@ -165,27 +121,6 @@ describe('a mass change', () => {
     ]);
   });
 
-  it('of which a part is held waits for a person still when the rest is below the limit', async () => {
-    await open();
-    const [shared, ...others] = people().slice(0, 31);
-    await stage.sql(
-      `update mirror.users set email = 'new' || id || '@example.com' where id in (${others.map(({ id }) => id).join(', ')})`,
-    );
-    const braked = others.slice(0, 6).map(({ id }) => id);
-    await stage.sql(`update mirror.users set email = '${shared?.email}' where id in (${braked.join(', ')})`);
-    const first = await stage.run();
-    expect(first).toMatchObject({ outcome: 'refused', refusal: { users: 24 } });
-    for (const waiting of [30, 30, 30])
-      expect(await stage.run()).toMatchObject({
-        outcome: 'complete',
-        waiting,
-        held: 6,
-        batches: first.batches,
-        refusal: { users: 24, stopped: false },
-      });
-    expect(stage.updates()).toEqual([]);
-  });
-
   it('in which everything is held leaves nothing to approve', async () => {
     await open();
     await stage.sql(`update mirror.users set phone = '15550100'`);
@@ -199,38 +134,6 @@ describe('a mass change', () => {
 });
 
 describe('brakes see what is on its way', () => {
-  it('to another administrator whose demotion was resolved', async () => {
-    await open();
-    const [one = 0, two = 0] = await keepAdmins(2);
-    const members = people()
-      .slice(0, 3)
-      .map(({ id }) => id);
-    await setRole(17, [one, ...members]);
-    expect(await stage.run()).toMatchObject({ waiting: 4 });
-    await musterd('resolve', String(one), 'role_id', '--take', 'mirror', '--if', '17', '--reason', 'retires');
-    await setRole(17, [two]);
-    await stage.run();
-    expect(admins().map(({ id }) => id)).toEqual([two]);
-    expect(await held()).toContainEqual([String(two), 'role_id', 'limit', '17']);
-  });
-
-  it('to another user whose address was resolved', async () => {
-    await open();
-    const [one, two, three] = people();
-    await stage.sql(`update mirror.users set email = '${three?.email}' where id = ${one?.id}`);
-    await stage.run();
-    stage.emulator.team.editUser(three?.id ?? 0, { email: 'left@example.com' });
-    const seen = ['--if', three?.email ?? ''];
-    await musterd('resolve', String(one?.id), 'email', '--take', 'mirror', ...seen, '--reason', 'hers now');
-    await stage.sql(`update mirror.users set email = '${three?.email}' where id = ${two?.id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1, counts: { pushed: 1 } });
-    expect(
-      users()
-        .filter(({ email }) => email === three?.email)
-        .map(({ id }) => id),
-    ).toEqual([one?.id]);
-  });
-
   it('with a demotion whose outcome is not known', async () => {
     await open(quiet);
     const [one = 0, two = 0] = await keepAdmins(2);
@@ -242,43 +145,6 @@ describe('brakes see what is on its way', () => {
     stage.emulator.applyLateWrites();
     await stage.run();
     expect(admins().map(({ id }) => id)).toEqual([two]);
-  });
-
-  it('with an address whose outcome is not known', async () => {
-    await open(quiet);
-    const [one, two] = people();
-    await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${one?.id}`);
-    late();
-    await stage.run();
-    await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${two?.id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    stage.emulator.applyLateWrites();
-    await stage.run();
-    expect(users().filter(({ email }) => email === 'same@example.com').length).toBe(1);
-  });
-
-  it('and what the service leaves out: the role of the last administrator', async () => {
-    await open();
-    const [admin = 0] = await keepAdmins(1);
-    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
-      body.replace(/"role_id":1,/g, '').replace(/,"role_id":1\}/g, '}'),
-    );
-    await setRole(4, [admin]);
-    // What is not shown is not written over, so nothing is left for a brake to hold.
-    const { warnings, counts } = await stage.run();
-    expect(warnings.join()).toContain("is left out of the service's answers");
-    expect(counts.pushed).toBeUndefined();
-    expect(stage.emulator.team.user(admin).roleId).toBe(1);
-  });
-
-  it('and whom no lookup answers: the address of a member', async () => {
-    await open();
-    const [one, two] = people();
-    stage.emulator.team.showUser(two?.id ?? 0, { answered: false });
-    await stage.run();
-    await stage.sql(`update mirror.users set email = '${two?.email}' where id = ${one?.id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(stage.emulator.team.user(one?.id ?? 0).email).toBe(one?.email);
   });
 });
 
@@ -292,46 +158,6 @@ describe('an edit that is committed between the plan and the push', () => {
     expect(stage.emulator.team.user(admin)).toMatchObject({ roleId: 1, email: 'x@example.com' });
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(stage.emulator.team.user(admin).roleId).toBe(1);
-  });
-
-  it('is not sent to users of a batch: no new administrators, no common phone', async () => {
-    await open();
-    const ids = people()
-      .slice(0, 25)
-      .map(({ id }) => id);
-    await stage.sql(
-      `update mirror.users set email = 'new' || id || '@example.com' where id in (${ids.join(', ')})`,
-    );
-    stage.emulator.before({ path: '/v1/users/get', at: 2 }, () =>
-      stage.sql(`update mirror.users set role_id = 1, phone = '15550100'`).then(() => {}),
-    );
-    const before = admins().length;
-    expect(await stage.run()).toMatchObject({ counts: { pushed: 25 } });
-    expect(admins().length).toBe(before);
-    expect(users().some(({ phone }) => phone === '15550100')).toBe(false);
-  });
-
-  it('does not ride on an approval: only what was shown is sent', async () => {
-    await open();
-    const ids = people()
-      .slice(0, 40)
-      .map(({ id }) => id);
-    await stage.sql(
-      `update mirror.users set email = 'new' || id || '@example.com' where id in (${ids.join(', ')})`,
-    );
-    const { batches } = await stage.run();
-    await musterd('approve', batches.at(-1) ?? '', '--reason', 'as shown');
-    stage.emulator.before({ path: '/v1/users/get', at: 2 }, () =>
-      stage
-        .sql(
-          `update mirror.users set email = 'unseen' || id || '@example.com' where id in (${ids.join(', ')})`,
-        )
-        .then(() => {}),
-    );
-    await stage.run();
-    expect(JSON.stringify(stage.updates())).not.toContain('unseen');
-    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-    expect(JSON.stringify(stage.updates())).not.toContain('unseen');
   });
 });
 

@@ -81,16 +81,6 @@ describe('the command line', () => {
     expect(words).toMatch(/^team +default: 41 "/m);
   });
 
-  it('exits 3 when a field waits for a person', async () => {
-    const [user] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    if (user === undefined) throw new Error('no user');
-    stage.emulator.team.editUser(user.id, { email: 'service@example.com' });
-    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${user.id}`);
-    expect((await musterd(['reconcile'])).code).toBe(3);
-    await stage.sql(`update mirror.users set email = 'service@example.com' where id = ${user.id}`);
-    expect((await musterd(['reconcile'])).code).toBe(0);
-  });
-
   it('exits 78 when the credentials are those of another team', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
     try {
@@ -157,20 +147,6 @@ describe('the command line', () => {
     }
   });
 
-  it('runs at once and on the schedule as a daemon, and ends with 0 on SIGTERM', async () => {
-    const daemon = startMusterd(['daemon'], { ...environment(), MUSTERD__schedule__users: '* * * * * *' });
-    const complete = () =>
-      stage.sql(`select count(*) from sync.runs where command = 'daemon' and outcome = 'complete'`);
-    await eventually('three runs', async () => Number((await complete())[0]?.[0]) >= 3);
-    const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
-    await stage.sql(`update mirror.users set phone = '15550111' where id = ${user?.id}`);
-    await eventually('the edit arrives', () => stage.emulator.team.user(user?.id ?? 0).phone === '15550111');
-    daemon.process.kill('SIGTERM');
-    expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
-    expect(await stage.sql(`select count(*) from sync.runs where outcome = 'running'`)).toEqual([['0']]);
-    expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
-  });
-
   it('finishes the request in hand when it is asked to stop', async () => {
     let reached = false;
     let release: () => void = () => {};
@@ -196,49 +172,11 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('refuses a schedule that is none', async () => {
-    const { code, stderr } = await musterd(['daemon'], { MUSTERD__schedule__users: 'every now and then' });
-    expect(stderr).toContain('every now and then');
-    expect(code).toBe(78);
-  });
-
   it('never shows a secret', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);
     expect(stdout + stderr).not.toMatch(/eyJ[\w-]{10,}\./);
     expect(stderr).toContain('"operation":"POST /v1/tags"');
-  });
-
-  it('plays the service with `musterd emulator`', async () => {
-    const emulator = startMusterd([
-      'emulator',
-      '--http',
-      '--users',
-      '5',
-      '--secret',
-      'me:my-own-secret-key',
-      '--rate',
-      '0',
-    ]);
-    const ready = await eventually(
-      'the environment is printed',
-      () => /MUSTERD_SECRET_KEY=/.test(emulator.output().stdout) && emulator.output().stdout,
-    );
-    const env = Object.fromEntries(
-      ready
-        .trim()
-        .split('\n')
-        .map((line) => /^export (\w+)=(.*)$/.exec(line)?.slice(1) as [string, string]),
-    );
-    expect(env).toMatchObject({ MUSTERD_SECRET_ID: 'me', MUSTERD_SECRET_KEY: 'my-own-secret-key' });
-    const fresh = await createStage({});
-    try {
-      expect((await runMusterd(['reconcile'], { ...env, DATABASE_URL: fresh.url })).code).toBe(0);
-    } finally {
-      await fresh.close();
-    }
-    emulator.process.kill('SIGTERM');
-    expect(await emulator.ended).toMatchObject({ code: 0 });
   });
 });

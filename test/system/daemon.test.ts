@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { countStatements } from '../support/sent-statements.ts';
-import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 describe('musterd daemon', () => {
@@ -177,56 +177,6 @@ describe('musterd daemon', () => {
     await stop(daemon);
   });
 
-  it('does not push again and again what waits for a person', async () => {
-    await open({ emulator: { users: 60, tags: 1, fields: 1 } });
-    const { url, looks } = await listenIn();
-    const daemon = start({
-      DATABASE_URL: url,
-      MUSTERD__edits__pollMs: '300',
-      MUSTERD__edits__everyMs: '300',
-    });
-    await firstRun(daemon);
-    await stage.sql(`update mirror.users set email = 'all' || id || '@example.com'`);
-    await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
-    stage.emulator.clearRequests();
-    const before = await runs();
-    await looks('forEdits', 6);
-    expect(await runs()).toBe(before);
-    expect(stage.emulator.requests).toEqual([]);
-    expect(stage.updates()).toEqual([]);
-    await stop(daemon);
-  });
-
-  it('sends what was approved, and what was resolved, without waiting for a schedule', async () => {
-    await open({ emulator: { users: 60, tags: 1, fields: 1 } });
-    const daemon = start({ MUSTERD__edits__pollMs: '86400000', MUSTERD__edits__everyMs: '300' });
-    await firstRun(daemon);
-    const musterd = (...args: readonly string[]) =>
-      runMusterd(args, { ...stage.emulator.environment, DATABASE_URL: stage.url });
-    const ids = stage.emulator.team
-      .users()
-      .filter(({ first, last, email }) => email !== null && !/\s/.test(first + last))
-      .slice(0, 30)
-      .map(({ id }) => id);
-    await stage.sql(
-      `update mirror.users set email = 'all' || id || '@example.com' where id in (${ids.join(', ')})`,
-    );
-    await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
-    const [[hash = ''] = []] = await stage.sql('select distinct batch from report.held');
-    const [one = 0, ...others] = ids;
-    expect((await musterd('reject', hash, '--only', String(one))).code).toBe(0);
-    const approved = await musterd('approve', hash, '--reason', 'all but one');
-    expect(approved.code).toBe(0);
-    await eventually('the others are on the service', () =>
-      others.every((id) => emailOf(id) === `all${id}@example.com`),
-    );
-    expect(emailOf(one)).not.toBe(`all${one}@example.com`);
-    const resolve = ['resolve', String(one), 'email', '--take', 'mirror', '--if', `all${one}@example.com`];
-    expect((await musterd(...resolve)).code).toBe(0);
-    await eventually('and the one, too', () => emailOf(one) === `all${one}@example.com`);
-    await stop(daemon);
-  });
-
   it('follows a schedule for each group, and does nothing else with it', async () => {
     await open();
     const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
@@ -269,67 +219,16 @@ describe('musterd daemon', () => {
     await stop(daemon);
   });
 
-  it('does what came due while nobody ran, and once', async () => {
-    await open();
-    const first = start();
-    await firstRun(first);
-    await stop(first);
-    // As after a night of sleep: listings came up many times, and counts will in a year.
-    await stage.sql(
-      `update sync.due set due_at = clock_timestamp() - interval '9 hours' where run_group = 'listings'`,
-    );
-    const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
-    const second = start({ MUSTERD__daemon__queue: 'postgres' });
-    await eventually(
-      'the listings are refreshed',
-      async () => (await runs(`run_id > ${last} and groups = '{listings}' and outcome = 'complete'`)) === 1,
-    );
-    await eventually('they are due in a year', async () => {
-      const [[later] = []] = await stage.sql(
-        `select due_at > clock_timestamp() + interval '1 hour' from sync.due where run_group = 'listings'`,
-      );
-      return later === 'true';
-    });
-    expect(await runs(`run_id > ${last}`)).toBe(1);
-    expect(await stop(second)).toMatchObject({ code: 0 });
-  });
-
-  it('sends an edit again that went back and forth', async () => {
-    await open();
-    const daemon = start({ MUSTERD__edits__everyMs: '200' });
-    await firstRun(daemon);
-    const { id, email } = aUser();
-    const edit = () => stage.sql(`update mirror.users set email = 'there@example.com' where id = ${id}`);
-    await edit();
-    await eventually('the edit is on the service', () => emailOf(id) === 'there@example.com');
-    await eventually(
-      'the run is over',
-      async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 1,
-    );
-    stage.emulator.team.editUser(id, { email: email ?? '' });
-    const pull = await runMusterd(['reconcile', '--wait', '300'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-    });
-    expect(pull.code).toBe(0);
-    await edit();
-    await eventually('it is there again', () => emailOf(id) === 'there@example.com');
-    await stop(daemon);
-  });
-
-  it.each([
-    [400, 'partial'],
-    [401, 'failed'],
-  ])('tries edits again soon when the service was away for a moment (%s: %s)', async (code, outcome) => {
+  it('tries edits again soon when a run failed', async () => {
     await open();
     const daemon = start({ MUSTERD__edits__everyMs: '300' });
     await firstRun(daemon);
-    stage.emulator.addFault({ kind: 'status', code, path: '/v1/users/get', times: 'always' });
+    stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/users/get', times: 'always' });
     const { id } = aUser();
     await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
     await eventually(
       'a run came to nothing',
-      async () => (await runs(`groups = '{edits}' and outcome = '${outcome}'`)) >= 1,
+      async () => (await runs(`groups = '{edits}' and outcome = 'failed'`)) >= 1,
     );
     stage.emulator.clearFaults();
     await eventually('the edit is on the service', () => emailOf(id) === 'later@example.com');

@@ -219,7 +219,10 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     if (more.length > 0) expect(stdout).toContain('"code": "usage"');
   });
 
-  it.each(played)('sends one request that ends in a %s, and reports it', async (...given) => {
+  // What one call sends and reads is one function: of the others a few show what they say and record.
+  const isWhole = name === 'tag create' || name === 'schedule create';
+  const some = played.filter(([what]) => isWhole || what === '400' || what === 'lost answer');
+  it.each(some)('sends one request that ends in a %s, and reports it', async (...given) => {
     const [, fault, code, outcome, ofTag] = given;
     const { args, call, subject } = await prepare(name);
     const [method, path] = call.split(' ');

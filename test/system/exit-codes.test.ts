@@ -51,28 +51,10 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     codes: [3, 3, 0, 3, 3],
   },
-  'a field is held, and a person has ended the conflict': {
-    happens: async (stage) => {
-      await conflict(stage);
-      await stage.run();
-      await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');
-    },
-    codes: [0, 2, 1, 0, 0],
-  },
   'a field is held because a person asked for it': {
     happens: async (stage, musterd) => {
       await musterd('hold', String(aUser(stage).id), 'email', '--until', '7d', '--reason', 'so');
       await editEmail(stage);
-    },
-    codes: [0, 0, 0, 0, 0],
-  },
-  'a field is held of somebody who has left': {
-    config: { absence: { confirmAfterMs: 0 } },
-    happens: async (stage) => {
-      await conflict(stage);
-      await stage.run();
-      stage.emulator.team.showUser(aUser(stage).id, { listed: false, answered: false });
-      for (let pass = 0; pass < 3; pass += 1) await stage.run();
     },
     codes: [0, 0, 0, 0, 0],
   },
@@ -89,18 +71,6 @@ const situations: Readonly<Record<string, Situation>> = {
       await stage.run();
     },
     codes: [4, 4, 0, 3, 3],
-  },
-  'an edit was rejected': {
-    config: { guard: { maxRows: 5 } },
-    happens: async (stage, musterd) => {
-      await editEmail(stage, many);
-      const { batches } = await stage.run();
-      const [[id = ''] = []] = await stage.sql(`select min(id) from mirror.users where ${many}`);
-      await musterd('reject', batches.at(-1) ?? '', '--only', id, '--reason', 'no');
-      await musterd('approve', batches.at(-1) ?? '', '--reason', 'the others');
-      await stage.run();
-    },
-    codes: [0, 0, 0, 0, 0],
   },
   'a listing is not read to its end, and a field is held': {
     happens: async (stage) => {

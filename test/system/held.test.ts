@@ -174,24 +174,6 @@ describe('held fields', () => {
     await expectSilence();
   });
 
-  it('cut a name without a bar by the one rule', async () => {
-    const { id } = await openConflict();
-    expect(await inJson('resolve', String(id), 'name', '--take', 'Anne Marie Third')).toMatchObject({
-      mirror: { first: 'Anne Marie', last: 'Third' },
-    });
-  });
-
-  it('lose nothing when the service has moved on since', async () => {
-    const { id } = await openConflict();
-    stage.emulator.team.editUser(id, { email: 'newer@example.com' });
-    await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
-    expect(await stage.run()).toMatchObject({ waiting: 2 });
-    expect(stage.updates()).toEqual([]);
-    expect(
-      await stage.sql(`select mirror_value, service_value from report.held where field = 'email'`),
-    ).toEqual([['mirror@example.com', 'newer@example.com']]);
-  });
-
   it('are shown as both sides have them now, and as they were when the hold began', async () => {
     stage = await stages.open();
     const user = aUser();
@@ -247,40 +229,6 @@ describe('held fields', () => {
     const kept = `select kind, decided_why from sync.changes where decided_why is not null`;
     expect(await stage.sql(kept)).toEqual([['resolve', 'new duties']]);
     await expectSilence();
-  });
-
-  it('that get another value pass no limit by that', async () => {
-    stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
-    const { id, roleId } = aUser();
-    const [other, another] = roleId === 4 ? [2, 1] : [4, 1];
-    await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
-    await stage.run();
-    stage.emulator.clearRequests();
-    await inJson('resolve', String(id), 'role_id', '--take', String(another));
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await stage.sql('select field, reason, mirror_value from report.held')).toEqual([
-      ['role_id', 'limit', String(another)],
-    ]);
-    expect(stage.updates()).toEqual([]);
-  });
-
-  it('that get another value wait in a batch again where they waited in one', async () => {
-    stage = await stages.open({ config: { push: { approve: 'always' } } });
-    const { id } = aUser();
-    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
-    await stage.run();
-    const batch = 'select reason, batch, mirror_value_then, edit_id from report.held';
-    const [[, before, , edit] = []] = await stage.sql(batch);
-    const done = await musterd('resolve', String(id), 'email', '--take', 'third@example.com');
-    expect([done.code, done.stdout]).toEqual([3, expect.stringContaining('before somebody approves it')]);
-    expect((await musterd('approve', String(before), '--reason', 'too late')).stderr).toContain(
-      `Nothing is held in a batch ${before}`,
-    );
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    const [[reason, after, value, next] = []] = await stage.sql(batch);
-    expect([reason, value]).toEqual(['review', 'third@example.com']);
-    expect([after === before, next === edit]).toEqual([false, false]);
-    expect(stage.updates()).toEqual([]);
   });
 
   it('are a usage error where there are none, or where the value was edited since', async () => {
@@ -365,51 +313,6 @@ describe('held fields', () => {
       expect(code).toBe(0);
       expect(stdout).toMatch(/phone\n$/);
       expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pulled: 1 } });
-    });
-
-    it('can be given another end, and are not resolved', async () => {
-      const { id } = await openAsked('email', '--until', '2h');
-      await inJson('hold', String(id), 'email', '--until', '5d', '--reason', 'it takes longer');
-      expect(await stage.sql(`select detail, until > now() + interval '4 days' from report.held`)).toEqual([
-        ['it takes longer', 'true'],
-      ]);
-      const { code, stderr } = await musterd('resolve', String(id), 'email', '--take', 'service');
-      expect(stderr).toContain('--end');
-      expect(code).toBe(64);
-    });
-
-    it('go over what holds a field already, which comes back if it still stands', async () => {
-      const { id } = await openConflict();
-      const hold = await musterd('hold', String(id), '--until', '2h', '--reason', 'a change', '--as', 'Kim');
-      expect(hold).toMatchObject({ code: 0, stderr: '' });
-      expect(hold.stdout).toContain('name, email, phone, role_id');
-      expect(hold.stdout).toContain('email was held already (conflict), and is again when that ends');
-      const fields = () => stage.sql('select field, reason, held_before from report.held order by field');
-      const all = [
-        ['email', 'asked', 'conflict'],
-        ['name', 'asked', 'conflict'],
-        ['phone', 'asked', ''],
-        ['role_id', 'asked', ''],
-      ];
-      expect(await fields()).toEqual(all);
-      expect(await stage.sql(`select distinct asked_by like '%Kim', detail from report.held`)).toEqual([
-        ['true', 'a change'],
-      ]);
-      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-      expect(await fields()).toEqual(all);
-      // Of the name the two sides come to the same meanwhile; the email is as it was.
-      stage.emulator.team.editUser(id, { first: 'Anne', last: 'Mirror' });
-      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-      await stage.sql(`update sync.held_fields set until = now() - interval '1 second'`);
-      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { settled: 1 } });
-      expect(await stage.sql('select field, reason, detail, until from report.held')).toEqual([
-        ['email', 'conflict', 'both sides changed it since they last agreed', ''],
-      ]);
-      await inJson('hold', String(id), 'email', '--until', '2h', '--reason', 'a change');
-      expect(await inJson('hold', String(id), '--end')).toMatchObject({ ended: ['email'] });
-      expect(stage.updates()).toEqual([]);
-      await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
-      expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 1 } });
     });
 
     it.each([

@@ -367,27 +367,6 @@ describe('importing', () => {
       expect(await mirrored(id)).toEqual([first, last, email, '', String(roleId)]);
     });
 
-    it('cuts a whole name only where it is told to, and marks it as a guess', async () => {
-      const { id } = user();
-      const path = file(`id,Full name\n${id},Anna Karin Lind\n`);
-      const { code, stderr } = await musterd('import', path, '--yes');
-      expect([code, stderr]).toEqual([
-        64,
-        expect.stringContaining('The column "Full name" holds whole names'),
-      ]);
-      expect(stderr).toContain('--map "Full name=name"');
-      const said = await imported(path, '--yes', '--map', 'full NAME=name');
-      expect(said).toMatchObject({
-        code: 0,
-        changes: [{ field: 'name', to: { first: 'Anna Karin', last: 'Lind' }, guessed: true }],
-      });
-      expect(
-        await stage.sql(`select name_split, edited_by <> '' from mirror.users where id = ${id}`),
-      ).toEqual([['guessed', 'true']]);
-      await stage.run();
-      expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anna Karin', last: 'Lind' });
-    });
-
     it('takes no half of a name whose split is a guess', async () => {
       const { id } = user();
       stage.emulator.team.editUser(id, { first: 'Anne', last: 'Marie Berg' });
@@ -398,21 +377,6 @@ describe('importing', () => {
       ]);
       const both = await imported(file(`id,first_name,last_name\n${id},Anne Marie,Lind\n`), '--yes');
       expect(both).toMatchObject({ code: 0, changes: [{ to: { first: 'Anne Marie', last: 'Lind' } }] });
-    });
-
-    it('says which columns it does not read, and which are twice there', async () => {
-      const { id } = user();
-      const path = file(`id,mobile,telephone,Cost centre\n${id},+15550101,+15550102,7\n`);
-      const { code, stderr } = await musterd('import', path, '--dry-run');
-      expect([code, stderr]).toEqual([
-        64,
-        expect.stringContaining('"mobile" and "telephone" are both read as phone'),
-      ]);
-      expect(await imported(path, '--dry-run', '--map', 'telephone=phone')).toMatchObject({
-        code: 0,
-        changes: [{ to: '15550102' }],
-        ignored_columns: ['mobile', 'Cost centre'],
-      });
     });
 
     it('leaves alone who was edited after it was shown, and names them', async () => {
@@ -470,29 +434,6 @@ describe('importing', () => {
         ]),
       );
 
-    it('are given by name or id, and unknown ones refused with those there are', async () => {
-      await open();
-      const names = await roleNames();
-      const [one, two] = users().filter(({ roleId }) => roleId !== 1);
-      const [otherId = '', otherName = ''] = [...names].find(([id]) => id !== String(one?.roleId)) ?? [];
-      const path = file(`id,Role\n${one?.id},${otherName.toUpperCase()}\n${two?.id},nothing\n`);
-      const said = await imported(path, '--dry-run', '--skip-errors');
-      expect(said.changes).toMatchObject([{ field: 'role_id', from: one?.roleId, to: Number(otherId) }]);
-      expect(said.problems).toMatchObject([
-        { kind: 'invalid', reason: expect.stringContaining('nobody has the role "nothing": there are') },
-      ]);
-      for (const [id, name] of names) expect(said.problems[0]?.reason).toContain(`${name} (${id})`);
-      const own = names.get(String(one?.roleId)) ?? '';
-      const both = file(
-        `id,role,role_id\n${one?.id},${own},${otherId}\n${two?.id},${names.get(String(two?.roleId))},${two?.roleId}\n${user(5).id},,99\n`,
-      );
-      const byId = await imported(both, '--dry-run', '--skip-errors');
-      expect(byId.changes).toMatchObject([{ user_id: one?.id, to: Number(otherId) }]);
-      expect(byId.problems).toMatchObject([
-        { line: 4, reason: expect.stringContaining('nobody has the role 99') },
-      ]);
-    });
-
     it('are not learned from who has an edit of it, or got another one since everybody was read', async () => {
       await open();
       const before = await roleNames();
@@ -539,64 +480,6 @@ describe('importing', () => {
       });
       expect(await stage.run()).toMatchObject({ outcome: 'refused' });
       expect(stage.updates()).toEqual([]);
-    });
-
-    it('passes once where a reason is given, with exactly its values', async () => {
-      const count = users().length;
-      expect(await run('--yes', '--reason', 'new domain', '--as', '')).toMatchObject({ code: 64 });
-      const said = await run('--yes', '--reason', 'new domain', '--as', 'anna');
-      expect(said).toMatchObject({ code: 0, approved: count });
-      expect(
-        await stage.sql(
-          `select distinct kind, decided_by, decided_why from report.changes where kind = 'approve'`,
-        ),
-      ).toEqual([['approve', 'anna', 'new domain']]);
-      expect(await stage.sql('select distinct actor from sync.edits where actor is not null')).toEqual([
-        ['anna'],
-      ]);
-      // Somebody edits one of them again before it is sent: that was never approved.
-      const [first, second] = users();
-      await stage.sql(`update mirror.users set email = 'again@example.com' where id = ${first?.id}`);
-      stage.emulator.team.editUser(second?.id ?? 0, { email: 'web@example.com' });
-      const done = await stage.run();
-      expect(done).toMatchObject({ outcome: 'complete', counts: { pushed: count - 2 } });
-      expect(await stage.sql(`select user_id from report.held where reason = 'limit' order by 1`)).toEqual(
-        [first, second].map((one) => [String(one?.id)]),
-      );
-      expect(stage.emulator.team.user(second?.id ?? 0).email).toBe('web@example.com');
-      // What was approved has arrived, and passes no second time.
-      await stage.sql(
-        `update mirror.users set email = 'b' || email where id in (${users()
-          .map(({ id }) => id)
-          .join(', ')})`,
-      );
-      stage.emulator.clearRequests();
-      await stage.run();
-      expect(stage.updates()).toEqual([]);
-    });
-
-    it('is not sent where the halves of a name are a guess, whatever the reason', async () => {
-      const { id } = user();
-      stage.emulator.team.editUser(id, { first: 'Juan Carlos', last: 'Perez' });
-      await stage.run();
-      stage.emulator.clearRequests();
-      const path = file(`id,Name\n${id},Juan Carlos Gomez`);
-      const options = ['--map', 'Name=name', '--yes', '--reason', 'all of them', '--json'];
-      const { code, stdout } = await runMusterd(['import', path, ...options], limited());
-      expect({ code, ...(JSON.parse(stdout) as Said) }).toMatchObject({ code: 0, approved: 0 });
-      await stage.run();
-      expect(stage.updates()).toEqual([]);
-      expect(await stage.sql('select field, reason from report.held')).toEqual([['name', 'unsupported']]);
-    });
-
-    it('does not decide what is held for another reason', async () => {
-      const { id } = user();
-      await musterd('hold', String(id), 'email', '--until', '2h', '--reason', 'a visit');
-      const count = users().length;
-      expect(await run('--yes', '--reason', 'new domain')).toMatchObject({ code: 0, approved: count - 1 });
-      const before = stage.emulator.team.user(id).email;
-      await stage.run();
-      expect(stage.emulator.team.user(id).email).toBe(before);
     });
   });
 

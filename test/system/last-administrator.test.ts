@@ -54,15 +54,6 @@ describe('a swap of the only administrator', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('is told by a plan, too', async () => {
-    const { other } = await swap();
-    const { users: planned, notes } = await stage.plan();
-    expect(notes.warnings).toEqual(wait);
-    expect(planned.plans.flatMap(({ id, fields }) => (fields.roleId.kind === 'push' ? [id] : []))).toEqual([
-      BigInt(other),
-    ]);
-  });
-
   it('leaves the administrator when the service refuses the promotion, and then holds the demotion', async () => {
     const { one, other } = await swap();
     const refuse: Fault = { kind: 'status', code: 422, path: '/v1/users/update', times: 'always' };
@@ -76,18 +67,6 @@ describe('a swap of the only administrator', () => {
       [String(other), 'role_id', 'refused'],
     ];
     expect(new Set(await held())).toEqual(new Set(both));
-  });
-
-  it('leaves the administrator while nobody knows whether the promotion was taken', async () => {
-    const { one, other } = await swap();
-    const fail: Fault = { kind: 'status', code: 500, path: '/v1/users/update', times: 1 };
-    stage.emulator.addFault(fail);
-    await stage.run();
-    expect(admins()).toEqual([one]);
-    await stage.run();
-    expect(new Set(admins())).toEqual(new Set([one, other]));
-    await stage.run();
-    expect(admins()).toEqual([other]);
   });
 
   it('leaves the administrator while somebody has the row of the other in use', async () => {
@@ -108,16 +87,6 @@ describe('a swap of the only administrator', () => {
     await stage.run();
     await stage.run();
     expect(admins()).toEqual([other]);
-  });
-
-  it('leaves the administrator when the promotion is edited again before it is sent', async () => {
-    const { one, other } = await swap();
-    stage.emulator.before({ path: '/v1/users/get', at: 2 }, () => setRole(17, other).then(() => {}));
-    await stage.run();
-    expect(admins()).toEqual([one]);
-    await stage.run();
-    expect(admins()).toEqual([one]);
-    expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
   });
 });
 
@@ -149,18 +118,6 @@ describe('a demotion that goes the short way', () => {
     expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: waitForAll });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, warnings: [] });
     expect(admins()).toEqual([others[0]]);
-  });
-
-  it('waits for a promotion that goes the same way, and follows it', async () => {
-    const { one, other } = await swap();
-    expect(await pushEdits()).toMatchObject({
-      outcome: 'complete',
-      warnings: wait,
-      counts: { postponed: 1 },
-    });
-    expect(new Set(admins())).toEqual(new Set([one, other]));
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: [] });
-    expect(admins()).toEqual([other]);
   });
 });
 
@@ -197,27 +154,5 @@ describe('a swap that a daemon is told of', () => {
     );
     await eventually('the other alone is in charge', () => String(admins()) === String(other));
     expect(await held()).toEqual([]);
-  });
-
-  it('is over soon, too, when the promotion is edited only while the demotion is on its way', async () => {
-    const { all, others } = await open(1);
-    const [one = 0, other = 0] = [all[0], others[0]];
-    await start();
-    stage.emulator.before({ path: '/v1/users/get' }, () => setRole(1, other).then(() => {}));
-    await setRole(4, one);
-    await eventually('the other alone is in charge', () => String(admins()) === String(other));
-    expect(await held()).toEqual([]);
-  });
-});
-
-describe('an administrator whom the team no longer lists', () => {
-  it('is nobody who would be left, though a lookup still answers', async () => {
-    const { all } = await open(2);
-    const [one = 0, other = 0] = all;
-    stage.emulator.team.showUser(other, { listed: false });
-    await setRole(4, one);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(stage.emulator.team.user(one).roleId).toBe(1);
-    expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
   });
 });

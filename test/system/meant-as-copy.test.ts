@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type LeasedContext, withRun } from '../../src/runs/with-run.ts';
-import { parseFaults } from '../../src/emulator/faults.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
@@ -227,12 +226,6 @@ describe('a copy that is meant as one', () => {
       [BigInt(open ?? 0)],
     ]);
     expect(writes()).toHaveLength(updates);
-  });
-
-  it('fails like any other where the service does not answer', async () => {
-    for (const fault of parseFaults(['status,code=503,times=20'])) service.emulator.addFault(fault);
-    expect((await copy.musterd('reconcile')).code).not.toBe(0);
-    service.emulator.clearFaults();
   });
 
   it('sends again once it was adopted, what is approved by then', async () => {

@@ -94,7 +94,6 @@ describe('what people are told by the daemon', () => {
   };
   const editPhone = (at: number, phone: string) =>
     stage.sql(`update mirror.users set phone = '${phone}' where id = ${stage.emulator.team.users()[at]?.id}`);
-  const everySecond = { MUSTERD__schedule__users: '* * * * * *' };
   const runs = async (where: string) =>
     Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
   const firstRun = () =>
@@ -162,24 +161,6 @@ describe('what people are told by the daemon', () => {
     await toldAll('credentials-refused');
   });
 
-  it('is that runs fail, later than the schedule tolerates, and that they get to their end again', async () => {
-    start(everySecond);
-    await firstRun();
-    stage.emulator.addFault({ kind: 'status', code: 500, path: '/v1/users/get', times: 'always' });
-    // That it is overdue is told in between where the machine stands still for so long.
-    const told = () => receiver.told().filter((one) => one?.endsWith('stale') === false);
-    await eventually('told that they fail', () => told().length > 0);
-    const failing = receiver.received.find(({ fields: { event } }) => event !== 'stale');
-    expect(failing?.fields).toMatchObject({
-      command: 'musterd --team default status',
-      groups: [{ group: 'users', outcome: expect.stringMatching(/^(failed|partial)$/) as string }],
-    });
-    stage.emulator.clearFaults();
-    await eventually('told that they do not', () => told().length > 1);
-    expect(told()).toEqual(['failing', 'recovered: failing']);
-    expectNobody(personal());
-  });
-
   it('is a batch that waits, with the command that resolves it, and fields that are held', async () => {
     start();
     await firstRun();
@@ -242,34 +223,6 @@ describe('what people are told by the daemon', () => {
     ).toBe(4);
     for (const refusal of ['"status":500', '"status":302', '"problem":"UND_ERR_SOCKET"'])
       await eventually(`the log tells of ${refusal}`, () => daemon.output().stderr.includes(refusal));
-  });
-
-  it('is told by one of two daemons, and by the next one where that one dies in the middle', async () => {
-    const first = start();
-    await firstRun();
-    receiver.answers.push(() => undefined);
-    const id = await conflict();
-    await eventually('it is being told', () => receiver.received.length === 1);
-    first.process.kill('SIGKILL');
-    await first.ended;
-    // As if a call took no longer.
-    await stage.sql(
-      `update sync.learned set value = value || '{"nextTryMs": 0}' where topic = 'notice fields-held'`,
-    );
-    start();
-    start();
-    await eventually('it is told', async () => {
-      const [[done] = []] = await stage.sql(
-        `select value ->> 'doneAtMs' from sync.learned where topic = 'notice fields-held'`,
-      );
-      return Boolean(done);
-    });
-    expect(receiver.told()).toEqual(['fields-held', 'fields-held']);
-    expect(new Set(receiver.received.map(({ fields: { id } }) => id)).size).toBe(1);
-    expect(
-      (await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550100002')).code,
-    ).toBe(0);
-    await toldAll('fields-held', 'fields-held', 'recovered: fields-held');
   });
 
   it('is a test where somebody asks for one', async () => {

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { canonicalName } from '../../src/model/name.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { byText } from '../support/by-text.ts';
 import { embeddedServer, servers } from '../support/servers.ts';
@@ -286,99 +285,6 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(await roles()).toEqual(rolesThere());
   });
 
-  it('pushes a first name alone with both halves, and the last name stays', async () => {
-    await openEqual();
-    const { id, last } = twoWordUser();
-    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
-    expect(stage.updates()).toEqual([{ id, first_name: 'Robin', last_name: last }]);
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Robin', last });
-    expect(
-      await stage.sql(`select name, first_name, last_name, name_split from mirror.users where id = ${id}`),
-    ).toEqual([[`Robin ${last}`, 'Robin', last, 'known']]);
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('pushes the email of a single-word name and leaves the name alone', async () => {
-    await open();
-    const { id } = stage.emulator.team.addUser({ first: 'Cher', email: 'cher@example.com' });
-    await stage.run();
-    await stage.sql(`update mirror.users set email = 'cher.new@example.com' where id = ${id}`);
-    stage.emulator.clearRequests();
-    await stage.run();
-    expect(stage.updates()).toEqual([{ id, email: 'cher.new@example.com' }]);
-    expect(stage.emulator.team.user(id)).toMatchObject({
-      first: 'Cher',
-      last: '',
-      email: 'cher.new@example.com',
-    });
-    await stage.run();
-    await expectSilence();
-    await expectEqualSides();
-  });
-
-  it('merges different fields that were edited on both sides', async () => {
-    await openEqual();
-    const { id } = twoWordUser();
-    stage.emulator.team.editUser(id, { phone: '15550177' });
-    await stage.sql(`update mirror.users set email = 'both@example.com' where id = ${id}`);
-    expect(await stage.run()).toMatchObject({
-      outcome: 'complete',
-      waiting: 0,
-      counts: { pulled: 1, pushed: 1 },
-    });
-    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'both@example.com', phone: '15550177' });
-    await expectEqualSides();
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('lets the policy decide a conflict', async () => {
-    await openEqual({ config: { policy: { email: 'service-wins', phone: 'mirror-wins' } } });
-    const { id } = twoWordUser();
-    stage.emulator.team.editUser(id, { email: 'service@example.com', phone: '15550101' });
-    await stage.sql(
-      `update mirror.users set email = 'mirror@example.com', phone = '15550102' where id = ${id}`,
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'service@example.com', phone: '15550102' });
-    await expectEqualSides();
-    expect(
-      await stage.sql(`select old_value from report.changes where kind = 'pull' and field = 'email'`),
-    ).toEqual([['mirror@example.com']]);
-  });
-
-  it('counts tries to no effect in a row only: one that had an effect starts again', async () => {
-    await openEqual();
-    const { id, email } = twoWordUser();
-    const edit = () => stage.sql(`update mirror.users set email = 'a@example.com' where id = ${id}`);
-    const skip = () =>
-      stage.emulator.addFault({
-        kind: 'partial-apply',
-        path: '/v1/users/update',
-        keep: 100,
-        skip: 'email',
-        times: 'always',
-      });
-    await edit();
-    const end = skip();
-    for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 } });
-    end();
-    expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
-    stage.emulator.team.editUser(id, { email: email ?? '' });
-    await stage.run();
-    await edit();
-    skip();
-    for (const _ of [1, 2])
-      expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 }, waiting: 0 });
-    expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 }, waiting: 1 });
-    expect(await stage.sql('select detail from sync.held_fields')).toEqual([
-      [expect.stringContaining('pushed 3 times to no effect') as string],
-    ]);
-  });
-
   it('takes an answer without a name for no evidence that names are kept', async () => {
     await openEqual();
     const users = stage.emulator.team.users().filter(({ email, first }) => email !== null && first !== '');
@@ -402,131 +308,11 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(await requests(4)).toEqual([2]);
   });
 
-  it('refuses a name of nothing but white space, whatever kind of it', async () => {
-    await openEqual();
-    const { id, first, last } = twoWordUser();
-    // Of all code points, those that the model's names are cut at.
-    const spaces = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(code + 1)).filter(
-      (character) => canonicalName(`a${character}b`) === 'a b',
-    );
-    expect(spaces).toContain('\u00a0');
-    for (const space of spaces) {
-      const name = `\\${space.charCodeAt(0).toString(16).padStart(4, '0')}`;
-      for (const halves of [`U&'${name}', ''`, `'', U&'${name}'`, `U&'${name}${name}', U&'${name}'`])
-        await expect(
-          stage.sql(`update mirror.users set (first_name, last_name) = (${halves}) where id = ${id}`),
-        ).rejects.toThrow('needs a first name or a last name');
-    }
-    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
-      [first, last],
-    ]);
-    await stage.sql(`update mirror.users set first_name = U&'\\00a0Robin' where id = ${id}`);
-  });
-
-  it('settles what both sides changed to the same value', async () => {
-    await openEqual();
-    const { id } = twoWordUser();
-    stage.emulator.team.editUser(id, { email: 'Same@Example.com' });
-    await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${id}`);
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject({ waiting: 0, counts: { settled: 1 } });
-    expect(stage.updates()).toEqual([]);
-    expect(await stage.sql(`select email from mirror.users where id = ${id}`)).toEqual([
-      ['Same@Example.com'],
-    ]);
-    await expectSilence();
-  });
-
-  it('takes over a normalised answer without a second push', async () => {
-    await openEqual({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
-    const { id } = twoWordUser();
-    await stage.sql(
-      `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
-    expect(await stage.sql(`select email, phone from mirror.users where id = ${id}`)).toEqual([
-      ['mixed.case@example.com', '+15550144'],
-    ]);
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('clears a phone, and pulls a cleared one', async () => {
-    await openEqual();
-    const [one, two] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
-    if (one === undefined || two === undefined) throw new Error('no users with a phone');
-    await stage.sql(`update mirror.users set phone = null where id = ${one.id}`);
-    stage.emulator.team.editUser(two.id, { phone: null });
-    await stage.run();
-    expect(stage.emulator.team.user(one.id).phone).toBeNull();
-    expect(await stage.sql(`select phone from mirror.users where id in (${one.id}, ${two.id})`)).toEqual([
-      [''],
-      [''],
-    ]);
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('holds half an edit of a guessed split of three words until the other half is set', async () => {
-    await open();
-    const { id } = stage.emulator.team.addUser({
-      first: 'Anne Marie',
-      last: 'van den Berg',
-      email: 'am@example.com',
-    });
-    await stage.run();
-    await stage.sql(`update mirror.users set first_name = 'Annemarie' where id = ${id}`);
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
-    expect(stage.updates()).toEqual([]);
-    await stage.sql(`update mirror.users set last_name = 'van den Berg' where id = ${id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Annemarie', last: 'van den Berg' });
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('takes both halves as set when a statement names both, even if one was right already', async () => {
-    await open();
-    const { id } = stage.emulator.team.addUser({ first: 'Jean', last: 'Luc Croix', email: 'jl@example.com' });
-    await stage.run();
-    await stage.sql(`update mirror.users set first_name = 'Jean-Luc', last_name = 'Croix' where id = ${id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Jean-Luc', last: 'Croix' });
-  });
-
   it('reads integers past 2^53 out of jsonb as they are', async () => {
     await open();
     const { db } = stage;
     const { rows } = await runSqlText(db, `select '{"role_id": 9007199254740993, "few": 4}'::jsonb`);
     expect(rows).toEqual([[{ role_id: 9007199254740993n, few: 4 }]]);
-  });
-
-  it('pushes a new split of the same joined name', async () => {
-    await open();
-    const { id } = stage.emulator.team.addUser({
-      first: 'Anne',
-      last: 'Marie Berg',
-      email: 'amb@example.com',
-    });
-    await stage.run();
-    await stage.sql(
-      `update mirror.users set first_name = 'Anne', last_name = 'Marie  Berg' where id = ${id}`,
-    );
-    await stage.run();
-    await stage.sql(`update mirror.users set first_name = 'Anne Marie', last_name = 'Berg' where id = ${id}`);
-    await stage.run();
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('does not believe a team that shrinks', async () => {
-    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
-    for (const { id } of stage.emulator.team.users().slice(2))
-      stage.emulator.team.showUser(id, { listed: false, answered: false });
-    for (const _ of [1, 2, 3]) expect(await stage.run()).toMatchObject({ outcome: 'partial' });
-    expect(await stage.sql('select count(*) from mirror.users where gone_at is not null')).toEqual([['0']]);
   });
 
   it('plans without writing on either side', async () => {
@@ -552,21 +338,5 @@ describe.each(servers())('two-way runs on $name', (server) => {
     ]);
     expect(await dump()).toEqual(before);
     expect(stage.updates()).toEqual([]);
-  });
-
-  it('stops an update that clears a name it was not sent, and keeps the name', async () => {
-    await openEqual({ emulator: { variants: { 'email-update': 'clears-name' } } });
-    const { id, first, last } = twoWordUser();
-    await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 0 });
-    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
-      [first, last],
-    ]);
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: '', last: '' });
-    await stage.run();
-    expect(stage.emulator.team.user(id)).toMatchObject({ first, last });
-    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
-      [first, last],
-    ]);
   });
 });

@@ -5,9 +5,6 @@ import { byText } from '../support/by-text.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const variants: readonly Partial<Variants>[] = [
-  { pages: 'base-0', 'limit-cap': 7 },
-  { pages: 'base-1', 'limit-cap': 7 },
-  { pages: 'base-1-empty', 'limit-cap': 10 },
   { pages: 'base-1-refused', 'limit-cap': 10, 'over-cap': 'refuse' },
   { pages: 'base-0', 'limit-cap': 12, 'over-cap': 'refuse', order: 'oldest-first' },
   {
@@ -19,7 +16,6 @@ const variants: readonly Partial<Variants>[] = [
   },
   { blank: 'null', phones: 'mixed', fraction: 'mixed', 'email-lookup': 'exact' },
   { blank: 'absent', fraction: '9', 'unfiltered-users': 'refuse', 'member-extras': 'email-phone' },
-  { 'unfiltered-users': 5, 'member-extras': 'email-phone' },
   { 'updated-at': 'stuck', fraction: '0' },
   { 'value-types': 'swapped', phones: 'mixed', blank: 'absent' },
 ];

@@ -61,72 +61,6 @@ describe('a plan of which a part was approved', () => {
     expect(await stage.run()).toMatchObject({ waiting: 0, refusal: null });
     expect(updated()).toEqual(inOrder(ids.slice(25)));
   });
-
-  it('holds a left user in a batch of its own once the edit is another, and is told of again after a day', async () => {
-    await open();
-    const ids = idsOf(40);
-    await edit(ids);
-    const { batches } = await stage.run();
-    await musterd('approve', batches.at(-1) ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
-    const [one = 0, two = 0] = ids;
-    const batchOf = async (id: number) =>
-      (await stage.sql(`select batch from report.held where user_id = ${id}`))[0]?.[0] ?? '';
-    expect(await batchOf(one)).toBe(batches.at(-1));
-    await edit([one], 'other');
-    expect(await stage.run()).toMatchObject({ waiting: 2, refusal: { users: 2, isNews: false } });
-    expect(updated()).toEqual(inOrder(ids.slice(2)));
-    expect([await batchOf(one), await batchOf(two)]).toEqual([
-      expect.not.stringMatching(batches.at(-1) ?? ''),
-      batches.at(-1),
-    ]);
-    await stage.sql(
-      `update sync.learned set learned_at = clock_timestamp() - interval '24 h' where topic = 'refusal told'`,
-    );
-    stage.emulator.clearRequests();
-    stage.emulator.team.addTag('meanwhile');
-    const again = await musterd('reconcile');
-    expect(again.code).toBe(4);
-    expect(again.stdout).toContain('Pushes to 2 users need a decision; the run went on with everything else');
-    expect(await stage.sql(`select count(*) from mirror.tags where tag = 'meanwhile'`)).toEqual([['1']]);
-    expect(stage.updates()).toEqual([]);
-    expect((await musterd('reconcile')).code).toBe(3);
-    for (const id of [one, two]) await musterd('approve', await batchOf(id), '--reason', 'this one too');
-    expect(await stage.run()).toMatchObject({ waiting: 0 });
-    expect(stage.emulator.team.user(one).email).toBe(`other${one}@example.com`);
-    expect(stage.emulator.team.user(two).email).toBe(`new${two}@example.com`);
-  });
-
-  it('keeps a left user waiting who is not answered for a while, or whose edit somebody holds', async () => {
-    await open();
-    const ids = idsOf(40);
-    await edit(ids);
-    const { batches } = await stage.run();
-    await musterd('approve', batches.at(-1) ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
-    const [one = 0, two = 0] = ids;
-    stage.emulator.team.showUser(one, { answered: false });
-    await musterd('hold', String(two), 'email', '--until', '1d', '--reason', 'legal');
-    expect(await stage.run()).toMatchObject({ refusal: { users: 2 } });
-    stage.emulator.team.showUser(one, { answered: true });
-    await musterd('hold', String(two), 'email', '--end');
-    expect(await stage.run()).toMatchObject({ waiting: 2, refusal: { users: 2 } });
-    expect(updated()).toEqual(inOrder(ids.slice(2)));
-  });
-});
-
-describe('a plan that was approved', () => {
-  it('is sent although the service has changed other fields, before it was stopped or after', async () => {
-    await open();
-    const ids = idsOf(30);
-    await edit(ids);
-    const [before = 0, after = 0] = ids;
-    stage.emulator.team.editUser(before, { phone: '15550101' });
-    const { refusal, batches } = await stage.run();
-    expect(refusal).toMatchObject({ stopped: true, users: 30 });
-    stage.emulator.team.editUser(after, { phone: '15550102' });
-    await musterd('approve', batches.at(-1) ?? '', '--reason', 'as shown');
-    expect(await stage.run()).toMatchObject({ refusal: null, counts: { pulled: 2, pushed: 30 } });
-    expect(updated()).toEqual(inOrder(ids));
-  });
 });
 
 describe('a plan under mirror-wins', () => {
@@ -154,83 +88,9 @@ describe('a plan under mirror-wins', () => {
     expect(await stage.run()).toMatchObject({ waiting: 0 });
     expect(updated()).toEqual(inOrder(ids.slice(5)));
   });
-
-  it('does not overwrite what the service has changed to since it was approved', async () => {
-    await open(mirrorWins);
-    const ids = idsOf(30);
-    await edit(ids);
-    for (const id of ids) stage.emulator.team.editUser(id, { email: `web${id}@example.com` });
-    const { batches } = await stage.run();
-    await musterd('approve', batches.at(-1) ?? '', '--reason', 'as shown');
-    for (const id of ids) stage.emulator.team.editUser(id, { email: `later${id}@example.com` });
-    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-    expect(updated()).toEqual([]);
-  });
-});
-
-describe('a hold that somebody asked for', () => {
-  const until = ['--until', '7d', '--reason', 'legal'];
-
-  it('outlives a user who leaves and comes back', async () => {
-    await open({ config: { absence: { confirmAfterMs: 0 } } });
-    const one = people().find(({ phone }) => phone !== null);
-    const id = one?.id ?? 0;
-    await musterd('hold', String(id), 'phone', ...until);
-    stage.emulator.team.showUser(id, { listed: false, answered: false });
-    for (let pass = 0; pass < 3; pass += 1) await stage.run();
-    expect(await stage.sql(`select gone_at is null from mirror.users where id = ${id}`)).toEqual([['false']]);
-    stage.emulator.team.showUser(id, { listed: true, answered: true });
-    stage.emulator.team.editUser(id, { phone: '15550111', email: 'back@example.com' });
-    await stage.run();
-    expect(await stage.sql('select user_id, field, reason from report.held')).toEqual([
-      [String(id), 'phone', 'asked'],
-    ]);
-    expect(await stage.sql(`select phone, email from mirror.users where id = ${id}`)).toEqual([
-      [one?.phone, 'back@example.com'],
-    ]);
-  });
-
-  it('is not overwritten by a rejection', async () => {
-    await open();
-    const ids = idsOf(30);
-    await edit(ids);
-    const { batches } = await stage.run();
-    await musterd('hold', String(ids[0]), 'email', ...until);
-    const { stdout } = await musterd('reject', batches.at(-1) ?? '', '--only', String(ids[0]));
-    expect(stdout).toContain('Left as they are: 1 field held on request');
-    await musterd('approve', batches.at(-1) ?? '', '--reason', 'all');
-    expect(await stage.sql('select user_id, reason, detail, until is null from report.held')).toEqual([
-      [String(ids[0]), 'asked', 'legal', 'false'],
-    ]);
-  });
 });
 
 describe('a refusal', () => {
-  it('is told again when a mass change of other users comes while a plan waits, and not for one edit more', async () => {
-    await open();
-    await edit(idsOf(30));
-    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-    await edit(idsOf(3, 30));
-    expect(await stage.run()).toMatchObject({
-      outcome: 'complete',
-      refusal: { users: 30, isNews: false },
-      counts: { pushed: 3 },
-    });
-    stage.emulator.clearRequests();
-    await edit(
-      people().map(({ id }) => id),
-      'all',
-    );
-    const again = await stage.run();
-    expect(again).toMatchObject({ outcome: 'complete', refusal: { stopped: false, isNews: true } });
-    expect(await stage.run()).toMatchObject({
-      outcome: 'complete',
-      batches: again.batches,
-      refusal: { isNews: false },
-    });
-    expect(updated()).toEqual([]);
-  });
-
   it('is named by the run and by status: what waits is users of a plan, not held fields', async () => {
     await open();
     await edit(idsOf(30));
@@ -292,76 +152,6 @@ describe('what nobody has decided', () => {
   };
   const emailsNow = () => new Map(stage.emulator.team.users().map(({ id, email }) => [id, email]));
 
-  it.each<readonly [string, (five: readonly number[]) => Promise<unknown>, number]>([
-    [
-      'somebody asks to hold a part',
-      async (five) => {
-        for (const id of five)
-          await musterd('hold', String(id), 'email', '--until', '1d', '--reason', 'legal');
-      },
-      30,
-    ],
-    ['a part is changed by the service too', async (five) => webEdit(five), 30],
-    [
-      'a part is not answered',
-      async (five) => {
-        for (const id of five) stage.emulator.team.showUser(id, { answered: false });
-      },
-      30,
-    ],
-    [
-      'a part is taken back',
-      (five) =>
-        stage.sql(
-          `update mirror.users u set email = b.email from sync.user_base b where b.id = u.id and u.id in (${five.join(', ')})`,
-        ),
-      25,
-    ],
-  ])('is not sent when %s', async (_, erode, waiting) => {
-    const { ids } = await refuse();
-    await erode(ids.slice(0, 5));
-    for (let turn = 0; turn < 2; turn += 1)
-      expect(await stage.run()).toMatchObject({
-        outcome: 'complete',
-        refusal: { users: waiting, stopped: false },
-      });
-    expect(updated()).toEqual([]);
-  });
-
-  it('is not sent when the service has another value for a while, and is not counted twice meanwhile', async () => {
-    const { ids } = await refuse();
-    const before = emailsNow();
-    const five = ids.slice(0, 5);
-    webEdit(five);
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 30, refusal: { users: 30 } });
-    expect(
-      await stage.sql(
-        `select count(*) from report.held where detail like '%the service has changed it since'`,
-      ),
-    ).toEqual([['5']]);
-    setBack(five, before);
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 30, refusal: { users: 30 } });
-    expect(updated()).toEqual([]);
-  });
-
-  it('is not sent when the hold that somebody asked for ends, though it was to be rejected', async () => {
-    const { ids, hash } = await refuse();
-    const [one = 0, ...others] = ids;
-    await musterd('hold', String(one), 'email', '--until', '1d', '--reason', 'legal');
-    const rejected = await musterd('reject', hash, '--only', String(one), '--reason', 'not this one');
-    expect(rejected.stdout).toContain('0 users rejected, 30 wait on');
-    const { stdout } = await musterd('approve', hash, '--reason', 'the others');
-    expect(stdout).toContain('29 users approved, 1 wait on');
-    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 29 } });
-    await musterd('hold', String(one), 'email', '--end');
-    const { refusal, batches } = await stage.run();
-    expect(refusal).toMatchObject({ users: 1 });
-    expect(updated()).toEqual(inOrder(others));
-    await musterd('reject', batches.at(-1) ?? '', '--reason', 'not this one');
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, refusal: null });
-    expect(updated()).toEqual(inOrder(others));
-  });
-
   it.each(['hold', 'mirror-wins'] as const)(
     'and was rejected is not sent whatever the service does (policy %s)',
     async (policy) => {
@@ -413,48 +203,6 @@ describe('what nobody has decided', () => {
     expect(stage.emulator.team.user(one).email).toBe(`new${one}@example.com`);
   });
 
-  it('is no part of the plan when a user has left, or everything was taken from the service', async () => {
-    const { ids, hash } = await refuse({ config: { absence: { confirmAfterMs: 0 } } });
-    const [gone = 0, ...others] = ids;
-    await musterd('approve', hash, '--only', others.slice(1).join(','), '--reason', 'these');
-    stage.emulator.team.showUser(gone, { listed: false, answered: false });
-    for (let pass = 0; pass < 3; pass += 1) await stage.run();
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
-    expect((await musterd('resync', '--adopt-service', '--apply')).code).toBe(3);
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
-    // Whoever decides has decided: nothing of it waits in a batch.
-    const [one = 0] = others;
-    await musterd('resolve', String(one), 'email', '--take', 'mirror', '--if', `new${one}@example.com`);
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, counts: { pushed: 1 } });
-    expect(updated()).toEqual([one]);
-  });
-
-  it('does not keep a run from its other work, however often other values come', async () => {
-    const { ids, hash } = await refuse();
-    const [first = 0, ...others] = ids;
-    await musterd('approve', hash, '--only', String(first), '--reason', 'this one');
-    const [apart = 0] = idsOf(1, 40);
-    for (const turn of [1, 2]) {
-      await edit(others, `turn${turn}`);
-      stage.emulator.team.editUser(apart, { email: `apart${turn}@example.com` });
-      stage.emulator.team.addTag(`tag${turn}`);
-      const run = await musterd('reconcile');
-      expect(run.code).toBe(4);
-      expect(run.stdout).toContain('the run went on with everything else');
-      expect(await stage.sql(`select email from mirror.users where id = ${apart}`)).toEqual([
-        [`apart${turn}@example.com`],
-      ]);
-      expect(await stage.sql(`select count(*) from mirror.tags where tag = 'tag${turn}'`)).toEqual([['1']]);
-    }
-    expect(updated()).toEqual([first]);
-    expect(
-      await stage.sql(
-        `select run_group, complete_at = finished_at or complete_at is not null from sync.due where run_group = 'users'`,
-      ),
-    ).toEqual([['users', 'true']]);
-  });
-
   it('is told of in true words when an earlier push was settled in the same run', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const [open1 = 0] = idsOf(1, 40);
@@ -468,19 +216,6 @@ describe('what nobody has decided', () => {
     expect(run.stdout).toContain('1 pushed');
     expect(run.stdout).toContain('the run ended there: nothing was pulled, and nothing new was sent');
     expect(run.stdout).not.toContain('nothing was written');
-  });
-
-  it('counts as held in report.pending, and as waiting once it is approved', async () => {
-    const { hash } = await refuse();
-    const states = () => stage.sql('select state, count(*) from report.pending group by 1 order by 1');
-    expect(await states()).toEqual([['held', '30']]);
-    await edit(idsOf(1, 40));
-    expect(await states()).toEqual([
-      ['held', '30'],
-      ['waiting', '1'],
-    ]);
-    await musterd('approve', hash, '--reason', 'all');
-    expect(await states()).toEqual([['waiting', '31']]);
   });
 
   it('is asked about again when an approved value arrived late, by itself', async () => {
