@@ -1,8 +1,10 @@
 /** The log has no name, address, phone or tag of anybody, whatever goes wrong. */
 import { Writable } from 'node:stream';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { eventually } from '../support/eventually.ts';
+import { spawnMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const marker = 'zqmark';
@@ -86,5 +88,23 @@ describe('of a team whose people and tags are marked, the log', () => {
       expect(text).toContain(words);
       expect(text).not.toMatch(marked);
     }
+
+    const environment = {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__log__level: 'debug',
+      MUSTERD__schedule__users: '* * * * * *',
+      MUSTERD__rate__perMinute: '100000',
+    };
+    const command = await spawnMusterd(['reconcile'], environment);
+    const daemon = startMusterd(['daemon'], environment);
+    onTestFinished(() => void daemon.process.kill('SIGKILL'));
+    await eventually('the daemon is refused', () => daemon.output().stderr.includes('22P02'));
+    daemon.process.kill('SIGTERM');
+    const { stdout, stderr } = await daemon.ended;
+    // What a command tells whoever typed it is no log.
+    const logged = command.stderr.split('\n').filter((line) => line.startsWith('{'));
+    expect(logged.join('\n')).toContain('22P02');
+    expect([...logged, stdout, stderr].filter((text) => marked.test(text))).toEqual([]);
   });
 });
