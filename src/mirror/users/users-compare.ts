@@ -83,14 +83,21 @@ const isDifferent = sql`(
 const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
+/** Of whom nothing is known there is nothing to tell but the id: a first run would read a row of nothing for everybody. */
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
-  select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
-    b.id is not null and ${isOlder(sql`u`)} and not ${isToBeBelieved} and (${serviceMoved} or h.held is not null) as stale
-  from ${from} where ${where}`;
+  with compared as materialized (
+    select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
+      b.id is not null and ${isOlder(sql`u`)} and not ${isToBeBelieved} and (${serviceMoved} or h.held is not null) as stale
+    from ${from} where ${where}
+  )
+  select c.*, case when row_number() over () = 1 then n.ids end as unknown
+  from (select string_agg(id::text, ',') as ids from compared where is_unknown) n
+  left join compared c on not c.is_unknown`;
 
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
-  readonly is_unknown: boolean;
+  /** Of the first row: the ids of whom nothing is known, with commas between them. It has no id itself if there is no row but this. */
+  readonly unknown: string | null;
 }
 
 /**
@@ -132,17 +139,15 @@ async function readRows(
 /** Reads everybody who differs and, unless only some are looked at, those who are known and not shown. */
 export async function compareSides(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
-  const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
-  const rowsThat = (is: (row: ComparedRow) => boolean) => rows.filter(is);
+  const unknown = new Set(rows[0]?.unknown?.split(',').map(BigInt));
+  const rowsThat = (isSeen: boolean) => rows.filter((row) => row.is_seen === isSeen);
   return {
-    differing: rowsThat((row) => row.is_seen && !row.is_unknown).map((row) =>
-      toState(row, shown.users.get(row.id)),
-    ),
+    differing: rowsThat(true).map((row) => toState(row, shown.users.get(row.id))),
     unknown: shown.users
       .keys()
       .filter((id) => unknown.has(id))
       .toArray(),
-    unseen: rowsThat((row) => !row.is_seen).map((row) =>
+    unseen: rowsThat(false).map((row) =>
       toState({ ...row, observed_differs: false, stale: false }, undefined),
     ),
   };
