@@ -3,7 +3,7 @@
  * teams is read from the database at each scrape, so that all processes report the same. Labels
  * hold only names of teams and words of a short list, no personal data.
  */
-import { listedResources } from '../model/listed-resources.ts';
+import { movedKinds } from '../model/moved-kinds.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
@@ -60,20 +60,7 @@ export interface Metrics {
 }
 
 /** The counts of a run that are changes. The others say how much was read. */
-export const countedKinds = [
-  'adopted',
-  'returned',
-  'pulled',
-  'settled',
-  'pushed',
-  'ineffective',
-  'unknown',
-  'held',
-  'missing',
-  'gone',
-  'deferred',
-  ...listedResources.flatMap(({ name }) => ['added', 'changed', 'gone'].map((what) => `${name}_${what}`)),
-];
+export const countedKinds = [...movedKinds, 'ineffective', 'unknown', 'missing', 'deferred'];
 
 const outcomes = labelWords<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
 /** The known outcomes of requests. Errors are not listed, because they are not known beforehand. */

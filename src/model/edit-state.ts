@@ -39,63 +39,45 @@ export const needsDecision = ({
 interface ReasonWords {
   /** The words behind the fields that are held. */
   readonly words: string;
-  /** The meaning, and what follows, for one and for several. */
-  readonly means: readonly [one: string, several: string];
+  /** The meaning, and what follows. */
+  readonly means: string;
 }
 
 export const holdReasons: Readonly<Record<HeldReason, ReasonWords>> = {
   conflict: {
     words: 'changed on both sides',
-    means: [
-      'Each side has a value that the other has not seen, so neither is overwritten. It stays held until one of the two values changes or somebody decides.',
-      'Each side has values that the other has not seen, so neither is overwritten. They stay held until one of the two values changes or somebody decides.',
-    ],
+    means:
+      'Each side has a value that the other has not seen, so neither is overwritten until one of the two changes or somebody decides.',
   },
   refused: {
     words: 'refused by the service',
-    means: [
-      'It is not sent again until one of the two values changes or somebody decides.',
-      'None of them is sent again until one of the two values changes or somebody decides.',
-    ],
+    means: 'Not sent again until one of the two values changes or somebody decides.',
   },
   ineffective: {
     words: 'taken without effect by the service',
-    means: [
-      'The service took it, and shows its own value still. It is not sent again until one of the two values changes or somebody decides.',
-      'The service took them, and shows its own values still. None of them is sent again until one of the two values changes or somebody decides.',
-    ],
+    means:
+      'The service took it, and shows its own value still. Not sent again until one of the two values changes or somebody decides.',
   },
   unsupported: {
     words: 'cannot be sent',
-    means: [
-      'The service has no way to take it. It stays held until the value changes or somebody decides.',
-      'The service has no way to take them. They stay held until the value changes or somebody decides.',
-    ],
+    means: 'The service has no way to take it, until the value changes or somebody decides.',
   },
   returned: {
     words: 'edited before the user left and came back',
-    means: [
-      'It stays held until somebody edits it again or decides.',
-      'They stay held until somebody edits them again or decides.',
-    ],
+    means: 'Held until somebody edits it again or decides.',
   },
   limit: {
     words: 'more than the limit',
-    means: [
-      'It was not sent. It stays held until one of the two values changes, somebody decides or, if it is about this field alone, the limit goes.',
-      'None of them was sent. They stay held until one of the two values changes, somebody decides or, if it is about single fields, the limit goes.',
-    ],
+    means:
+      'Nothing of it was sent, until one of the two values changes, somebody decides or, where it is about one field alone, the limit goes.',
   },
   review: {
     words: 'to be approved',
-    means: [
-      'It was not sent. It waits until somebody approves or rejects it.',
-      'None of them was sent. They wait until somebody approves or rejects them.',
-    ],
+    means: 'Nothing of it was sent, until somebody approves or rejects it.',
   },
   asked: {
     words: 'held on request',
-    means: ['It is left alone on both sides until then.', 'They are left alone on both sides until then.'],
+    means: 'Left alone on both sides until then.',
   },
 };
 

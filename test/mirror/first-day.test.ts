@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import { readCounts } from '../../src/page/read/page-counts.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { ROOT } from '../support/checkout.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { createStage, type Stage } from '../system/stage.ts';
 
 const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
@@ -75,34 +72,5 @@ describe('on the first day of a mirror', () => {
     const added = `select resource, name from report.listing_history where kind = 'added' and resource = 'tags'`;
     expect([await empty.sql(added), await empty.sql(grown)]).toEqual([[['tags', 'First']], [['1', '1']]]);
     await empty.close();
-  });
-});
-
-describe('counts', () => {
-  it('are made as often as the settings say, however close the first ones are', async () => {
-    const database = await createTestDatabase();
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
-       insert into sync.due (team, run_group, schedule, due_at, stale_after) values ('north', 'counts', '*/15 * * * *', now(), interval '45 minutes');
-       insert into mirror.contact_counts (team_id, segment, counted_at, count)
-       select t, 'all', timestamptz '2026-03-11T11:30:00Z' + n * interval '40 s', 100 + n
-       from generate_series(0, 2) n, unnest('{41,42}'::bigint[]) t where t = 41 or n = 0;
-       commit`,
-    );
-    const now = new Date('2026-03-11T12:00:00Z');
-    const read = async (teamId: bigint) =>
-      await readCounts(
-        { db: database.db.kysely, teams: [], teamIds: [teamId], now, decider: null },
-        { days: 90, segment: null },
-      );
-    expect(await read(41n)).toMatchObject({
-      paceMs: 40_000,
-      everyMs: 900_000,
-      nextAt: expect.any(Date) as Date,
-    });
-    expect(await read(42n)).toMatchObject({ paceMs: null, everyMs: null, nextAt: null });
-    await database.close();
   });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ExportRow, readPages } from '../../src/mirror/tools/export-read.ts';
 import { readTeamUsers } from '../../src/mirror/users/import-read.ts';
-import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
+import type { RosterRow } from '../../src/page/read/page-people.ts';
+import type { ListRead } from '../../src/page/list/list.ts';
+import { people } from '../../src/page/list/people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import { oldestServer } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
@@ -60,19 +62,12 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     await stage.sql(`update mirror.users set phone = '15550100177' where id = ${id}`);
     for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
     const reader = { db: stage.db.kysely, teams: [], teamIds: [41n], now: new Date(), decider: null };
-    const asked: PeopleFilter = {
-      q: '',
-      details: true,
-      state: 'present',
-      roleId: null,
-      sort: 'role',
-      isDown: false,
-      after: null,
-      limit: 100,
+    const onPage = async (q: string) => {
+      const asked = { params: {}, query: new URLSearchParams({ q }), details: true, isCsv: false };
+      const read = (await people.read(reader, asked)) as ListRead<RosterRow>;
+      return read.rows.find((row) => String(row.id) === id)?.role;
     };
-    const onPage = async (more: Partial<PeopleFilter>) =>
-      (await readPeople(reader, { ...asked, ...more })).rows.find((row) => String(row.id) === id)?.role;
-    expect([await onPage({}), await onPage({ q: id }), (await readPerson(reader, id))?.row.role]).toEqual([
+    expect([await onPage(''), await onPage(id), (await readPerson(reader, id))?.row.role]).toEqual([
       'admin',
       'admin',
       'admin',

@@ -1,49 +1,36 @@
-import { describe, expect, it } from 'vitest';
-import { drawChart, drawMoves } from '../../src/page/render/chart.ts';
+/** Lines of counts, as people see them. */
+import { expect, it } from 'vitest';
+import { axisFrom, lineChart } from '../../src/page/render/chart.ts';
 
-const dayMs = 86_400_000;
-const from = Date.UTC(2026, 0, 1);
-const daily = (...values: readonly (number | null)[]) =>
-  values.map((value, day) => ({ atMs: from + day * dayMs, value }));
+const hourMs = 3_600_000;
+const of = (...values: readonly (number | null)[]) => values.map((value, n) => ({ atMs: n * hourMs, value }));
+const drawn = (...values: readonly (number | null)[]) =>
+  lineChart(of(...values), 'Contacts', (at) => `${at.getUTCHours()}h`).toString();
 
-describe('a chart', () => {
-  it.each([
-    ['far from 0, where the axis begins near them', [302_100, 305_000, 312_400], 302_000],
-    ['near 0, where the axis begins', [120, 300, 410], 0],
-    ['that never moved, which are not drawn on the axis', [5_000, 5_000], 4_999],
-    ['of none', [0, 0], 0],
-    ['without one count', [], 0],
-  ])('of counts %s', (_what, values, expected) => {
-    const chart = drawChart(daily(...values), 100);
-    expect(chart.axisFrom).toBe(expected);
-    expect(chart.values.every(({ value, y }) => Number.isInteger(value) && y >= 0 && y <= 100)).toBe(true);
-  });
+it.each([
+  [[1_000, 1_010], 1_000],
+  [[10, 100], 0],
+  [[7, 7, 7], 6],
+])('of %j has an axis that begins at %i', (values, expected) => {
+  expect(axisFrom(of(...values))).toBe(expected);
+});
 
-  it('puts times and gaps in percents of the width', () => {
-    const { gaps, times, line } = drawChart(daily(1, 2, null, null, 3), 100);
-    expect(gaps).toMatchObject([{ x: 25, width: 75 }]);
-    expect(times.map(({ at, x }) => [at.toISOString().slice(0, 10), x])).toContainEqual(['2026-01-03', 50]);
-    expect(line.match(/M/g)).toHaveLength(2);
-  });
+it('has its figures in a gutter and its times below, none of which leaves the picture', () => {
+  const page = drawn(10, 20, 30, 40, 50);
+  expect([...page.matchAll(/text-anchor="end">([\d,]+)</g)].map(([, figure]) => figure)).toEqual([
+    '0',
+    '10',
+    '20',
+    '30',
+    '40',
+    '50',
+  ]);
+  expect(page).toMatch(/text-anchor="start">0h<.*text-anchor="end">4h</);
+});
 
-  it('draws what came above the line and what went below it, on one scale', () => {
-    const { bars, line, height } = drawMoves(
-      [
-        { added: 10, gone: 0 },
-        { added: 0, gone: 5 },
-      ],
-      110,
-      20,
-    );
-    expect(line).toBe(80);
-    expect(bars).toEqual([
-      { x: 7.5, width: 35, added: { y: 20, height: 60 }, gone: { y: 81, height: 0 } },
-      { x: 57.5, width: 35, added: { y: 80, height: 0 }, gone: { y: 81, height: 30 } },
-    ]);
-    expect(height).toBe(111);
-  });
-
-  it('shows one of a thousand', () => {
-    expect(drawMoves([{ added: 1_000, gone: 1 }]).bars[0]?.gone.height).toBe(2);
-  });
+it('draws no line over a time that was not counted, and says so', () => {
+  const line = (page: string) => /vector-effect="non-scaling-stroke" d="([^"]*)"/.exec(page)?.[1] ?? '';
+  expect(line(drawn(1, null, 3, 4)).split('M')).toHaveLength(3);
+  expect(drawn(1, null, 3)).toContain('not counted');
+  expect(drawn(1, 2, 3)).not.toContain('not counted');
 });

@@ -1,5 +1,4 @@
 /** What a view is told, where nothing is said of it. */
-import { saySeen, seenOf } from '../../src/runs/say-seen.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 
 export const now = new Date('2026-03-11T12:00:00Z');
@@ -11,6 +10,7 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     params: {},
     query: new URLSearchParams(search),
     isCsv: false,
+    note: undefined,
     details,
     teams: [team],
     team,
@@ -30,7 +30,6 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     waitingEdits: 0,
     version: '1',
     explain: () => null,
-    saySeen: (row) => saySeen(seenOf(row)),
     perMinute: () => null,
   };
 };

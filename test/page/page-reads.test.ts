@@ -2,18 +2,17 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ChangeRow, readChanges } from '../../src/page/read/page-changes.ts';
 import { readCounts, readMonths, stepFor } from '../../src/page/read/page-counts.ts';
-import { readDailyCounts } from '../../src/page/read/page-glance.ts';
-import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
+import { readContacts } from '../../src/page/read/page-glance.ts';
+import type { RosterRow } from '../../src/page/read/page-people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
-import tags from '../../src/model/listed/tags.ts';
-import { readListedRows } from '../../src/page/read/page-listed.ts';
 import { readOneRun } from '../../src/page/read/page-runs.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
-import { readSending, readWaitingView } from '../../src/page/read/page-waiting-view.ts';
+import { readSending, readWaitingView } from '../../src/page/read/page-waiting.ts';
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { countsCsv } from '../../src/page/render/growth.ts';
+import type { ListRead } from '../../src/page/list/list.ts';
+import { countsCsv } from '../../src/page/render/counts.ts';
 import { changes } from '../../src/page/render/ledger-view.ts';
 import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -78,23 +77,15 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe('people', () => {
-  const usual: PeopleFilter = {
-    q: '',
-    details: true,
-    state: 'present',
-    roleId: null,
-    sort: 'state',
-    isDown: false,
-    after: null,
-    limit: 100,
+  const ask = async (search: string, teams: readonly bigint[] = [41n], details = true) => {
+    const asked = { params: {}, query: new URLSearchParams(search), details, isCsv: false };
+    const list = pageViews.find(({ path }) => path === '/people');
+    return (await list?.read(readerOf(...teams), asked)) as ListRead<RosterRow>;
   };
-  const ask = async (asked: Partial<PeopleFilter>, ...teams: bigint[]) =>
-    await readPeople(readerOf(...(teams.length === 0 ? [41n] : teams)), { ...usual, ...asked });
-  const idsOf = async (asked: Partial<PeopleFilter>) => (await ask(asked)).rows.map(({ id }) => Number(id));
 
-  it('come with the worst first, each in one standing', async () => {
-    const { rows, counts, isMore } = await ask({});
-    expect(rows.map(({ id, standing }) => [Number(id), standing])).toEqual([
+  it('come with the worst first, each in one state', async () => {
+    const { rows, counts, found } = await ask('');
+    expect(rows.map(({ id, state }) => [Number(id), state])).toEqual([
       [1, 'waits'],
       [2, 'moving'],
       [3, 'unresolved'],
@@ -105,62 +96,52 @@ describe('people', () => {
       [8, 'equal'],
       [9, 'equal'],
     ]);
-    expect(counts).toEqual({
-      present: 9,
-      waits: 1,
-      moving: 1,
-      unresolved: 1,
-      rejected: 1,
-      asked: 1,
-      equal: 4,
-      left: 1,
-    });
-    expect(isMore).toBe(false);
-    expect(rows[0]?.open.map(({ field, reason }) => [field, reason])).toEqual([
+    const each = { waits: 1, moving: 1, unresolved: 1, rejected: 1, asked: 1, equal: 4, left: 1 };
+    expect([Object.fromEntries(counts), found]).toEqual([each, 9]);
+    expect(rows[0]?.open?.map(({ field, reason }) => [field, reason])).toEqual([
       ['email', 'asked'],
       ['phone', 'conflict'],
     ]);
   });
 
-  it.each(['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const)(
-    'sorted by %s come page by page as in one, in both directions, in two teams',
+  it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
+    'sorted by %s are the same the other way round, and page by page',
     async (sort) => {
-      for (const isDown of [false, true]) {
-        const whole = await ask({ sort, isDown }, 41n, 42n);
-        const paged: string[] = [];
-        let after: PeopleFilter['after'] = null;
-        for (let isMore = true; isMore; ) {
-          const page = await ask({ sort, isDown, after, limit: 4 }, 41n, 42n);
-          paged.push(...page.rows.map((row) => `${row.team_id} ${row.id}`));
-          const last = page.rows.at(-1);
-          if (last === undefined) break;
-          after = { teamId: last.team_id, id: last.id };
-          isMore = page.isMore;
-        }
-        expect(paged).toEqual(whole.rows.map((row) => `${row.team_id} ${row.id}`));
-        expect(new Set(paged).size).toBe(19);
-      }
+      const idsOf = async (search: string) =>
+        (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
+      const up = await idsOf(`sort=${sort}`);
+      expect(new Set(up).size).toBe(19);
+      const down = await idsOf(`sort=-${sort}`);
+      // A role that has no name stands at the end either way.
+      expect(sort === 'role' ? down.toSorted() : down).toEqual(
+        sort === 'role' ? up.toSorted() : up.toReversed(),
+      );
+      expect(await idsOf(`sort=${sort}&page=7`)).toEqual(up.slice(7));
     },
   );
 
   it.each([
-    [{ state: 'waits' }, [1]],
-    [{ state: 'equal' }, [10, 7, 8, 9]],
-    [{ state: 'left' }, [6]],
-    [{ q: 'NAME 1' }, [1, 10]],
-    [{ q: 'user7@' }, [7]],
-    [{ q: '+41 44 010 22 08' }, [8]],
-    [{ q: '%' }, []],
-    [{ q: 'ñamé 8' }, [8]],
-    [{ q: 'name ñu' }, []],
-    [{ roleId: 2n }, [1, 3, 5, 7, 9]],
-    [{ q: '8', details: false }, [8]],
-    [{ q: 'name', details: false }, []],
-    [{ details: false, sort: 'name' }, [1, 2, 3, 4, 5, 7, 8, 9, 10]],
-  ] as const)('asked for as in case %#', async (asked, expected) => {
-    expect(await idsOf(asked)).toEqual(expected);
-    const { found } = await ask(asked);
-    expect(found ?? expected.length).toBe(expected.length);
+    ['state=waits', [1]],
+    ['state=equal', [10, 7, 8, 9]],
+    ['state=left', [6]],
+    ['q=NAME 1', [1, 10]],
+    ['q=user7@', [7]],
+    ['q=%2B41 44 010 22 08', [8]],
+    ['q=%25', []],
+    ['q=ñamé 8', [8]],
+    ['q=name ñu', []],
+    ['role_id=2', [1, 3, 5, 7, 9]],
+    ['state=nobody&sort=-secret&page=x', [1, 2, 3, 4, 5, 10, 7, 8, 9]],
+  ] as const)('asked for as %s', async (search, expected) => {
+    const { rows, found } = await ask(search);
+    expect([rows.map(({ id }) => Number(id)), found]).toEqual([expected, expected.length]);
+  });
+
+  it('without details are found by their id alone', async () => {
+    const idsOf = async (search: string) =>
+      (await ask(search, [41n], false)).rows.map(({ id }) => Number(id));
+    expect([await idsOf('q=8'), await idsOf('q=name')]).toEqual([[8], []]);
+    expect(await idsOf('state=equal')).toEqual([7, 8, 9, 10]);
   });
 });
 
@@ -218,10 +199,10 @@ describe('changes', () => {
     expect([rows.length, isMore]).toEqual([4, true]);
     const older = await readChanges(readerOf(41n), {
       ...usual,
-      limit: 3,
+      limit: 1,
       before: rows.at(-1)?.change_id ?? null,
     });
-    expect(older.rows.map(({ kind }) => kind)).toEqual(['adopt']);
+    expect([older.rows.map(({ kind }) => kind), older.isMore]).toEqual([['adopt'], false]);
   });
 
   it('say of a hold why it began, and what of it both sides agreed on', async () => {
@@ -248,14 +229,19 @@ describe('changes', () => {
 
 describe('counts and tags', () => {
   it('come in steps, without those that were not counted, and by week', async () => {
-    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
-    expect([read.segment, read.paceMs, read.stepMs]).toEqual(['all', 3_600_000, 6 * 3_600_000]);
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
+    expect([read.segment, read.stepMs]).toEqual(['all', 6 * 3_600_000]);
     expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
       ['all', 1000],
       ['new', 1000],
     ]);
     expect(read.steps.filter(({ segment }) => segment === 'all')).toHaveLength(121 - 9);
-    expect(read.weeks[0]).toEqual({ week: new Date('2026-03-09T00:00Z'), lowest: 941, highest: 1000 });
+    expect(read.weeks[0]).toEqual({
+      week: new Date('2026-03-09T00:00Z'),
+      last: 1000,
+      lowest: 941,
+      highest: 1000,
+    });
     expect(read.monthAgo[0]?.count).toBe(280);
     expect(read.roles.map(({ role_id: id, members }) => [Number(id), members])).toEqual([
       [1, 6],
@@ -273,7 +259,7 @@ describe('counts and tags', () => {
   });
 
   it('has a file of each chart', async () => {
-    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
     const file = (of: string) =>
       countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }), teams: [] });
     expect(file('roles')).toEqual({
@@ -298,62 +284,63 @@ describe('counts and tags', () => {
        insert into mirror.contact_counts (team_id, segment, counted_at, count)
        select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s); commit`,
     );
-    const { counts } = await readCounts(readerOf(44n, 43n, 42n), { days: 30, segment: null });
-    expect(counts.map(({ teamId, segment, count }) => [teamId, segment, count])).toEqual([
-      [43n, 'all', 43n],
-      [44n, 'new', 44n],
+    const { contacts } = await readCounts(
+      { ...readerOf(44n, 43n, 42n), now: new Date('2100-01-01') },
+      { days: 30, segment: null, isCsv: true },
+    );
+    expect(contacts.map(({ teamId, segment, count }) => [teamId, segment, count])).toEqual([
+      [43n, 'all', 43],
+      [44n, 'new', 44],
     ]);
-    const read = await readCounts(readerOf(43n), { days: 30, segment: null });
-    expect(read.counts).toEqual([]);
+    const read = await readCounts(readerOf(43n), { days: 30, segment: null, isCsv: true });
+    expect(read.contacts).toEqual([]);
     const teams = [{ team: 'harbour', teamId: 43n, name: null }];
-    const file = countsCsv({ ...read, counts }, { query: new URLSearchParams('of=teams'), teams });
-    expect(file.rows.map(([team, segment, , count]) => [team, segment, count])).toEqual([
-      ['harbour', 'all', 43n],
-      [null, 'new', 44n],
+    const file = countsCsv({ ...read, contacts }, { query: new URLSearchParams('of=teams'), teams });
+    expect(file.rows.map(([team, segment, count]) => [team, segment, count])).toEqual([
+      ['harbour', 'all', 43],
+      [null, 'new', 44],
     ]);
   });
 
-  it('are by days and months of UTC, whatever zone the server is in', async () => {
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into mirror.contact_counts (team_id, segment, counted_at, count)
-       select 45, 'all', now() - n * interval '24 hours', n from generate_series(0, 90) n; commit`,
-    );
+  it('are by months of UTC, whatever zone the server is in', async () => {
     const readIn = async (zone: string) =>
       await database.db.transaction(async (tx) => {
         await sql`select set_config('timezone', ${zone}, true)`.execute(tx);
-        const { rows } = await readDailyCounts([45n], 90).execute(tx);
-        return [rows, await readMonths({ ...readerOf(41n), db: tx }, [41n], 'tags')];
+        return await readMonths({ ...readerOf(41n), db: tx }, [41n], 'tags');
       });
     const inUtc = await readIn('UTC');
-    expect(inUtc[0]).toHaveLength(91);
-    // At any time it is another day in one of the first two.
     for (const zone of ['Etc/GMT+12', 'Etc/GMT-14', 'America/Los_Angeles'])
       expect(await readIn(zone)).toEqual(inUtc);
   });
 
+  it('of a team tell the last count and that of 30 days ago, of its main segment', async () => {
+    const { rows } = await readContacts([41n, 42n], now).execute(database.db.kysely);
+    expect(rows).toEqual([
+      { teamId: 41n, segment: 'all', count: 1000, countedAt: new Date('2026-03-11T11:30Z'), before: 280 },
+    ]);
+  });
+
   it('of a team without any are none', async () => {
-    const read = await readCounts(readerOf(42n), { days: 90, segment: null });
+    const read = await readCounts(readerOf(42n), { days: 90, segment: null, isCsv: true });
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
   });
 
   it('has tags that came after the first look as added, and what is gone', async () => {
-    const usual = { q: '', hasGone: false, sort: 'name', isDown: false, before: 0, limit: 10 } as const;
-    const { rows, months, ...rest } = await readListedRows(readerOf(41n), tags, usual);
-    expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
-    expect(rest).toEqual({ found: 2, gone: 1, now: 2 });
+    const view = pageViews.find(({ path }) => path === '/tags');
+    const ask = async (search: string) => {
+      const asked = { params: {}, query: new URLSearchParams(search), details: true, isCsv: false };
+      const read = (await view?.read(readerOf(41n), asked)) as ListRead<{ readonly tag: string }>;
+      return [read.rows.map(({ tag }) => tag), read.found];
+    };
+    expect(await ask('')).toEqual([['b%d', 'old'], 2]);
+    expect(await ask('q=%25&sort=-name')).toEqual([['b%d'], 1]);
+    expect(await ask('state=gone')).toEqual([['gone'], 1]);
+    const { months } = await readMonths(readerOf(41n), [41n], 'tags');
     expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
       [0, 0],
       [1, 0],
       [0, 1],
     ]);
-    expect(
-      (await readListedRows(readerOf(41n), tags, { ...usual, q: '%', isDown: true })).rows.map(
-        ({ tag }) => tag,
-      ),
-    ).toEqual(['b%d']);
-    expect((await readListedRows(readerOf(41n), tags, { ...usual, hasGone: true })).found).toBe(1);
   });
 
   it('has its tags from the first complete run on, and no earlier row for the beginning', async () => {
@@ -369,7 +356,7 @@ describe('counts and tags', () => {
          (47, 3, 'came', '2026-02-01');
        commit`,
     );
-    const read = await readCounts(readerOf(47n), { days: 90, segment: null });
+    const read = await readCounts(readerOf(47n), { days: 90, segment: null, isCsv: true });
     expect(read.tags.months.filter(({ added }) => added > 0)).toEqual([
       { month: new Date('2026-02-01'), added: 1, gone: 0 },
     ]);
@@ -389,7 +376,7 @@ describe('one person', () => {
   };
 
   it('is shown with what a run last saw of the service', async () => {
-    const { state, next, changes, periods } = await read('1');
+    const { state, next, history } = await read('1');
     expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
       '41440102201',
       '41440102998',
@@ -398,11 +385,12 @@ describe('one person', () => {
     expect(next).toBe(
       'Email stays held until 2100-01-01T00:00:00Z; phone stays held until one of the two values changes or somebody decides.',
     );
-    expect(changes.map(({ kind }) => kind)).toEqual(['hold', 'adopt']);
-    expect(periods.map(({ side, phone }) => [side, phone])).toEqual([
-      ['mirror', '41440102998'],
-      ['service', '41440102201'],
+    const told = history.map(({ kind, field, old_value: old, new_value: is }) => [kind, field, old, is]);
+    expect(told.slice(0, 2)).toEqual([
+      ['edit', 'phone', '41440102201', '41440102998'],
+      ['hold', 'phone', '1', '2'],
     ]);
+    expect(told.at(-1)?.[0]).toBe('adopt');
   });
 
   it.each([
@@ -435,14 +423,12 @@ describe('one person', () => {
     expect(found?.state.service?.phone).toBe(expected);
   });
 
-  it('has the side of its own changes, also where others changed at the same moment', async () => {
+  it('has what was edited in one moment by its name', async () => {
     await runSqlText(
       database.db,
-      `insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, name, first_name, last_name, resolved, side)
-       select 41, id, '2026-01-01', '2026-01-02', true, 'Kim', 'Kim', '', true, s from (values (7, 'service'), (8, 'mirror')) v (id, s)`,
+      `update mirror.users set phone = '41440102997', email = 'a@example.com', role_id = 1 where team_id = 41 and id = 9`,
     );
-    const firstOf = async (id: string) => (await read(id)).periods.at(-1)?.side;
-    expect([await firstOf('7'), await firstOf('8')]).toEqual(['service', 'mirror']);
+    expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
   });
 
   it('has nothing of the user of another team with the same id', async () => {
@@ -478,27 +464,30 @@ describe('what waits', () => {
        select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
        from (values ('refused', 'first'), ('refused', 'second'), ('confirmed', 'third')) v (o, r);
        insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 2, 'email', 'refused', null), (42, 3, 'phone', 'limit', 'abc'),
-         (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc');
+         (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc'), (42, 6, 'phone', 'limit', 'xyz');
+       update sync.held_fields set since = since - interval '1 day' where team_id = 42 and batch is null;
        commit`,
     );
     const read = async (search = '', params: Readonly<Record<string, string>> = {}) =>
       await readWaitingView(readerOf(42n), { params, query: new URLSearchParams(search), isCsv: false });
     const { lists, isAlone } = await read();
-    expect(isAlone).toBe(false);
-    expect(lists.map(({ batch, state, rows, fields }) => [batch, state, rows, fields])).toEqual([
+    expect([isAlone, lists.some(({ isOneEdit }) => isOneEdit)]).toEqual([false, false]);
+    expect(lists.map(({ batch, reasons, rows, fields }) => [batch, reasons, rows, fields])).toEqual([
       [
         'abc',
-        'limit',
+        [{ what: 'limit', rows: 4 }],
         4,
         [
-          { field: 'phone', rows: 3 },
-          { field: 'email', rows: 1 },
+          { what: 'phone', rows: 3 },
+          { what: 'email', rows: 1 },
         ],
       ],
-      [null, 'refused', 1, [{ field: 'email', rows: 1 }]],
+      ['xyz', [{ what: 'limit', rows: 1 }], 1, [{ what: 'phone', rows: 1 }]],
+      [null, [{ what: 'refused', rows: 1 }], 1, [{ what: 'email', rows: 1 }]],
     ]);
     expect(lists.map(({ shown }) => shown.map(({ requestId }) => requestId))).toEqual([
       [null, null, null, null],
+      [null],
       ['second'],
     ]);
     const rowsOf = async (search: string, params = {}) =>

@@ -16,7 +16,7 @@ const answerOf = (body: string) => ({ status: 200, type: 'text/html; charset=utf
 const page: PageSource = {
   keys: { token },
   patterns: ['/', '/people', '/people/:team/:id'],
-  decisions: ['/waiting/:batch'],
+  forms: ['/waiting/:batch'],
   assets: new Map([
     ['style.css', { type: 'text/css', body: Buffer.from('body{}'), isFont: false }],
     ['font.woff2', { type: 'font/woff2', body: Buffer.from('font'), isFont: true }],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { gapsOf, markMissing, type Point, thin } from '../../src/page/render/series.ts';
-import { drawSparkline } from '../../src/page/render/chart.ts';
 
 /** A point each millisecond. */
 const series = (...values: readonly (number | null)[]): readonly Point[] =>
@@ -37,26 +36,5 @@ describe('counts over time', () => {
       { atMs: 6, value: 3 },
       { atMs: 7, value: 7 },
     ]);
-  });
-
-  it('draws a line that a gap breaks, and its tint too', () => {
-    const { line, tint } = drawSparkline(series(10, 20, null, 30, 15), 120, 26);
-    expect(line).toBe('M0,24L30,13M90,2L120,18.5');
-    expect(tint.match(/Z/g)).toHaveLength(2);
-  });
-
-  it.each([
-    ['nothing', series(), ''],
-    ['what never moved', series(7, 7), 'M0,13L120,13'],
-    ['one count', series(7), 'M60,13Z'],
-  ])('draws %s', (_what, points, expected) => {
-    expect(drawSparkline(points).line).toBe(expected);
-  });
-
-  it('draws a year of quarters of an hour in few points', () => {
-    const { line } = drawSparkline(
-      series(...Array.from({ length: 35_040 }, (_, at) => (at * 7919) % 104_729)),
-    );
-    expect(line.split('L').length).toBeLessThanOrEqual(2 * 121);
   });
 });

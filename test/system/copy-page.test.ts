@@ -139,7 +139,7 @@ describe('the page of a daemon at a copy', () => {
     ).toBe(0);
     expect(await place()).toEqual(['copy']);
     const answer = await visitor.press(question.forms[0] as PageForm, 'Approve');
-    expect(answer.status).toBe(403);
+    expect(answer.status).toBe(303);
     expect(answer.text).toContain('Nothing is decided in a copy');
     expect(await copy.sql(`select count(*) from report.decisions`)).toEqual([[0n]]);
 

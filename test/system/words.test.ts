@@ -93,8 +93,8 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
   });
 
   it('in need of a decision on its page', async () => {
-    expect(await ask('/waiting?state=limit')).toContain(
-      '58 email addresses need a decision: more than the limit',
-    );
+    const page = await ask('/waiting');
+    for (const words of ['Needs a decision: 58<', '58 email addresses: more than the limit<'])
+      expect(page).toContain(words);
   });
 });

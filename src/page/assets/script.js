@@ -1,4 +1,4 @@
-/* Copying, refreshing, and filtering while typing. Without a script everything works except for these. */
+/* Copying and refreshing. Without a script everything works except for these. */
 import { live, showAlive, showLate } from './alive.js';
 
 const announcement = document.querySelector('[data-said]');
@@ -54,7 +54,7 @@ function become(now, next) {
 }
 
 /** A form that decides stays as it was read; only the page around it changes. */
-const isStill = () => document.querySelector('[data-still]') !== null;
+const isStill = () => document.querySelector('[data-still]:not(details:not([open]) *)') !== null;
 
 const aTick = 'input[type="checkbox"][name="row"]';
 const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
@@ -63,7 +63,7 @@ const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 function showNews(next) {
   for (const list of document.querySelectorAll('form.list')) {
     const news = list.querySelector('[data-news]');
-    const then = next.querySelector(`form.list[action="${list.getAttribute('action')}"]`);
+    const then = next.getElementById(list.id);
     if (news === null || then === null) continue;
     const known = new Set(ticksIn(list).map(({ value }) => value));
     const more = ticksIn(then).filter(({ value }) => !known.has(value)).length;
@@ -100,16 +100,6 @@ async function refresh() {
   }
 }
 
-/** Opens the target of a link further down in the page, if nothing else is open there. */
-async function openInPlace(link) {
-  link.blur();
-  history.replaceState(null, '', link.href);
-  await refresh();
-  const form = document.querySelector('#hold');
-  if (form === null) location.reload();
-  else form.querySelector('select, button').focus();
-}
-
 /** Asks each second what became of a decision while any part of it is on its way. */
 async function follow() {
   if (document.visibilityState === 'visible' && document.querySelector('#receipt[data-live]') !== null)
@@ -119,20 +109,6 @@ async function follow() {
 
 function refreshIfSeen() {
   if (document.visibilityState === 'visible') void refresh();
-}
-
-let typed;
-
-/** Applies what is typed into a filter after a moment, as if the form had been sent. */
-function filterSoon(form) {
-  clearTimeout(typed);
-  typed = setTimeout(() => {
-    const given = Array.from(new FormData(form)).filter(([, value]) => value !== '');
-    const next = new URL(location.href);
-    next.search = new URLSearchParams(given).toString();
-    history.replaceState(null, '', next);
-    void refresh();
-  }, 250);
 }
 
 function tickAll(list, isTicked) {
@@ -173,22 +149,14 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     tickAll(link.closest('form'), link.dataset.ticks === 'all');
   }
-  const opener = event.target.closest?.('[data-open]');
-  if (opener && !isStill() && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-    event.preventDefault();
-    void openInPlace(opener);
-  }
   if (event.target.matches?.(aTick)) {
     if (event.shiftKey) tickRange(event.target);
     lastTick = event.target;
   }
 });
 document.addEventListener('input', (event) => {
-  if (event.target.name === 'at')
-    event.target.closest('label').querySelector('[type="radio"]').checked = true;
+  if (event.target.name === 'at') event.target.form.querySelector('[value="at"]').checked = true;
   if (event.target.matches('[data-find-team]')) findTeam(event.target);
-  const form = event.target.closest?.('form[data-filter]');
-  if (form) filterSoon(form);
 });
 if (live !== null) {
   const events = new EventSource('/events');

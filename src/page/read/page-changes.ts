@@ -36,6 +36,10 @@ export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'b
   readonly edit_id: Id | null;
 }
 
+/** A line of a history: of the ledger, or an edit made here. */
+export type LedgerLine = Omit<ChangeRow, 'kind'> & { readonly kind: ChangeRow['kind'] | 'edit' };
+
+/** Where a page that is not full stopped looking. */
 export interface SearchEnd {
   readonly changeId: bigint;
   readonly at: Date;
@@ -231,19 +235,55 @@ export async function readMoves(
 
 const mostOfOne = 200;
 
-/** All changes of one user, newest first. */
-export async function readChangesOf(reader: PageReader, userId: Id): Promise<readonly ChangeRow[]> {
-  const none = {
-    field: null,
-    direction: null,
-    actor: null,
-    runId: null,
-    decision: null,
-    since: null,
-    before: null,
-  };
-  const asked = { ...none, q: userId.toString(), details: false, limit: mostOfOne };
-  return (await readChanges(reader, asked)).rows;
+/** What happened to one user, the newest first: the ledger, and the edits made here, which are not in it. */
+export async function readHistory(reader: PageReader, userId: Id): Promise<readonly LedgerLine[]> {
+  const { db, teamIds } = reader;
+  const ofOne = sql`team_id = any (${idArray(teamIds)}) and user_id = ${userId}`;
+  const { rows } = await sql<{
+    at: Date;
+    field: string;
+    old: string | null;
+    new: string | null;
+    by: string | null;
+  }>`
+    select changed_at as at, field, old_value as old, new_value as new, edited_by as by from report.roster_changes
+    where ${ofOne} and side = 'mirror' and field in ('first_name', 'last_name', 'email', 'phone', 'role_id')
+    order by changed_at desc limit ${mostOfOne}`.execute(db);
+  const moves = await readMoves(reader, ofOne, mostOfOne);
+  const edits = rows.map(({ at, field, old, new: now, by }): LedgerLine => {
+    const none = {
+      change_id: 0n,
+      team_id: teamIds[0] ?? 0n,
+      user_id: userId,
+      run_id: null,
+      name: null,
+      batch: null,
+      edit_id: null,
+    };
+    const open = {
+      request_id: null,
+      closed_at: at,
+      opened_at: at,
+      decided_by: null,
+      decided_why: null,
+      outcome: null,
+    };
+    return {
+      ...none,
+      ...open,
+      kind: 'edit',
+      field,
+      base_value: null,
+      old_value: old,
+      new_value: now,
+      edited_by: by,
+    };
+  });
+  const when = ({ closed_at: closed, opened_at: opened }: LedgerLine) => (closed ?? opened).getTime();
+  return [...moves, ...edits].toSorted(
+    (a, b) =>
+      when(b) - when(a) || Number(b.change_id - a.change_id) || (a.field ?? '').localeCompare(b.field ?? ''),
+  );
 }
 
 async function readActors({ db, teamIds }: PageReader): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
-import { daysShown, type GlanceCount, readDailyCounts } from './page-glance.ts';
+import { type Contacts, readContacts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 import { segmentsOf } from '../../mirror/listings/segments.ts';
 
@@ -20,6 +20,7 @@ export interface CountedStep {
 /** The counts of a week from Monday (UTC). */
 export interface CountedWeek {
   readonly week: Date;
+  readonly last: number;
   readonly lowest: number;
   readonly highest: number;
 }
@@ -31,10 +32,11 @@ export interface LastCount {
   readonly countedAt: Date;
 }
 
-/** The last count of each step: one index lookup per step and segment. */
+/** The last count of each step: one index lookup per step and segment. @param only `null`: all segments */
 async function readSteps(
   { db }: PageReader,
   teamId: Id,
+  only: string | null,
   { from, to, stepMs }: { readonly from: Date; readonly to: Date; readonly stepMs: number },
 ): Promise<readonly CountedStep[]> {
   const { rows } = await sql<CountedStep>`
@@ -48,7 +50,7 @@ async function readSteps(
         and c.counted_at < g.at + make_interval(secs => ${stepMs / 1000})
       order by c.counted_at desc limit 1
     ) l
-    where s.segment is not null
+    where s.segment is not null and (${only}::text is null or s.segment = ${only})
     order by s.segment, g.at`.execute(db);
   return rows;
 }
@@ -56,32 +58,18 @@ async function readSteps(
 /** The number of the newest counts that tell the pace. */
 const newest = 50;
 
-interface Pace {
-  /** The usual interval between the newest counts of a segment. */
-  readonly paceMs: number | null;
-  /** The interval of the daemon's schedule; `null` if no daemon has one. */
-  readonly everyMs: number | null;
-  /** The time of the next count, by that schedule. */
-  readonly nextAt: Date | null;
-}
-
-const noPace: Pace = { paceMs: null, everyMs: null, nextAt: null };
-
-async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
-  const { rows } = await sql<Pace>`
-    select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs",
-      max(f.every)::float8 as "everyMs", max(f.next_run) as "nextAt"
+/** The usual interval between the newest counts of a segment. */
+async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<number | null> {
+  const { rows } = await sql<{ paceMs: number | null }>`
+    select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs"
     from (
       select c.counted_at - lag(c.counted_at) over (order by c.counted_at) as apart
       from (
         select counted_at from mirror.contact_counts
         where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit ${newest}
       ) c
-    ) n
-    left join (
-      select stale_after_seconds * 1000 / 3 as every, next_run from report.freshness where team_id = ${teamId} and run_group = 'counts'
-    ) f on true`.execute(db);
-  return rows[0] ?? noPace;
+    ) n`.execute(db);
+  return rows[0]?.paceMs ?? null;
 }
 
 /** Reads the weeks, the newest first. */
@@ -92,7 +80,8 @@ async function readWeeks(
   { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<readonly CountedWeek[]> {
   const { rows } = await sql<CountedWeek>`
-    select w.week, min(c.count)::float8 as lowest, max(c.count)::float8 as highest
+    select w.week, min(c.count)::float8 as lowest, max(c.count)::float8 as highest,
+      (array_agg(c.count order by c.counted_at desc))[1]::float8 as last
     from mirror.contact_counts c
     cross join lateral (select date_bin('7 days', c.counted_at, '2001-01-01T00:00Z') as week) w
     where c.team_id = ${teamId} and c.segment = ${segment}
@@ -154,7 +143,7 @@ async function readRoleCounts({ db }: PageReader, teamIds: readonly Id[]): Promi
   return rows;
 }
 
-export interface CountsRead extends Pace {
+export interface CountsRead {
   readonly teamId: Id | null;
   readonly days: number;
   readonly segment: string | null;
@@ -167,8 +156,8 @@ export interface CountsRead extends Pace {
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
-  /** If several teams are asked for, the first segment of each, day by day. */
-  readonly counts: readonly GlanceCount[];
+  /** If several teams are asked for, those of each. */
+  readonly contacts: readonly Contacts[];
 }
 
 const hourMs = 3_600_000;
@@ -196,48 +185,53 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
-async function readLine(reader: PageReader, teamId: Id, days: number, pace: Pace) {
-  const stepMs = stepFor(days, pace.paceMs);
-  const to = new Date(Math.floor(reader.now.getTime() / stepMs) * stepMs);
-  const from = new Date(to.getTime() - days * dayMs);
-  return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
-}
-
 /** If there are several teams, the first is read in full, because contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
-  { days, segment: wanted }: { readonly days: number; readonly segment: string | null },
+  {
+    days,
+    segment: wanted,
+    isCsv,
+  }: { readonly days: number; readonly segment: string | null; readonly isCsv: boolean },
 ): Promise<CountsRead> {
   const { now, teamIds } = reader;
   const [teamId] = teamIds;
   const chosen = teamId === undefined ? [] : [teamId];
-  const listed = {
+  const last = teamId === undefined ? [] : await readCountsBy(reader, teamId, now);
+  const named =
+    [wanted, 'all'].map((word) => last.find(({ segment }) => segment === word)).find(Boolean) ?? last[0];
+  const segment = named?.segment ?? null;
+  const none = { last, steps: [], stepMs: dayMs, weeks: [], monthAgo: [] };
+  return {
+    teamId: teamId ?? null,
+    days,
+    segment,
     tags: await readMonths(reader, chosen, 'tags'),
     contactFields: await readMonths(reader, chosen, 'contact_fields'),
     roles: await readRoleCounts(reader, chosen),
-    counts: teamIds.length > 1 ? (await readDailyCounts(teamIds, daysShown).execute(reader.db)).rows : [],
+    contacts: teamIds.length > 1 ? (await readContacts(teamIds, now).execute(reader.db)).rows : [],
+    ...(teamId === undefined || segment === null
+      ? none
+      : { ...none, ...(await readLine(reader, teamId, { days, segment, isCsv })) }),
   };
-  const last = teamId === undefined ? [] : await readCountsBy(reader, teamId, now);
-  const named =
-    last.find(({ segment }) => segment === wanted) ??
-    last.find(({ segment }) => segment === 'all') ??
-    last[0];
-  if (teamId === undefined || named === undefined) {
-    const none = { last: [], steps: [], stepMs: dayMs, ...noPace, weeks: [], monthAgo: [] };
-    return { teamId: teamId ?? null, days, segment: null, ...none, ...listed };
-  }
-  const { segment } = named;
-  const pace = await readPace(reader, teamId, segment);
-  const from = new Date(now.getTime() - days * dayMs);
+}
+
+async function readLine(
+  reader: PageReader,
+  teamId: Id,
+  { days, segment, isCsv }: { readonly days: number; readonly segment: string; readonly isCsv: boolean },
+): Promise<Pick<CountsRead, 'steps' | 'stepMs' | 'weeks' | 'monthAgo'>> {
+  const { now } = reader;
+  const stepMs = stepFor(days, await readPace(reader, teamId, segment));
+  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
+  const from = new Date(to.getTime() - days * dayMs);
   return {
-    teamId,
-    days,
-    segment,
-    last,
-    ...(await readLine(reader, teamId, days, pace)),
-    ...pace,
-    weeks: await readWeeks(reader, teamId, segment, { from, to: now }),
+    stepMs,
+    steps: await readSteps(reader, teamId, isCsv ? null : segment, { from, to, stepMs }),
+    weeks: await readWeeks(reader, teamId, segment, {
+      from: new Date(now.getTime() - days * dayMs),
+      to: now,
+    }),
     monthAgo: await readCountsBy(reader, teamId, new Date(now.getTime() - 30 * dayMs)),
-    ...listed,
   };
 }

@@ -1,28 +1,15 @@
-/** Reads the first view of the page: the state and recent activity of each team. */
+/** Reads the first view of the page: the facts about each team, its day of runs in steps, and what moved last. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { ScheduledGroup } from '../../model/run-group.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
 import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
+import { movedKinds } from '../../model/moved-kinds.ts';
 import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
-import { type PageRun, readRecentRuns } from './page-runs.ts';
+import type { Lane } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
-/** The state of a group of a team. */
-export interface GlanceGroup {
-  readonly teamId: Id;
-  readonly group: ScheduledGroup;
-  /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
-  readonly limitSeconds: bigint | null;
-  readonly dueAt: Date | null;
-  readonly lastAttempt: Date | null;
-  /** `null` if it is fresh, or has no schedule. */
-  readonly staleSince: Date | null;
-  readonly failures: number;
-  readonly completeAt: Date | null;
-}
-
-export interface GlanceTotals {
+export interface CountedTeam {
   readonly teamId: Id;
   readonly users: number;
   readonly unresolved: number;
@@ -32,100 +19,118 @@ export interface GlanceTotals {
   /** Fields pushed in the last 24 hours, and those that the service refused. */
   readonly pushed: number;
   readonly refused: number;
+  /** The most requests of runs that began within one minute of the last 24 hours. */
+  readonly busiest: number;
+  readonly lastRun: bigint | null;
+  /** Why the last run that has a reason ended. */
+  readonly reason: string | null;
 }
 
-export interface GlanceCount {
+/** The last count of the main segment, and what it was 30 days before. */
+export interface Contacts {
   readonly teamId: Id;
   readonly segment: string;
-  readonly day: string;
-  readonly count: bigint;
+  readonly count: number;
+  readonly countedAt: Date;
+  readonly before: number | null;
 }
 
 export interface Glance extends WaitingTotals {
   readonly teams: readonly SeenTeam[];
-  readonly groups: readonly GlanceGroup[];
-  readonly totals: readonly GlanceTotals[];
-  readonly counts: readonly GlanceCount[];
-  /** The runs of the last 24 hours, the newest first. */
-  readonly runs: readonly PageRun[];
+  readonly lanes: readonly Lane[];
+  /** Steps of the day of each lane. */
+  readonly steps: number;
+  readonly facts: readonly CountedTeam[];
+  readonly contacts: readonly Contacts[];
   /** The fields of users that moved last, the newest first. */
   readonly moves: readonly ChangeRow[];
 }
 
-const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
-  select team_id as "teamId", run_group as "group", stale_after_seconds as "limitSeconds", next_run as "dueAt", last_attempt as "lastAttempt",
-    stale_since as "staleSince", failures, last_success as "completeAt"
-  from report.freshness where team_id = any (${teamIds}::bigint[])`;
+/** Steps of a day. */
+const daySteps = 96;
+const dayMs = 86_400_000;
+const movesShown = 5;
+export const lanes = ['users', 'edits', 'listings', 'counts'] as const;
 
-type MovedTotals = Pick<GlanceTotals, 'teamId' | 'tags' | 'contactFields' | 'pushed' | 'refused'>;
+const namesAndIds = (teams: readonly SeenTeam[]) =>
+  sql`unnest(${teams.map(({ team }) => team)}::text[], ${idArray(teams.map(({ teamId }) => teamId))}) t (name, id)`;
 
-const readMoved = (teamIds: readonly Id[]) => sql<MovedTotals>`
-  select t.id as "teamId",
-    (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
-    (select count(*)::int from report.contact_fields f where f.team_id = t.id and f.present) as "contactFields",
-    p.pushed, p.refused
-  from unnest(${teamIds}::bigint[]) t (id)
+const readLanes = ({ teams, now }: PageReader) => sql<Lane>`
+  select t.id as "teamId", n.lane, f.stale_after_seconds as "limitSeconds", f.next_run as next, f.stale_since as "staleSince",
+    f.last_success as "completeAt", coalesce(f.failures, 0)::int as failures, coalesce(s.last, f.last_attempt) as last,
+    coalesce(s.runs, 0) as runs, coalesce(s.ticks, '[]') as ticks
+  from ${namesAndIds(teams)} cross join unnest(${lanes}::text[]) with ordinality n (lane, nth)
+  left join report.freshness f on f.team = t.name and f.run_group = n.lane
+  left join lateral (
+    select max(k.last) as last, sum(k.runs)::int as runs, jsonb_agg(jsonb_build_array(k.step, k.weight, k.moved)) as ticks from (
+      select floor(extract(epoch from r.started_at - ${new Date(now.getTime() - dayMs)}::timestamptz) * ${daySteps}::int / 86400)::int as step,
+        count(*) as runs, max(r.started_at) as last, sum(m.moved)::int as moved,
+        max(case when r.outcome = 'refused' then 3 when r.outcome in ('partial', 'failed') then 2 when m.moved > 0 then 1 else 0 end) as weight
+      from report.runs r cross join lateral (
+        select coalesce(sum(e.value::int), 0)::int as moved from jsonb_each_text(r.counts) e where e.key = any (${movedKinds}::text[])) m
+      where r.team = t.name and n.lane = any (r.groups) and r.started_at > ${new Date(now.getTime() - dayMs)}::timestamptz group by 1
+    ) k
+  ) s on true
+  order by t.id, n.nth`;
+
+type Counted = Omit<CountedTeam, 'users' | 'unresolved' | 'gone'>;
+
+const readFacts = ({ teams, now }: PageReader) => sql<Counted>`
+  select t.id as "teamId", p.*, r.*, (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
+    (select count(*)::int from report.contact_fields g where g.team_id = t.id and g.present) as "contactFields"
+  from ${namesAndIds(teams)}
   cross join lateral (
-    select count(*)::int as pushed, count(*) filter (where outcome = 'refused')::int as refused
-    from report.changes c
-    where c.team_id = t.id and c.kind = 'push' and c.opened_at > now() - interval '24 hours'
+    select count(*)::int as pushed, count(*) filter (where outcome = 'refused')::int as refused from report.changes
+    where team_id = t.id and kind = 'push' and opened_at > ${new Date(now.getTime() - dayMs)}::timestamptz
   ) p
-  order by t.id`;
-
-async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> {
-  const moved = new Map(
-    (await readMoved(reader.teamIds).execute(reader.db)).rows.map((row) => [row.teamId, row]),
-  );
-  return (await readNotAtRest(reader.db, reader.teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
-    const totals = moved.get(teamId);
-    return totals === undefined
-      ? []
-      : [{ ...totals, users: present, unresolved: unresolved.length, gone: left }];
-  });
-}
+  cross join lateral (
+    select coalesce(max(m.requests), 0)::int as busiest, max(m.complete) as "lastRun",
+      (array_agg(m.reason order by m.last desc) filter (where m.reason is not null))[1] as reason
+    from (
+      select sum(requests) as requests, max(run_id) as last, max(run_id) filter (where outcome = 'complete' and 'users' = any (groups)) as complete,
+        (array_agg(reasons[array_length(reasons, 1)] order by run_id desc) filter (where reasons <> '{}'))[1] as reason
+      from report.runs where team = t.name and started_at > ${new Date(now.getTime() - dayMs)}::timestamptz
+      group by date_trunc('minute', started_at)
+    ) m
+  ) r`;
 
 /**
- * The segment "all" of team t, or else its first one. By a row of its own: with row-level security a comparison with the
- * sub-selects themselves would read all counts of the team.
+ * The contacts in the segment "all" of each team, or else its first one. By a row of its own: with row-level security a
+ * comparison with the sub-selects themselves would read all counts of the team.
  */
-const mainSegment = sql`
-  cross join lateral (
-    select coalesce(
-      (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
-      (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
-    ) as segment offset 0
-  ) s`;
-
-/** Reads the last count of each day for each team, of its main segment. */
-export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
-  select t.id as "teamId", s.segment, d.day::text as day, c.count
-  from unnest(${teamIds}::bigint[]) t (id) ${mainSegment}
-  cross join lateral (
-    select (now() at time zone 'UTC')::date - n as day from generate_series(0, ${days}::int) n
-  ) d
-  cross join lateral (
-    select count from mirror.contact_counts c
-    where c.team_id = t.id and c.segment = s.segment
-      and c.counted_at >= d.day::timestamp at time zone 'UTC' and c.counted_at < (d.day + 1)::timestamp at time zone 'UTC'
-    order by c.counted_at desc limit 1
-  ) c
-  order by t.id, d.day`;
-
-const movedOfUsers = (teamIds: readonly Id[]) => sql`
-  team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null and user_id is not null`;
-
-export const daysShown = 90;
-const movesShown = 5;
+export const readContacts = (teamIds: readonly Id[], now: Date) => {
+  const countBy = (when: Date) => sql`
+    select c.count::float8 as count, c.counted_at from mirror.contact_counts c
+    where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;
+  return sql<Contacts>`
+    select t.id as "teamId", s.segment, l.count, l.counted_at as "countedAt", b.count as before
+    from unnest(${idArray(teamIds)}) t (id)
+    cross join lateral (
+      select coalesce(
+        (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' order by counted_at desc limit 1),
+        (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
+      ) as segment offset 0
+    ) s
+    cross join lateral (${countBy(now)}) l
+    left join lateral (${countBy(new Date(now.getTime() - 30 * dayMs))}) b on true
+    order by t.id`;
+};
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
-  const { db, teams, teamIds } = reader;
+  const { db, teams, teamIds, now } = reader;
+  const counted = new Map((await readFacts(reader).execute(db)).rows.map((row) => [row.teamId, row]));
+  const facts = (await readNotAtRest(db, teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
+    const row = counted.get(teamId);
+    return row === undefined ? [] : [{ ...row, users: present, unresolved: unresolved.length, gone: left }];
+  });
+  const moved = sql`team_id = any (${idArray(teamIds)}) and kind in ('push', 'pull') and field is not null and user_id is not null`;
   return {
     teams,
     ...(await readWaitingLists(reader)),
-    groups: (await readGroups(teamIds).execute(db)).rows,
-    totals: await readTotals(reader),
-    counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
-    runs: await readRecentRuns(reader, 24),
-    moves: await readMoves(reader, movedOfUsers(teamIds), movesShown),
+    steps: daySteps,
+    lanes: (await readLanes(reader).execute(db)).rows,
+    facts,
+    contacts: (await readContacts(teamIds, now).execute(db)).rows,
+    moves: await readMoves(reader, moved, movesShown),
   };
 }

@@ -9,23 +9,9 @@ import type { UserState } from '../../model/user-state.ts';
 import { valueFromJson, valuesOf } from '../../mirror/db/field-sql.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
-import { type ChangeRow, readChangesOf } from './page-changes.ts';
+import { type LedgerLine, readHistory } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
 import { toHold } from '../../mirror/users/users-read.ts';
-
-/** A period of the person in the roster, with the values. Times of absence have none. */
-export interface PersonPeriod {
-  readonly valid_from: Date;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: Id | null;
-  readonly resolved: boolean;
-  /** The side that the change came from; `null` for the person's arrival. */
-  readonly side: 'mirror' | 'service' | null;
-  readonly edited_by: string | null;
-}
 
 type PersonRow = Row<
   'mirror.users',
@@ -51,15 +37,14 @@ export interface PersonRead {
   /** The service's values as last seen by a run. */
   readonly state: UserState;
   readonly held: readonly HeldRow[];
-  /** The newest first. */
-  readonly periods: readonly PersonPeriod[];
+  /** Since when the mirror has them, and whether they came to the team then. */
+  readonly since: Date | null;
+  readonly hasArrived: boolean;
   /** The names of the roles of the team. */
   readonly roleNames: ReadonlyMap<Id, string>;
-  /** The ledger of the person, the newest first. */
-  readonly changes: readonly ChangeRow[];
+  /** What happened to them, the newest first. */
+  readonly history: readonly LedgerLine[];
 }
-
-const mostPeriods = 200;
 
 /** Whether the service has shown the field empty: where both sides were compared, or after another value. Else it has shown none. */
 const isEmptied = ({ reason, held_before: before, service_value_then: then }: HeldRow): boolean =>
@@ -143,18 +128,16 @@ async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<bool
   return rows.length > 0;
 }
 
-async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<readonly PersonPeriod[]> {
-  const { rows } = await sql<PersonPeriod>`
-    select h.valid_from, h.first_name, h.last_name, h.email, h.phone,
-      h.role_id, h.resolved, c.side, c.edited_by
-    from report.roster_history h
-    left join (
-      select distinct on (changed_at) changed_at, side, edited_by from report.roster_changes
-      where team_id = ${teamId} and user_id = ${id} order by changed_at, field
-    ) c on c.changed_at = h.valid_from
-    where h.team_id = ${teamId} and h.user_id = ${id}
-    order by h.valid_from desc limit ${mostPeriods}`.execute(db);
-  return rows;
+interface FirstPeriod extends Pick<PersonRead, 'since' | 'hasArrived'> {
+  readonly wasResolved: boolean;
+}
+
+async function readFirst({ db }: PageReader, teamId: Id, id: Id): Promise<FirstPeriod> {
+  const { rows } = await sql<FirstPeriod>`
+    select min(valid_from) as since, coalesce(bool_or(resolved), false) as "wasResolved", exists (
+      select from report.roster_changes where team_id = ${teamId} and user_id = ${id} and field = 'present') as "hasArrived"
+    from report.roster_history where team_id = ${teamId} and user_id = ${id}`.execute(db);
+  return rows[0] ?? { since: null, hasArrived: false, wasResolved: false };
 }
 
 /** @returns `null` if no user has this id */
@@ -179,11 +162,10 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
   const row = { ...found, role };
   const held = await readHeldFields(db, teamId, { userId: id });
-  const periods = await readPeriods(reader, teamId, id);
-  const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
+  const { wasResolved, ...first } = await readFirst(reader, teamId, id);
   const userState = {
     row,
-    base: isKnown ? await readBase(reader, row, { teamId, id }) : null,
+    base: row.resolved || wasResolved ? await readBase(reader, row, { teamId, id }) : null,
     isOpen: await hasOpenPush(reader, teamId, id),
   };
   return {
@@ -192,8 +174,8 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     row,
     state: stateOf(id, userState, held, now),
     held,
-    periods,
+    ...first,
     roleNames,
-    changes: await readChangesOf(reader, id),
+    history: await readHistory(reader, id),
   };
 }

@@ -1,15 +1,22 @@
-/** Reads what waits for a person: a list for each batch, one for each other reason, and missing rows. */
+/** Reads what waits for a person: by batch, which is what one person did and one run stopped; without one, by reason. */
 import { type RawBuilder, sql } from 'kysely';
+import { isUp } from '../../model/daemons.ts';
 import type { HeldReason } from '../../model/edit-state.ts';
+import { columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { perList, type RowSort } from '../../model/waiting-page.ts';
-import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import { mostWhole, ownKey, perList, requestedPage } from '../../model/waiting-page.ts';
+import type { Transaction } from '../../mirror/db/database.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import { readDaemons } from '../../mirror/team/known-daemons.ts';
+import { actFor } from '../../mirror/users/decide-edits.ts';
+import { readOwnEdits } from '../../mirror/users/last-edits.ts';
+import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import { type FollowedDecision, readDone } from './page-decided.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface PageField {
   readonly teamId: Id;
-  /** `null` stands for the field of all users. */
-  readonly userId: Id | null;
+  readonly userId: Id;
   readonly name: string | null;
   readonly field: string;
   readonly reason: HeldReason;
@@ -30,24 +37,37 @@ export interface PageField {
   readonly overtaken: string | null;
 }
 
-/** Fields that wait for one reason in one team, and are decided in one go. */
+/** How many rows there are of something, the most frequent first. */
+interface Tally<What extends string | null = string> {
+  readonly what: What;
+  readonly rows: number;
+}
+
+/** What is decided in one go. */
 export interface WaitingList {
   readonly teamId: Id;
-  /** `null` if no guard stopped it. */
+  /** `null`: no run has named one. Then it is a list of one reason. */
   readonly batch: string | null;
-  /** The reason, which is the word of `?state=`. */
-  readonly state: HeldReason;
+  readonly reasons: readonly Tally<HeldReason>[];
   readonly rows: number;
-  /** The most frequent first. */
-  readonly fields: readonly { readonly field: string; readonly rows: number }[];
-  readonly editors: readonly { readonly editor: string | null; readonly rows: number }[];
-  readonly details: readonly string[];
+  readonly users: number;
+  readonly fields: readonly Tally[];
+  readonly editors: readonly Tally<string | null>[];
+  readonly details: readonly Tally[];
   readonly since: Date;
   readonly runId: bigint | null;
   readonly editedFrom: Date | null;
   readonly editedTo: Date | null;
   /** Whether one transaction edited all of them, such as an import. */
   readonly isOneEdit: boolean;
+}
+
+export interface ListWithRows extends WaitingList {
+  readonly shown: readonly PageField[];
+  /** The number of rows that pass the filters, on all pages; 0 behind the last page. */
+  readonly found: number;
+  /** The number of fields that were in the batch and are decided by now. */
+  readonly decided: number;
 }
 
 /** Rows that are marked as gone only when a person approves it. */
@@ -66,68 +86,91 @@ export interface WaitingTotals {
   readonly missing: readonly MissingRows[];
 }
 
-/** The batch in which it waits and is decided together with others. */
-const batchOf = sql`(case when ${inBatch} then h.batch end)`;
-const stateOf = sql`(case when ${inBatch} then min(h.reason) over (partition by h.team_id, h.batch) else h.reason end)`;
+/** How the edits are sent next. */
+export interface Sending {
+  /** Whether a daemon serves each of these teams and so hears of edits and decisions. */
+  readonly listens: boolean;
+  readonly nextRun: Date | null;
+}
 
-const counted = (column: RawBuilder<unknown>, name: string) => sql`(
-  select jsonb_agg(jsonb_build_object(${sql.lit(name)}, c.what, 'rows', c.rows) order by c.rows desc, c.what)
+export interface PageWaiting extends WaitingTotals {
+  /** All lists, whatever the address asks for. */
+  readonly all: readonly WaitingList[];
+  /** The lists that are asked for, with rows. */
+  readonly lists: readonly ListWithRows[];
+  /** Whether one list has the page for itself. */
+  readonly isAlone: boolean;
+  /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
+  readonly own: ReadonlySet<string>;
+  readonly sending: Sending;
+  /** The decision of `?done=`, for a day. */
+  readonly done: FollowedDecision | undefined;
+  /** The newest ones; there are none if one list has the page for itself. */
+  readonly decided: readonly FollowedDecision[];
+}
+
+const tally = (column: string) => sql`(
+  select jsonb_agg(jsonb_build_object('what', c.what, 'rows', c.rows) order by c.rows desc, c.what)
   from (
-    select ${column} as what, count(*)::int as rows from waiting w
-    where (w.team_id, w.batch, w.state) is not distinct from (l.team_id, l.batch, l.state) group by 1
+    select ${sql.ref(`w.${column}`)} as what, count(*)::int as rows from waiting w
+    where (w.team_id, w.batch, w.alone) is not distinct from (l.team_id, l.batch, l.alone) group by 1
   ) c)`;
 
-export async function readWaitingLists({ db, teamIds }: PageReader): Promise<WaitingTotals> {
+/** @param reason of all of their rows; `null`: whatever it is */
+export async function readWaitingLists(
+  { db, teamIds }: PageReader,
+  reason: string | null = null,
+): Promise<WaitingTotals> {
   const { rows: lists } = await sql<WaitingList>`
     with waiting as materialized (
-      select h.team_id, ${batchOf} as batch, ${stateOf} as state, h.field, h.user_id, h.detail, h.since, h.run_id,
-        h.edited_by, h.edited_at, h.edited_in
-      from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson}
+      select h.team_id, h.batch, case when h.batch is null then h.reason end as alone, h.reason, h.field, h.user_id, h.detail, h.since,
+        h.run_id, h.edited_by, h.edited_at, h.edited_in
+      from report.held h where h.team_id = any (${idArray(teamIds)}) and ${waitsForPerson} and (${reason}::text is null or h.reason = ${reason})
     ), lists as (
-      select team_id, batch, state, count(*)::int as rows, min(since) as since,
-        array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
-        max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit
-      from waiting group by team_id, batch, state
+      select team_id, batch, alone, count(*)::int as rows, count(distinct user_id)::int as users, min(since) as since, min(run_id) as run_id,
+        min(edited_at) as edited_from, max(edited_at) as edited_to,
+        count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit
+      from waiting group by team_id, batch, alone
     )
-    select team_id as "teamId", batch, state, rows, details, since, run_id as "runId",
-      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit",
-      ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
-    from lists l order by batch is null, since, batch, state`.execute(db);
+    select team_id as "teamId", batch, rows, users, since, run_id as "runId", edited_from as "editedFrom", edited_to as "editedTo",
+      is_one_edit as "isOneEdit", ${tally('reason')} as reasons, ${tally('field')} as fields, ${tally('edited_by')} as editors,
+      ${tally('detail')} as details
+    from lists l order by batch is null, since, batch, alone`.execute(db);
   const { rows: missing } = await sql<MissingRows>`
     select team_id as "teamId", batch as hash, resource, rows::int as rows, detail as reason, since
-    from report.missing where team_id = any (${teamIds}::bigint[]) order by since, batch`.execute(db);
+    from report.missing where team_id = any (${idArray(teamIds)}) order by since, batch`.execute(db);
   return { lists, missing };
 }
 
-const fieldColumns = sql`
+const heldColumns = sql`
   h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
   h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
   h.edited_by as "editedBy", h.edited_at as "editedAt"`;
 
-/** The rows of a list to read, and their order. */
-export interface RowsFilter {
-  readonly field: string | null;
-  readonly editor: string | null;
-  readonly sort: RowSort;
-  readonly isDown: boolean;
-  readonly skip: number;
-  readonly most: (list: WaitingList) => number;
-}
-
-const orders: Readonly<Record<RowSort, RawBuilder<unknown>>> = {
+const orders: Readonly<Record<string, RawBuilder<unknown>>> = {
   edited: sql`h.edited_at`,
   person: sql`lower(h.name)`,
   field: sql`h.field`,
 };
 
+/** Which of what waits is wanted. */
+export interface WaitingFilter {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly isCsv: boolean;
+}
+
 /** `report.decisions` has the same words. */
 const editedAgain = 'somebody has edited the field again';
 
-export async function readListRows(
+async function readRows(
   { db }: PageReader,
-  list: WaitingList,
-  { field, editor, sort, isDown, skip, most }: RowsFilter,
-): Promise<{ readonly shown: readonly PageField[]; readonly found: number }> {
+  { teamId, batch, reasons }: WaitingList,
+  query: URLSearchParams,
+  { most, skip }: { readonly most: number; readonly skip: number },
+): Promise<readonly (PageField & { readonly found: number })[]> {
+  const [field, editor, sort] = ['field', 'by', 'sort'].map((name) => query.get(name));
+  const order = orders[sort?.replace(/^-/, '') ?? ''] ?? orders['edited'];
   const { rows } = await sql<PageField & { readonly found: number }>`
     select f.*, case when f.reason = 'refused' then (
       select c.request_id from report.changes c
@@ -135,19 +178,19 @@ export async function readListRows(
       order by c.change_id desc limit 1
     ) end as "requestId", (
       select case when d.decision = 'approve' and d.detail = ${editedAgain} then d.decided_by end from report.decisions d
-      where ${most(list) <= perList} and d.team_id = f."teamId" and d.user_id = f."userId" and d.field = f.field
+      where ${most} <= ${perList}::int and d.team_id = f."teamId" and d.user_id = f."userId" and d.field = f.field
       order by d.change_id desc limit 1
     ) as overtaken
     from (
-      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n,
-        count(*) over ()::int as found
+      select ${heldColumns}, count(*) over ()::int as found,
+        row_number() over (order by ${order} ${sort?.startsWith('-') === true ? sql`desc` : sql``}, h.user_id, h.field) as n
       from report.held h
-      where h.team_id = ${list.teamId} and ${waitsForPerson} and (${list.batch}::text is not null or h.reason = ${list.state})
-        and ${batchOf} is not distinct from ${list.batch}
+      where h.team_id = ${teamId} and ${waitsForPerson} and h.batch is not distinct from ${batch}
+        and h.reason = any (${reasons.map(({ what }) => what)}::text[])
         and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
-      order by n limit ${most(list)} offset ${skip}
+      order by n limit ${most} offset ${skip}
     ) f order by f.n`.execute(db);
-  return { shown: rows, found: rows[0]?.found ?? 0 };
+  return rows;
 }
 
 /** Reads those of these fields that wait for somebody. */
@@ -156,10 +199,94 @@ export async function readHeldRows(
   fields: readonly Pick<PageField, 'userId' | 'field'>[],
 ): Promise<readonly PageField[]> {
   const { rows } = await sql<PageField>`
-    select ${fieldColumns}, null as "requestId", null as overtaken
-    from unnest(${fields.map(({ userId }) => userId)}::bigint[], ${fields.map(({ field }) => field)}::text[])
+    select ${heldColumns}, null as "requestId", null as overtaken
+    from unnest(${idArray(fields.map(({ userId }) => userId))}, ${fields.map(({ field }) => field)}::text[])
       with ordinality as k (user_id, field, n), report.held h
-    where h.team_id = any (${teamIds}::bigint[]) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
+    where h.team_id = any (${idArray(teamIds)}) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
     order by k.n`.execute(db);
   return rows;
+}
+
+/** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
+export async function readOwn(
+  { db, teams, decider }: PageReader,
+  rows: readonly PageField[],
+): Promise<ReadonlySet<string>> {
+  const own = new Set<string>();
+  if (decider === null) return own;
+  const tx = db as Transaction;
+  await actFor(tx, decider.actor);
+  for (const { teamId } of teams.filter(({ team }) => decider.fourEyes.has(team))) {
+    const users = new Set(rows.flatMap((row) => (row.teamId === teamId ? [row.userId] : [])));
+    const edits = users.size === 0 ? [] : await readOwnEdits(tx, teamId, [...users]);
+    for (const { userId, field } of edits) own.add(ownKey({ teamId, userId, field: columnOf(field) }));
+  }
+  return own;
+}
+
+export async function readSending({ db, teams, teamIds, now }: PageReader): Promise<Sending> {
+  const { rows } = await sql<Pick<Sending, 'nextRun'>>`
+    select min(f.next_run) as "nextRun" from report.freshness f
+    where f.team_id = any (${idArray(teamIds)}) and f.run_group in ('users', 'edits') and f.next_run > now()`.execute(
+    db,
+  );
+  const daemons = (await readDaemons(db)).filter((daemon) => isUp(daemon, now));
+  const served = new Set(daemons.map(({ team }) => team));
+  const listens = teams.every(({ team, teamId }) => !teamIds.includes(teamId) || served.has(team));
+  return { listens, nextRun: rows[0]?.nextRun ?? null };
+}
+
+/** How many fields of the batch are decided. */
+async function countDecided({ db }: PageReader, { teamId, batch }: WaitingList): Promise<number> {
+  if (batch === null) return 0;
+  const { rows } = await sql<{ decided: number }>`
+    select count(distinct (user_id, field))::int as decided from report.decisions
+    where team_id = ${teamId} and batch = ${batch} and field is not null and decision in ('approve', 'reject')`.execute(
+    db,
+  );
+  return rows[0]?.decided ?? 0;
+}
+
+const fewShown = 4;
+const mostInFile = 100_000;
+const lastDecided = 5;
+
+/** The lists with their rows: of one alone a page as it is asked for, of several the first few. */
+async function readListsWithRows(
+  reader: PageReader,
+  wanted: readonly WaitingList[],
+  { query, isCsv }: WaitingFilter,
+  isAlone: boolean,
+): Promise<readonly ListWithRows[]> {
+  const lists: ListWithRows[] = [];
+  for (const list of wanted) {
+    const few = list.rows > mostWhole ? fewShown : mostWhole;
+    const most = isCsv ? mostInFile : isAlone ? perList : few;
+    const skip = isAlone && !isCsv ? (requestedPage(query) - 1) * perList : 0;
+    const shown = await readRows(reader, list, isAlone ? query : new URLSearchParams(), { most, skip });
+    lists.push({ ...list, shown, found: shown[0]?.found ?? 0, decided: await countDecided(reader, list) });
+  }
+  return lists;
+}
+
+export async function readWaitingView(reader: PageReader, filter: WaitingFilter): Promise<PageWaiting> {
+  const { params, query, isCsv } = filter;
+  const { batch } = params;
+  const state = batch === undefined ? query.get('state') : null;
+  const all = await readWaitingLists(reader);
+  const asked = state === null ? all.lists : (await readWaitingLists(reader, state)).lists;
+  const wanted = batch === undefined ? asked : asked.filter((list) => list.batch === batch);
+  const missing = all.missing.filter(({ hash }) =>
+    batch === undefined ? [null, 'missing'].includes(state) : hash === batch,
+  );
+  const isNarrow = batch !== undefined || state !== null;
+  const isAlone = wanted.length === 1 && missing.length === 0 && isNarrow;
+  const lists = await readListsWithRows(reader, wanted, filter, isAlone);
+  const own = await readOwn(
+    reader,
+    lists.flatMap((list) => list.shown),
+  );
+  const { decided, done } = await readDone(reader, query, isAlone || isCsv ? 0 : lastDecided);
+  const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
+  return { all: all.lists, missing, lists, isAlone, own, sending, done, decided };
 }

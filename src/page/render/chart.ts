@@ -1,52 +1,21 @@
-/** Lines of counts: with axes, and small ones beside a number. Places along the time are percents of the width, so that text never scales. */
+/** A line of counts with its axes. Its paint is in classes; places along the time are percents of the width, so that text never scales. */
 import { extent } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import { type Gap, gapsOf, type Point, thin } from './series.ts';
-
-/** A word below the axis. */
-export interface TimeMark {
-  readonly at: Date;
-  /** Percent of the width. */
-  readonly x: number;
-}
-
-export interface ValueMark {
-  readonly value: number;
-  /** Pixels from the top. */
-  readonly y: number;
-}
-
-/** A time that was not counted, in percents of the width. */
-export interface ShownGap extends Gap {
-  readonly x: number;
-  readonly width: number;
-}
-
-/** A line and the tint below it, as paths of an SVG, which a gap interrupts. */
-export interface Curve {
-  /** The width of the drawing, which is stretched to the space; its height is in pixels. */
-  readonly width: number;
-  readonly height: number;
-  readonly line: string;
-  readonly tint: string;
-}
-
-export interface Chart extends Curve {
-  readonly values: readonly ValueMark[];
-  readonly times: readonly TimeMark[];
-  readonly gaps: readonly ShownGap[];
-  /** The value at which the axis begins. People are told if it is not 0. */
-  readonly axisFrom: number;
-}
+import { type Html, html } from './html.ts';
+import { gapsOf, type Point, thin } from './series.ts';
+import { count } from './words.ts';
 
 /** The number of columns of pixels that can be told apart. */
 const width = 1_000;
+const height = 300;
+const above = 22;
+const below = 26;
 
 const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
 
 /** The axis begins at 0 if the counts come near it, else at a round number below them. */
-function axisOf(points: readonly Point[], height: number) {
+function axisOf(points: readonly Point[]) {
   const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
   const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
   // Counts that never moved are a line in the middle, because on the axis it could not be seen.
@@ -54,93 +23,43 @@ function axisOf(points: readonly Point[], height: number) {
   return scaleLinear([least, most], [height, 0]).nice(4);
 }
 
-/** Nobody knows what was between two counts, and a straight line claims least. */
-function curveOf(
-  points: readonly Point[],
-  x: (atMs: number) => number,
-  y: (value: number) => number,
-  { width: wide, height }: Pick<Curve, 'width' | 'height'>,
-): Curve {
-  const drawnPoints = thin(points, x);
-  const isCounted = ({ value }: Point) => value !== null;
-  const xOf = ({ atMs }: Point) => x(atMs);
-  const yOf = ({ value }: Point) => y(value ?? 0);
-  const drawLine = line<Point>(xOf, yOf).defined(isCounted).digits(1);
-  const drawTint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1);
-  return { width: wide, height, line: drawLine(drawnPoints) ?? '', tint: drawTint(drawnPoints) ?? '' };
-}
+/** The value at which the axis begins. People are told if it is not 0. */
+export const axisFrom = (points: readonly Point[]): number => axisOf(points).domain()[0] ?? 0;
 
-/** Space for the line's own width at the top and at the bottom. */
-const edge = 2;
+/** Text near an end begins or ends there. */
+const anchorAt = (x: number) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
 
-/** A small line on its own scale, without an axis, because the number stands beside it. */
-export function drawSparkline(points: readonly Point[], wide = 120, height = 26): Curve {
-  const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
-  const [lowest = 0, highest = 0] = extent(points, ({ value }) => value ?? undefined);
-  // Counts that never moved are a line through the middle, which is where d3 puts it.
-  const y = scaleLinear([lowest, highest], [height - edge, edge]);
-  return curveOf(points, scaleLinear([firstMs, lastMs], [0, wide]), y, { width: wide, height });
-}
-
-/** @param points in the order of time */
-export function drawChart(points: readonly Point[], height = 230): Chart {
+/** @param points in the order of time. @param sentence what it shows, for those who do not see it */
+export function lineChart(points: readonly Point[], sentence: string, timeWords: (at: Date) => string): Html {
   const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
   const x = scaleUtc([firstMs, lastMs], [0, width]);
-  const y = axisOf(points, height);
-  return {
-    ...curveOf(points, x, y, { width, height }),
-    values: y
-      .ticks(4)
-      .filter(Number.isInteger)
-      .map((value) => ({ value, y: Math.round(y(value)) })),
-    times: x.ticks(5).map((at) => ({ at, x: percent(x(at)) })),
-    gaps: gapsOf(points).map((gap) => ({
-      ...gap,
-      x: percent(x(gap.fromMs)),
-      width: percent(x(gap.toMs) - x(gap.fromMs)),
-    })),
-    axisFrom: y.domain()[0] ?? 0,
-  };
-}
-
-/** How many came and went in a time. */
-export interface Moves {
-  readonly added: number;
-  readonly gone: number;
-}
-
-/** Two bars, in pixels from the top. */
-export interface MoveBars {
-  readonly x: number;
-  readonly width: number;
-  readonly added: { readonly y: number; readonly height: number };
-  readonly gone: { readonly y: number; readonly height: number };
-}
-
-export interface MoveChart {
-  readonly bars: readonly MoveBars[];
-  /** The height of the line between them. */
-  readonly line: number;
-  readonly height: number;
-}
-
-/** No bar of something is thinner, so that it can be seen. */
-const thinnest = 2;
-
-/** Draws what was added above a line and what went below it, on one scale. */
-export function drawMoves(moves: readonly Moves[], height = 110, top = 16): MoveChart {
-  const most = Math.max(1, ...moves.map(({ added }) => added));
-  const lost = Math.max(0, ...moves.map(({ gone }) => gone));
-  const perOne = (height - top) / (most + lost);
-  const long = (value: number) => (value === 0 ? 0 : Math.max(thinnest, Math.round(value * perOne)));
-  const line = top + long(most);
-  const step = 100 / Math.max(1, moves.length);
-  const round = (x: number) => Math.round(x * 100) / 100;
-  const bars = moves.map(({ added, gone }, at) => ({
-    x: round(at * step + step * 0.15),
-    width: round(step * 0.7),
-    added: { y: line - long(added), height: long(added) },
-    gone: { y: line + 1, height: long(gone) },
-  }));
-  return { bars, line, height: line + 1 + long(lost) };
+  const y = axisOf(points);
+  const drawn = thin(points, (atMs) => x(atMs));
+  const isCounted = ({ value }: Point) => value !== null;
+  const [xOf, yOf] = [({ atMs }: Point) => x(atMs), ({ value }: Point) => y(value ?? 0)];
+  // Nobody knows what was between two counts, and a straight line claims least.
+  const drawnLine = line<Point>(xOf, yOf).defined(isCounted).digits(1)(drawn) ?? '';
+  const tint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1)(drawn) ?? '';
+  const bottom = above + height;
+  const values = y
+    .ticks(4)
+    .filter(Number.isInteger)
+    .map((value) => ({ value, at: above + Math.round(y(value)) }));
+  const grid = values.map(
+    ({ at }) =>
+      html`<line class="${at === bottom ? 'idle' : 'track'}" stroke="currentColor" x1="0" x2="100%" y1="${at}" y2="${at}"/>`,
+  );
+  const missing = gapsOf(points).map(({ fromMs, toMs }) => {
+    const [from, wide] = [percent(x(fromMs)), percent(x(toMs) - x(fromMs))];
+    const middle = Math.min(100, from + wide / 2);
+    return html`<rect class="track" fill-opacity="0.6" x="${from}%" y="${above}" width="${wide}%" height="${height}"/><text x="${middle}%" y="${above - 8}" text-anchor="${anchorAt(middle)}">not counted</text>`;
+  });
+  const marks = x.ticks(5).map((at) => {
+    const place = percent(x(at));
+    return html`<text x="${place}%" y="${bottom + 18}" text-anchor="${anchorAt(place)}">${timeWords(at)}</text>`;
+  });
+  const figures = values.map(
+    ({ value, at }) => html`<text x="100%" y="${at + 4}" text-anchor="end">${count(value)}</text>`,
+  );
+  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true">${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${drawnLine}"/></svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }

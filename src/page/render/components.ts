@@ -1,10 +1,12 @@
 /** The parts that views are made of. */
 import type { Id } from '../../model/id.ts';
+import { exportNameOf, inPlural } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import { type Html, html, none } from './html.ts';
 import { href, personPath, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
 import { type PageContext, teamOf } from './view.ts';
-import { count, named } from './words.ts';
+import { capital, count, named } from './words.ts';
 
 export interface Column {
   readonly label: string | Html;
@@ -16,11 +18,10 @@ export interface Column {
 }
 
 export type TableRow =
-  | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
+  | { readonly cells: readonly (string | Html)[]; readonly id?: string }
   /** A row over the whole width, such as a day. */
   | { readonly band: string | Html }
-  /** Details of the row above. */
-  | { readonly inside: Html }
+  /** A note below the row above. */
   | { readonly details: Html };
 
 export interface Table {
@@ -52,8 +53,6 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   const width = String(columns.length);
   if ('band' in row)
     return html`<tr role="row" class="band"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
-  if ('inside' in row)
-    return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
   if ('details' in row)
     return html`<tr role="row" class="under"><td role="cell"></td><td role="cell" colspan="${String(columns.length - 1)}" class="note">${row.details}</td></tr>`;
   const cells = row.cells.map((cell, i) => {
@@ -66,7 +65,7 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
       ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
       : html`<td role="cell" class="${kind}" data-label="${headWords}"><div>${cell}</div></td>`;
   });
-  return html`<tr role="row" class="${row.tone ?? ''}"${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
+  return html`<tr role="row" class=""${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
 }
 
 /** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
@@ -110,6 +109,10 @@ export function filterForm(
   return html`<form class="row form" method="get" action="${path}" role="search">${hidden}${inside}<button class="button" type="submit">${button}</button>${more}</form>`;
 }
 
+/** To each of the listings. */
+export const toListings = (context: PageContext): Html =>
+  html`${listedResources.map((resource) => html`<a href="${to(context, `/${exportNameOf(resource)}`)}">${capital(inPlural(resource))}</a> `)}`;
+
 /** The field of such a form to type a search into. */
 export const searchField = (hint: string, q: string): Html =>
   html`<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="${hint}"></label>`;
@@ -120,15 +123,6 @@ export const csvChip = (link: string, words = 'CSV'): Html =>
 /** One click selects all of it. What is copied has no `$`, and the script adds `Copy`. */
 export const commandBox = (command: string, prompt = '$'): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
-
-/** One of the things that a person can do: its name and effect, the exact command, and the button that does the same. */
-export const choice = (
-  name: string | Html,
-  effect: string | Html,
-  command: string,
-  button: Html = none,
-): Html =>
-  html`<div class="part choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}${button}</div>`;
 
 export interface Task {
   /** The anchor that alarms link to. */
@@ -172,13 +166,6 @@ export const section = (
   { note = none, more = none }: { readonly note?: Html; readonly more?: Html } = {},
 ): Html =>
   html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
-
-/** Shows the used part of a limit, or of all that there is. */
-export function meter(used: number, limit: number | null): Html {
-  if (limit === null || limit === 0) return none;
-  const width = String(Math.min(100, Math.round((used / limit) * 100)));
-  return html`<svg class="drawn meter" height="5" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6"/><rect width="${width}" height="6"/></svg>`;
-}
 
 /** The team in a table of several: its name in the settings, with the service's below it. */
 export const teamCells = (context: PageContext, teamId: Id | null): readonly Html[] => {

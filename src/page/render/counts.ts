@@ -1,14 +1,13 @@
 /** Counts: contacts over time with their table, other segments, tags, contact fields and roles. */
-import type { CountedStep, CountsRead } from '../read/page-counts.ts';
-import { drawChart } from './chart.ts';
-import { csvChip, empty, heading, section, table } from './components.ts';
-import { listings, teamsSideBySide } from './growth.ts';
+import type { CountsRead, ListedRead } from '../read/page-counts.ts';
+import { axisFrom, lineChart } from './chart.ts';
+import { chips, csvChip, empty, heading, section, table, toListings } from './components.ts';
+import { growthOf } from './glance-teams.ts';
 import { type Html, html, none } from './html.ts';
-import { csvOf, href } from './links.ts';
-import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
-import { gapWords, lineChart } from './show-chart.ts';
-import { type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
-import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
+import { csvOf, href, to } from './links.ts';
+import { gapsOf, markMissing } from './series.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { at, clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [
   ['7', '7 days'],
@@ -16,140 +15,63 @@ const ranges = [
   ['90', '90 days'],
   ['365', '1 year'],
 ] as const;
-const dayMs = 86_400_000;
-const weekMs = 7 * dayMs;
 
-export function countsRange({ query }: Pick<ViewRequest, 'query'>): {
+export function countsRange({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCsv'>): {
   readonly days: number;
   readonly segment: string | null;
+  readonly isCsv: boolean;
 } {
   const [days] = ranges.find(([key]) => key === query.get('days')) ?? ['90'];
-  return { days: Number(days), segment: query.get('segment') };
+  return { days: Number(days), segment: query.get('segment'), isCsv };
 }
 
-function rangeChips(context: PageContext, { days }: CountsRead): Html {
-  const links = ranges.map(
-    ([value, words]) =>
-      html`<a class="chip" href="${href(context, { days: value })}"${Number(value) === days ? html` aria-current="true"` : none}>${words}</a>`,
-  );
-  return html`<nav class="row chips" aria-label="Range">${links}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
-}
+/** The part of the counts that `?of=` asks for as a file. */
+const asCsv = (context: PageContext, of: string): Html =>
+  html`<a href="${to(context, '/counts.csv', { of })}" download>As CSV</a>`;
 
-/** A share such as `+2.2 %`; nothing if there was nothing before. */
-function shareWords(now: number, before: number): string {
-  if (before === 0) return '';
-  const percent = Math.round((Math.abs(now - before) / before) * 1_000) / 10;
-  const sign = now < before ? '−' : '+';
-  return `${percent === 0 ? '' : sign}${percent} %`;
-}
+const noNumber = html`<span class="none">–</span>`;
+const numbers = (...labels: readonly string[]) => labels.map((label, i) => ({ label, isNumber: i > 0 }));
 
-const segmentName = (segment: string) => (segment === 'all' ? 'Contacts' : segment);
-
-/** The counts in steps, with the missing ones marked. The last step may not have been counted yet. */
-function pointsOf(steps: readonly CountedStep[], segment: string, stepMs: number): readonly Point[] {
-  const own = steps.filter((step) => step.segment === segment);
-  return markMissing(
-    own.map(({ from, last }) => ({ atMs: from.getTime(), value: last })),
-    stepMs,
-  );
-}
-
-const sayGaps = (gaps: readonly Gap[], now: Date) =>
-  gaps.length === 0 ? '' : `; not counted ${gaps.map((gap) => gapWords(gap, now)).join(', ')}`;
-
-interface Week {
-  readonly begin: Date;
-  readonly last: number;
-  readonly lowest: number;
-  readonly highest: number;
-  readonly change: number | null;
-  readonly missingDays: number;
-}
-
-/** The weeks, the newest first. Of the first and the last one, days outside of the counted time are not missing. */
-function weeksOf({ steps, segment, weeks, stepMs }: CountsRead, now: Date): readonly Week[] {
-  const own = steps.filter((step) => step.segment === segment);
-  const began = own[0]?.from.getTime() ?? now.getTime();
-  const inWeek = (begin: number) =>
-    own.filter(({ countedAt }) => countedAt.getTime() >= begin && countedAt.getTime() < begin + weekMs);
-  return weeks.flatMap(({ week, lowest, highest }) => {
-    const begin = week.getTime();
-    const inside = inWeek(begin);
-    const last = inside.at(-1);
-    if (last === undefined) return [];
-    const before = own.findLast(({ countedAt }) => countedAt.getTime() < begin);
-    const counted = new Set(inside.map(({ countedAt }) => countedAt.toISOString().slice(0, 10))).size;
-    const from = Math.max(begin, Math.floor(began / dayMs) * dayMs);
-    const until = Math.min(begin + weekMs, now.getTime());
-    const missingDays = stepMs > dayMs ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
-    return [
-      {
-        begin: week,
-        last: last.last,
-        lowest,
-        highest,
-        change: before === undefined ? null : last.last - before.last,
-        missingDays,
-      },
-    ];
+function weekTable(context: PageContext, { weeks }: CountsRead): Html {
+  const rows = weeks.map(({ week, last, lowest, highest }, i) => {
+    const before = weeks[i + 1];
+    const change = before === undefined ? noNumber : difference(last - before.last);
+    return {
+      cells: [time(week, day(week, context.now)), count(last), count(lowest), count(highest), change],
+    };
   });
-}
-
-function weekTable(context: PageContext, weeks: readonly Week[]): Html {
-  const rows = weeks.map(({ begin, last, lowest, highest, change, missingDays }) => ({
-    cells: [
-      html`${time(begin, day(begin, context.now))}${missingDays === 0 ? none : html`<span class="note">${many(missingDays, 'day')} not counted</span>`}`,
-      count(last),
-      html`<span class="quiet">${count(lowest)}</span>`,
-      html`<span class="quiet">${count(highest)}</span>`,
-      change === null ? html`<span class="none">–</span>` : difference(change),
-    ],
-  }));
-  const columns = [
-    { label: 'Week of' },
-    { label: 'Last', isNumber: true },
-    { label: 'Lowest', isNumber: true },
-    { label: 'Highest', isNumber: true },
-    { label: 'Change', isNumber: true },
-  ];
+  const columns = numbers('Week of', 'Last', 'Lowest', 'Highest', 'Change');
   return table(context, { caption: 'By week', kind: 'few', columns, rows });
 }
 
-function mainChart(context: PageContext, read: CountsRead): Html {
-  const { steps, segment, stepMs, days } = read;
-  const name = segment ?? '';
-  const { now } = context;
-  const points = pointsOf(steps, name, stepMs);
-  const chart = drawChart(points, 300);
-  const first = points[0]?.value ?? 0;
-  const last = points.at(-1)?.value ?? 0;
-  const begin = chart.axisFrom === 0 ? '' : `; the axis begins at ${count(chart.axisFrom)}`;
-  const sentence = `${segmentName(name)} over ${days} days: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
-  const timeWords = (at: Date) => (days <= 7 && at.getUTCHours() !== 0 ? clockTime(at, at) : day(at, now));
-  const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
-  return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
+function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: CountsRead): Html {
+  const own = steps.filter((step) => step.segment === segment);
+  const points = markMissing(
+    own.map(({ from, last }) => ({ atMs: from.getTime(), value: last })),
+    stepMs,
+  );
+  const gaps = gapsOf(points).map(
+    ({ fromMs, toMs }) => `${day(new Date(fromMs), now)} to ${day(new Date(toMs), now)}`,
+  );
+  const begin = axisFrom(points) === 0 ? '' : `; the axis begins at ${count(axisFrom(points))}`;
+  const [first, last] = [own[0]?.last ?? 0, own.at(-1)?.last ?? 0];
+  const sentence = `Contacts over ${days} days: from ${count(first)} to ${count(last)}${gaps.length === 0 ? '' : `; not counted ${gaps.join(', ')}`}.`;
+  const timeWords = (when: Date) =>
+    days <= 7 && when.getUTCHours() !== 0 ? clockTime(when, when) : day(when, now);
+  return html`<div class="card"><p class="note">Segment “${visible(segment ?? '')}”${begin}</p>${lineChart(points, sentence, timeWords)}</div>`;
 }
 
-/** The other segments, each with how it moved, and a link to its line. */
-function otherSegments(context: PageContext, { last, monthAgo, segment: main }: CountsRead): Html {
-  const others = last.filter(({ segment }) => segment !== main);
-  if (others.length === 0) return none;
-  const rows = others.map(({ segment, count: value }) => {
+/** All segments, each with how it moved, and a link to its line. */
+function segments(context: PageContext, { last, monthAgo, segment: main }: CountsRead): Html {
+  if (last.length < 2) return none;
+  const rows = last.map(({ segment, count: now }) => {
     const before = monthAgo.find((row) => row.segment === segment)?.count;
-    return {
-      cells: [
-        html`<a href="${href(context, { segment })}">${visible(segment)}</a>`,
-        count(value),
-        before === undefined ? html`<span class="none">–</span>` : shareWords(value, before),
-      ],
-    };
+    const name = segment === main ? html`<b>${visible(segment)}</b>` : visible(segment);
+    const link = html`<a href="${href(context, { segment })}">${name}</a>`;
+    return { cells: [link, count(now), before === undefined ? noNumber : difference(now - before)] };
   });
-  const columns = [
-    { label: 'Segment' },
-    { label: 'Contacts', isNumber: true },
-    { label: 'In 30 days', isNumber: true },
-  ];
-  return section('Other segments', table(context, { caption: 'Other segments', kind: 'few', columns, rows }));
+  const columns = numbers('Segment', 'Contacts', 'In 30 days');
+  return section('Segments', table(context, { caption: 'Segments', kind: 'few', columns, rows }));
 }
 
 function ofContacts(context: PageContext, read: CountsRead): Html {
@@ -159,39 +81,85 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
       'No count yet',
       'Contacts are counted in the segments that the settings name under counts.',
     );
-  const range = rangeChips(context, read);
+  const choices = ranges.map(([value, label]) => ({
+    label,
+    href: href(context, { days: value }),
+    isCurrent: Number(value) === read.days,
+  }));
+  const range = chips('Range', choices, csvChip(csvOf(context), 'CSV of these counts'));
   const own = read.steps.filter((step) => step.segment === read.segment);
-  if (own.length < 2)
-    return html`${range}${empty('dashed', 'Too few counts for a line', `It begins with the second count that is more than ${span(read.stepMs)} after another.`)}`;
-  return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${otherSegments(context, read)}`;
+  const lines =
+    own.length < 2
+      ? empty(
+          'dashed',
+          'Too few counts for a line',
+          `It begins with the second count that is more than ${span(read.stepMs)} after another.`,
+        )
+      : html`<div class="columns">${mainChart(context, read)}${weekTable(context, read)}</div>`;
+  return html`${range}${lines}${segments(context, read)}`;
 }
 
-/** The time of the daemon's next count. */
-const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
-  const { team } = teamOf({ teams }, teamId);
-  return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;
-};
-
-/** The interval of the settings, because the first counts may be closer to each other. */
-function everyWords(context: PageContext, read: CountsRead): string {
-  const next = nextOf(context, read);
-  if (read.everyMs === null) return '';
-  return ` Counted every ${span(read.everyMs)}${next === null ? '' : `; next at ${clockTime(next, context.now)}`}.`;
+/** A row for each of several teams; none if one team was asked for. */
+function teamsSideBySide(context: PageContext, { contacts }: CountsRead): Html {
+  if (context.team !== null || context.teams.length < 2) return none;
+  const rows = context.teams.map(({ team, teamId }) => {
+    const of = contacts.find((row) => row.teamId === teamId);
+    const link = html`<a href="${to(context, '/counts', { team })}">${named(team)}</a>`;
+    return {
+      cells: of === undefined ? [link, noNumber, 'no count yet'] : [link, count(of.count), growthOf(of)],
+    };
+  });
+  const columns = numbers('Team', 'Contacts', 'Change');
+  return section(
+    'Teams side by side',
+    table(context, { caption: 'Contacts of each team', kind: 'few', columns, rows }),
+    {
+      note: html`All contacts, or the first segment`,
+      more: asCsv(context, 'teams'),
+    },
+  );
 }
 
-function lead(context: PageContext, read: CountsRead): string {
-  const { last, monthAgo, segment } = read;
-  const now = last.find((row) => row.segment === segment);
-  if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
-  const at = clockTime(now.countedAt, context.now, true);
-  const every = everyWords(context, read);
+const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+function byMonth(context: PageContext, { tags, contactFields }: CountsRead): Html {
+  const rows = tags.months.map(({ month, added, gone }, i) => {
+    const fields = contactFields.months[i] ?? { added: 0, gone: 0 };
+    return { cells: [monthWord.format(month), ...[added, gone, fields.added, fields.gone].map(count)] };
+  });
+  const columns = numbers('Month', 'Tags added', 'gone', 'Contact fields added', 'gone');
+  return section(
+    'Listings by month',
+    table(context, { caption: 'Listings by month', kind: 'few', columns, rows }),
+    {
+      note: html`Now: ${count(tags.now)} tags, ${count(contactFields.now)} contact fields`,
+      more: html`${asCsv(context, 'tags')} ${asCsv(context, 'contact_fields')}`,
+    },
+  );
+}
+
+function ofRoles(context: PageContext, { roles, teamId }: CountsRead): Html {
+  const readAt = teamId === null ? null : (context.standings.get(teamId)?.completeAt ?? null);
+  const rows = roles.map(({ role_id: id, name, members }) => ({
+    cells: [html`<span class="quiet">${id}</span> ${name === null ? none : named(name)}`, count(members)],
+  }));
+  const list =
+    rows.length === 0
+      ? empty('dashed', 'No roles yet', 'Roles are known once a run has read who has them.')
+      : table(context, { caption: 'Roles', kind: 'few', columns: numbers('Role', 'Users'), rows });
+  const users = roles.reduce((all, { members }) => all + members, 0);
+  return section('Roles', list, {
+    note: html`${many(users, 'user')}${readAt === null ? none : html`, as of ${at(readAt, context.now)}`}`,
+    more: asCsv(context, 'roles'),
+  });
+}
+
+function lead({ now }: PageContext, { last, monthAgo, segment }: CountsRead): string {
+  const of = last.find((row) => row.segment === segment);
+  if (of === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
   const before = monthAgo.find((row) => row.segment === segment)?.count;
-  const moved = (from: number) => {
-    const by = now.count - from;
-    if (by === 0) return ', as many as 30 days ago';
-    return `, ${count(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than 30 days ago (${shareWords(now.count, from)})`;
-  };
-  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${every} Last at ${at}.`;
+  const moved = before === undefined ? '' : `, ${difference(of.count - before)} in 30 days`;
+  return `${many(of.count, 'contact')}${moved}. Counted last at ${clockTime(of.countedAt, now, true)}.`;
 }
 
 export function counts(read: CountsRead, context: PageContext): PageShown {
@@ -200,6 +168,47 @@ export function counts(read: CountsRead, context: PageContext): PageShown {
     context.team === null && team !== undefined
       ? html`<p class="note">In full is shown ${named(team.team)}; choose another team below.</p>`
       : none;
-  const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}${listings(context, read)}`;
+  const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}<p class="note">Each of them: ${toListings(context)}</p><div class="columns">${byMonth(context, read)}${ofRoles(context, read)}</div>`;
   return { title: 'Counts', main };
+}
+
+const months = (listed: ListedRead): Csv =>
+  csvFrom(listed.months, {
+    month: ({ month }) => month.toISOString().slice(0, 7),
+    added: ({ added }) => added,
+    gone: ({ gone }) => gone,
+  });
+
+/** A row for each step of each segment that was counted. `?of=` asks for the parts below. */
+export function countsCsv(
+  { steps, roles, tags, contactFields, contacts }: CountsRead,
+  context: Pick<PageContext, 'query' | 'teams'>,
+): Csv {
+  switch (context.query.get('of') ?? '') {
+    case 'roles':
+      return csvFrom(roles, {
+        role_id: (role) => role.role_id,
+        role: (role) => role.name,
+        users: (role) => role.members,
+      });
+    case 'tags':
+      return months(tags);
+    case 'contact_fields':
+      return months(contactFields);
+    case 'teams':
+      return csvFrom(contacts, {
+        team: (row) => teamOf(context, row.teamId).team || null,
+        segment: (row) => row.segment,
+        count: (row) => row.count,
+        counted_at: (row) => row.countedAt,
+        month_ago: (row) => row.before,
+      });
+    default:
+      return csvFrom(steps, {
+        segment: (step) => step.segment,
+        from: (step) => step.from,
+        count: (step) => step.last,
+        counted_at: (step) => step.countedAt,
+      });
+  }
 }

@@ -1,117 +1,187 @@
-/** The first view, whose first line says whether somebody has to do something. */
+/** The first view, whose first line says whether somebody has to do something: stale teams first, then what waits. */
+import type { Id } from '../../model/id.ts';
 import type { Glance } from '../read/page-glance.ts';
+import type { SeenTeam } from '../read/page-reader.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
-import { changesTable } from './change-row.ts';
-import { commandBox, empty, section, taskList, verdict } from './components.ts';
-import { oneTeam, severalTeams } from './glance-teams.ts';
-import { tasksOf } from './glance-tasks.ts';
+import { changesTable } from './ledger-view.ts';
+import { commandBox, empty, section, type Task, taskList, verdict } from './components.ts';
+import { mayDecide } from './decide-form.ts';
+import { stalest, teamFacts } from './glance-teams.ts';
+import { editorsIn, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { teamName } from './layout.ts';
-import { to } from './links.ts';
+import { commandOf, to, toTeam } from './links.ts';
+import { laneNames, rhythm } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
-import { rhythm } from './run-words.ts';
-import { at, clockTime, count, listed, longAgo, many, named } from './words.ts';
+import { inTeam } from './waiting-view.ts';
+import { at, capital, clockTime, count, listed, longAgo, many, named, visible } from './words.ts';
 
-function noRunYet(): PageShown {
-  const more = html`<p class="label">See what it would do</p>${commandBox('musterd plan')}<p class="label">Begin</p>${commandBox('musterd daemon')}`;
-  const text = 'The first run takes everything from the service and sends nothing.';
-  return {
-    title: 'No run yet',
-    main: html`<h1 class="away">No run yet</h1>${empty('dashed', 'No run yet', text, more)}`,
-  };
+interface TeamTask extends Task {
+  readonly teamId: Id;
+  /** The sentence below the title of the page. */
+  readonly brief: Html;
 }
 
-const nameOf = (teams: Glance['teams']): Html =>
-  teams.length === 1 && teams[0] ? named(teamName(teams[0])) : html`all ${count(teams.length)} teams`;
+function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
+  const lane = stalest(read, team);
+  if (lane === undefined || lane.staleSince === null) return [];
+  const { now } = context;
+  const name = html`Team ${named(team.team)}`;
+  const reason = read.facts.find(({ teamId }) => teamId === team.teamId)?.reason ?? null;
+  const last = lane.completeAt === null ? 'None so far' : at(lane.completeAt, now, true);
+  return [
+    {
+      teamId: team.teamId,
+      id: `stale-${team.team}`,
+      brief: html`${name} is stale.`,
+      title: html`${name} is stale since ${at(lane.staleSince, now)}`,
+      text: html`${reason === null ? none : html`${visible(capital(reason))}. `}Last complete run of the ${laneNames[lane.lane].toLowerCase()}: ${last}. Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
+      ways: [
+        { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
+        { label: html`<a href="${toTeam(context, team.team, '/runs')}">Its last runs</a>` },
+      ],
+    },
+  ];
+}
 
-/**
- * Says what is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is
- * said.
- */
-function equal({ teams, groups }: Glance, { now, stopped }: PageContext, ofTeam: Html): Html {
-  const users = groups.filter(({ group }) => group === 'users');
-  const complete = users.flatMap(({ completeAt }) => (completeAt === null ? [] : [completeAt.getTime()]));
-  const due = users.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt.getTime()]));
-  if (complete.length < teams.length) return html`The first complete run of the users is still to come.`;
+/** One for each batch or reason, and for missing rows. Who may decide is led there, and others to the command. */
+function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
+  const { teamId } = team;
+  const way = (words: string, path: string, state: string | null = null) => [
+    {
+      label: html`<a href="${toTeam(context, team.team, path, { state })}">${words}</a>`,
+      ...(mayDecide(context, team.team) ? {} : { command: commandOf(context, team.team, 'held') }),
+    },
+  ];
+  const lists = read.lists.filter((list) => list.teamId === teamId);
+  const missing = read.missing.filter((one) => one.teamId === teamId);
+  return [
+    ...lists.map((list): TeamTask => {
+      const [reason] = list.reasons;
+      const title = html`${listTitle(list)}${inTeam(context, team)}`;
+      const details = list.details
+        .slice(0, 1)
+        .flatMap(({ what }) => (what === '' ? [] : [html`${visible(capital(what))}. `]));
+      const edited =
+        list.editedTo === null
+          ? none
+          : html`Edited at ${at(list.editedTo, context.now)} by ${editorsIn(context, list)}. `;
+      return {
+        teamId,
+        id: list.batch === null ? `held-${team.team}-${reason?.what}` : `batch-${list.batch}`,
+        brief: html`${title}.`,
+        title,
+        text: html`${details}${edited}None of it was sent; all else goes on.`,
+        ways:
+          list.batch === null
+            ? way('Look at them', '/waiting', reason?.what)
+            : way('Look at them', `/waiting/${list.batch}`),
+      };
+    }),
+    ...missing.map(({ hash, resource, rows, reason }): TeamTask => {
+      const title = html`${count(rows)} ${resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}`;
+      const text = html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`;
+      return {
+        teamId,
+        id: `missing-${hash}`,
+        brief: html`${title}.`,
+        title,
+        text,
+        ways: way('Look at it', `/waiting/${hash}`),
+      };
+    }),
+  ];
+}
+
+/** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
+function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
+  const { teams } = read;
+  if (isCopy(context)) return teams.flatMap((team) => staleTask(read, team, context));
+  const served = teams.filter(({ team }) => !context.stopped.has(team));
+  return [
+    ...served.flatMap((team) => staleTask(read, team, context)),
+    ...teams.flatMap((team) => waitingTasks(read, team, context)),
+  ];
+}
+
+const usersOf = ({ lanes }: Glance) => lanes.filter(({ lane }) => lane === 'users');
+
+/** Says what is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
+function equal(read: Glance, { now, stopped }: PageContext): Html {
+  const users = usersOf(read);
+  const complete = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
+  const due = stopped.size === read.teams.length ? [] : users.flatMap(({ next }) => next?.getTime() ?? []);
+  if (complete.length < read.teams.length) return html`The first complete run of the users is still to come.`;
   const last = new Date(Math.min(...complete));
-  const next = due.length === 0 || stopped.size === teams.length ? null : new Date(Math.min(...due));
-  const then =
-    next === null
-      ? 'No next run is planned.'
-      : next <= now
-        ? 'The next run is due now.'
-        : `The next run begins at ${clockTime(next, now)}.`;
-  return html`Both sides${ofTeam} were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. ${then}</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
+  const next = new Date(Math.min(...due));
+  const then = due.length === 0 ? 'none planned' : next <= now ? 'now' : clockTime(next, now);
+  return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
 }
 
 /** How the teams of a copy are read: ` every 5 minutes, last at 14:30:02`. */
-function howRead({ groups }: Glance, { now, stopped }: PageContext): string {
-  const users = groups.filter(({ group }) => group === 'users');
+function howRead(read: Glance, { now, stopped }: PageContext): string {
+  const users = usersOf(read);
   const [limit, ...others] = new Set(users.map(({ limitSeconds }) => limitSeconds));
   const every = limit && others.length === 0 && stopped.size === 0 ? ` ${rhythm(Number(limit))}` : '';
   const ends = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
-  const last = ends.length === 0 ? '' : `, last at ${clockTime(new Date(Math.max(...ends)), now, true)}`;
-  return `${every}${last}`;
+  return `${every}${ends.length === 0 ? '' : `, last at ${clockTime(new Date(Math.max(...ends)), now, true)}`}`;
 }
 
 /** The task in the banner above, which is the first thing to do. */
-function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Html[] {
-  if (context.placing.verdict === 'elsewhere')
-    return [html`${sayWhere(read.teams.map(teamName), howRead(read, context))}`];
+function asksOf(read: Glance, context: PageContext): readonly Html[] {
   const { stopped } = context;
-  if (isCopy(context) || stopped.size === 0) return [];
-  const stoppedTeams = listed([...stopped.keys()]);
-  return [html`No daemon keeps ${stoppedTeams} equal.${isAll ? html` ${equal(read, context, none)}` : none}`];
+  if (context.placing.verdict === 'elsewhere')
+    return [
+      html`${sayWhere(
+        read.teams.map(({ team }) => team),
+        howRead(read, context),
+      )}`,
+    ];
+  return isCopy(context) || stopped.size === 0
+    ? []
+    : [html`No daemon keeps ${listed([...stopped.keys()])} equal.`];
 }
 
-const moved = (context: PageContext, glance: Glance): Html =>
-  glance.moves.length === 0
-    ? section(
-        'Moved last',
-        empty(
-          'dashed',
-          'Nothing has moved yet',
-          'The first edit here, or the first change on the service, stands here. To see one move, change one field of one person:',
-          commandBox("update mirror.users set phone = '…' where id = …", ''),
-        ),
-      )
-    : section('Moved last', changesTable(context, 'Moved last', glance.moves), {
-        more: html`<a href="${to(context, '/changes')}">All changes</a>`,
-      });
-
 /** The first line. It has no green tick below a banner, which says that nothing is sent. */
-function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof tasksOf>): PageShown {
-  const briefs = [
-    ...asksOf(read, context, all.length === 0),
-    ...all.map(({ title: what, brief = html`${what}.` }) => brief),
-  ];
+function firstLine(read: Glance, context: PageContext): PageShown {
+  const all = tasksOf(read, context);
+  const briefs = [...asksOf(read, context), ...all.map(({ brief }) => brief)];
   if (briefs.length === 0) {
     const title = 'Nothing to do';
-    const text = equal(read, context, html` of ${nameOf(read.teams)}`);
     const sign = hasBanner(context) ? (['dashed', 'dim'] as const) : (['tick', 'ok'] as const);
-    return { title, main: verdict(sign, title, text) };
+    return { title, main: verdict(sign, title, equal(read, context)) };
   }
+  const busy = new Set(all.map(({ teamId }) => teamId));
+  const calm = read.teams.filter(({ team, teamId }) => !busy.has(teamId) && !context.stopped.has(team));
+  const others =
+    busy.size === 0 || calm.length === 0
+      ? ''
+      : ` Nothing to do: ${calm.length > 3 ? `${count(calm.length)} other teams` : listed(calm.map(({ team }) => team))}.`;
   const title = many(briefs.length, 'thing to do', 'things to do');
-  const text = html`${briefs.map((brief, i) => html`${i === 0 ? '' : ' '}${brief}`)}${needNothing(read, context, all)}`;
+  const text = html`${briefs.map((brief) => html`${brief} `)}${others}${all.length === 0 ? equal(read, context) : none}`;
   return {
     title,
     main: html`${verdict(['alarm', 'act'], title, text)}${all.length === 0 ? none : taskList(all)}`,
   };
 }
 
-/** The teams among several that need nobody. */
-function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnType<typeof tasksOf>): Html {
-  const busy = new Set(all.map(({ teamId }) => teamId));
-  const calm = teams.filter(({ team, teamId }) => !busy.has(teamId) && !stopped.has(team));
-  if (calm.length === 0 || busy.size === 0) return none;
-  if (calm.length > 3) return html` The other ${count(calm.length)} teams need nothing.`;
-  const names = listed(calm.map(teamName));
-  return calm.length === 1 ? html` Team ${names} needs nothing.` : html` Teams ${names} need nothing.`;
-}
-
 export function glance(read: Glance, context: PageContext): PageShown {
-  if (read.teams.length === 0) return noRunYet();
-  const { title, main: begin } = firstLine(read, context, tasksOf(read, context));
-  const body = read.teams.length === 1 ? oneTeam(read, context) : severalTeams(read, context);
-  return { title, main: html`${begin}${body}${moved(context, read)}` };
+  if (read.teams.length === 0) {
+    const title = 'No run yet';
+    const more = html`<p class="label">See what it would do</p>${commandBox('musterd plan')}<p class="label">Begin</p>${commandBox('musterd daemon')}`;
+    const text = 'The first run takes everything from the service and sends nothing.';
+    return { title, main: html`<h1 class="away">${title}</h1>${empty('dashed', title, text, more)}` };
+  }
+  const { title, main: begin } = firstLine(read, context);
+  const moved =
+    read.moves.length === 0
+      ? empty(
+          'dashed',
+          'Nothing has moved yet',
+          'The first edit here, or the first change on the service, stands here.',
+        )
+      : changesTable(context, 'Moved last', read.moves);
+  const last = section('Moved last', moved, {
+    more: html`<a href="${to(context, '/changes')}">All changes</a>`,
+  });
+  return { title, main: html`${begin}${teamFacts(read, context)}${last}` };
 }

@@ -1,6 +1,6 @@
 /** Words for what waits for a person. */
-import type { PageField, WaitingList } from '../read/page-waiting.ts';
-import { type HeldReason, holdReasons, needDecision } from '../../model/edit-state.ts';
+import { type HeldReason, holdReasons } from '../../model/edit-state.ts';
+import type { WaitingList } from '../read/page-waiting.ts';
 import { type Html, html } from './html.ts';
 import type { PageContext } from './view.ts';
 import { capital, count, listed, many, named } from './words.ts';
@@ -12,28 +12,24 @@ const fields: Readonly<Record<string, readonly [string, string]>> = {
   role_id: ['role', 'roles'],
 };
 
-/** The words for one of them, and for several. */
-export const fieldWords = (field: string): readonly [string, string] => fields[field] ?? ['field', 'fields'];
-
 export const fieldName = (field: string): string =>
   field === 'role_id' ? 'role' : field.replaceAll('_', ' ');
 
-/** With a capital: `Phone`. */
-export const fieldTitle = (field: string): string => capital(fieldName(field));
-
 /** `38 phone numbers and 22 email addresses`; `55 edits` if there are more than two fields. */
-export function rowsInWords({ rows, fields: all }: Pick<WaitingList, 'rows' | 'fields'>): string {
-  if (all.length > 2) return many(rows, 'edit');
-  return listed(all.map(({ field, rows: of }) => `${count(of)} ${fieldWords(field)[of === 1 ? 0 : 1]}`));
+export function fieldsInWords(all: WaitingList['fields'], rows: number): string {
+  const words = all.map(({ what, rows: of }) =>
+    many(of, ...(fields[what] ?? (['field', 'fields'] as const))),
+  );
+  return all.length > 2 ? many(rows, 'edit') : listed(words);
 }
 
-/** The number of rows of each field, for `rowsInWords`. */
-export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<WaitingList, 'rows' | 'fields'> {
-  const fields = [...Map.groupBy(rows, ({ field }) => field)].map(([field, rowsOfField]) => ({
-    field,
-    rows: rowsOfField.length,
-  }));
-  return { rows: rows.length, fields };
+/** The same of rows that are at hand. */
+export function rowsInWords(rows: readonly { readonly field: string }[]): string {
+  const by = [...Map.groupBy(rows, ({ field }) => field)];
+  return fieldsInWords(
+    by.map(([what, of]) => ({ what, rows: of.length })),
+    rows.length,
+  );
 }
 
 /** Whether that is the person who looks, by their own name or by a command in their name. */
@@ -41,15 +37,24 @@ export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | nul
   decide !== null && by !== null && ` for ${by}`.toLowerCase().endsWith(` for ${decide.actor}`.toLowerCase());
 
 export const byWhom = (context: Pick<PageContext, 'decide'>, by: string | null): Html =>
-  isMine(context, by) ? html`you` : named(by ?? 'somebody');
+  isMine(context, by) ? html`you` : named(by ?? 'nobody knows whom');
 
 /** `front_desk (63), you (37)` */
 export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, 'editors'>): Html =>
-  html`${editors.map(({ editor, rows }, i) => html`${i === 0 ? '' : ', '}<b>${editor === null ? 'nobody knows whom' : byWhom(context, editor)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
+  html`${editors.map(({ what, rows }, i) => html`${i === 0 ? '' : ', '}<b>${byWhom(context, what)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
 
-/** `100 phone numbers need a decision: changed on both sides` */
-export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'state'>): string =>
-  `${rowsInWords(list)} ${needDecision(list.rows)}: ${holdReasons[list.state].words}`;
+/** `60 to be approved, 5 changed on both sides`; of one reason without a number. */
+export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
+  reasons
+    .map(({ what, rows }) => `${reasons.length === 1 ? '' : `${count(rows)} `}${holdReasons[what].words}`)
+    .join(', ');
+
+/** `100 phone numbers: changed on both sides` */
+export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'reasons'>): string =>
+  `${fieldsInWords(list.fields, list.rows)}: ${reasonsIn(list)}`;
 
 /** The words of a pill that links to it, or stands for it. */
 export const heldWords = (reason: HeldReason): string => `held: ${holdReasons[reason].words}`;
+
+/** With a capital: `Phone`. */
+export const fieldTitle = (field: string): string => capital(fieldName(field));

@@ -5,7 +5,7 @@ import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';
 import { dot, icon, pill } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
-import { clockTime, count, exactTime, many, named } from './words.ts';
+import { clockTime, count, exactTime, many, named, visible } from './words.ts';
 
 const places: Readonly<Record<Tab, string>> = {
   'At a glance': '/',
@@ -124,6 +124,7 @@ ${tabLinks(context, current)}
 <main id="main" class="wide" tabindex="-1">
 <div class="notice banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
 ${banner(context)}
+${context.note === undefined ? none : html`<div class="notice receipt" role="status" id="note"><p>${visible(context.note)}</p></div>`}
 ${context.details ? content.main : withoutDetails(content.main)}
 </main>
 <footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>

@@ -1,117 +1,232 @@
-/** Changes: the ledger by day, filtered, with the values before and after. */
-import type { ChangesRead } from '../read/page-changes.ts';
+/** Changes: the ledger by day, filtered, with the values before and after, who made each, and its outcome. */
+import type { HeldReason } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
-import { directions } from '../../model/ledger-words.ts';
-import { commandBox, csvChip, empty, filterForm, heading } from './components.ts';
-import { actorOf, changesTable, fieldWord } from './change-row.ts';
-import { changesFilter, inSql, isWholeNumber } from './changes-filter.ts';
+import { directions, kindsOf } from '../../model/ledger-words.ts';
+import type { ChangeRow, ChangesFilter, ChangesRead, LedgerLine } from '../read/page-changes.ts';
+import {
+  csvChip,
+  empty,
+  filterForm,
+  heading,
+  person,
+  table,
+  type TableRow,
+  teamCells,
+  teamColumns,
+} from './components.ts';
+import { fieldName, heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf, csvOf, href, to } from './links.ts';
-import { textOf } from './three-values.ts';
-import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
-import { clockTime, count, many, time, visible } from './words.ts';
+import { csvOf, href, to } from './links.ts';
+import { direction, pill, sides } from './pills.ts';
+import { changed, noValue, textOf, value } from './three-values.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { at, clockTime, count, dayBand, many, named, time, visible } from './words.ts';
 
+const perPage = 50;
+const mostInFile = 30_000;
 const dayMs = 86_400_000;
+const usualDays = 7;
+const isWholeNumber = /^\d{1,18}$/;
 
-function choice(
-  name: string,
-  any: string,
-  current: string | null,
-  all: readonly (readonly [string, string])[],
+function sinceOf(text: string): Date | null {
+  const found = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
+  return found === null || Number.isNaN(found.getTime()) ? null : found;
+}
+
+/** Without a person, a run or a day it selects the changes of the last days. An empty `since=` selects all of them. */
+export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date): ChangesFilter {
+  const text = (key: string) => (query.get(key) ?? '').trim().slice(0, 200);
+  const [q, run, decision, page] = [
+    text('q'),
+    text('run').replaceAll(',', ''),
+    text('decision'),
+    text('page'),
+  ];
+  const usual = new Date(Math.floor(now.getTime() / dayMs) * dayMs - usualDays * dayMs);
+  const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
+  const numberIn = (one: string) => (isWholeNumber.test(one) ? BigInt(one) : null);
+  return {
+    q,
+    details,
+    field: fieldColumns.find((column) => column === query.get('field')) ?? null,
+    direction: directions.find((one) => one === query.get('direction')) ?? null,
+    actor: text('actor') || null,
+    runId: numberIn(run),
+    decision: numberIn(decision),
+    since: isOpen ? sinceOf(text('since')) : usual,
+    before: isCsv ? null : numberIn(page),
+    limit: isCsv ? mostInFile : perPage,
+  };
+}
+
+const kindWords: Readonly<Record<LedgerLine['kind'], string>> = {
+  edit: 'edited here',
+  adopt: 'adopted',
+  return: 'came back',
+  pull: 'pulled',
+  push: 'pushed',
+  settle: 'settled',
+  hold: 'held',
+  tombstone: 'left',
+  forget: 'forgotten',
+  discard: 'given up',
+  approve: 'approved',
+  reject: 'rejected',
+  resolve: 'resolved',
+  undo: 'taken back',
+  place: 'moved',
+  call: 'sent by a command',
+};
+
+const isPulled = (kind: LedgerLine['kind']) => kindsOf.pulled.some((pulled) => pulled === kind);
+
+/** The side that it is about, or the direction in which it went. What a person decided has none. */
+function wayOf({ kind }: LedgerLine): Html {
+  const word = kindWords[kind];
+  if (kind === 'push' || kind === 'hold') return direction(kind, word);
+  if (isPulled(kind)) return direction('pull', word);
+  return kind === 'edit' || kind === 'discard'
+    ? html`<span class="nowrap">${sides.mirror} ${word}</span>`
+    : html`${word}`;
+}
+
+/** The person who made a change. Nobody is known for a pull: the service does not say. */
+export const actorOf = ({ kind, edited_by: edited, decided_by: decided }: LedgerLine): string | null =>
+  isPulled(kind) ? 'on the service' : (decided ?? edited);
+
+function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
+  if (outcome === null) return html`<span class="none">–</span>`;
+  if (kind === 'hold') return pill('pause', 'dim', heldWords(outcome as HeldReason));
+  if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
+  if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? 'not known yet' : 'not known');
+  return kind === 'push' || kind === 'call' ? pill('pause', 'dim', outcome) : html`${outcome}`;
+}
+
+/**
+ * The values before and after, with the difference marked in the colour of the side that it came from. A hold moved
+ * nothing: it shows what was last agreed on and what the mirror has.
+ */
+function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html] {
+  const { kind, field, base_value: base, old_value: old, new_value: now } = row;
+  if (field === null) return [none, none];
+  if (kind === 'hold')
+    return [value(context, field, base), changed(context, field, { to: old, from: base, side: 'mirror' })];
+  const side = isPulled(kind) ? 'service' : 'mirror';
+  const into = textOf(now) === null ? noValue : changed(context, field, { to: now, from: old, side });
+  return [value(context, field, old), into];
+}
+
+const whenOf = ({ closed_at: closed, opened_at: opened }: LedgerLine) => closed ?? opened;
+
+/** The fields of changes that are about no user and not about the mirror itself. */
+const ofNoUser: ReadonlySet<string> = new Set(['message', 'tag', 'conversation_read']);
+
+function rowOf(context: PageContext, row: LedgerLine, isOfOne: boolean): TableRow {
+  const actor = actorOf(row);
+  const who =
+    row.user_id === null
+      ? html`<span class="none">${ofNoUser.has(row.field ?? '') ? 'no user' : 'the mirror'}</span>`
+      : person(context, row.team_id, { id: row.user_id, name: row.name });
+  const why =
+    row.decided_why === null || row.decided_why === ''
+      ? none
+      : html`<span class="note">“${named(row.decided_why)}”</span>`;
+  return {
+    cells: [
+      time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
+      ...(isOfOne ? [] : [...teamCells(context, row.team_id), who]),
+      row.field === null ? 'everything' : fieldName(row.field),
+      ...fromAndTo(context, row),
+      wayOf(row),
+      html`${actor === null ? html`<span class="none">not known</span>` : named(actor)}${why}`,
+      row.run_id === null
+        ? html`<span class="none">–</span>`
+        : html`<a href="${to(context, `/runs/${row.run_id}`)}">${count(row.run_id)}</a>`,
+      outcomeOf(row),
+    ],
+  };
+}
+
+/** The newest first, with a band above each day. @param isOfOne whether all are of one person */
+export function changesTable(
+  context: PageContext,
+  caption: string,
+  changes: readonly LedgerLine[],
+  { foot = none, isOfOne = false }: { readonly foot?: Html; readonly isOfOne?: boolean } = {},
 ): Html {
-  const options = all.map(
-    ([word, shown]) =>
-      html`<option value="${word}"${word === current ? html` selected` : none}>${visible(shown)}</option>`,
-  );
-  return html`<select name="${name}"><option value="">${any}</option>${options}</select>`;
+  const days = Map.groupBy(changes, (row) => dayBand(whenOf(row), context.now));
+  const whose = isOfOne ? [] : [...teamColumns(context), { label: 'Person' }];
+  const others = ['Field', 'From', 'To', 'What', 'By', 'Run', 'Outcome'];
+  return table(context, {
+    caption,
+    columns: [{ label: 'When' }, ...whose, ...others.map((label) => ({ label, isNumber: label === 'Run' }))],
+    rows: [...days].flatMap(([band, of]) => [{ band }, ...of.map((row) => rowOf(context, row, isOfOne))]),
+    foot,
+  });
 }
 
 function filters(context: PageContext, { actors }: ChangesRead): Html {
   const filter = changesFilter(context, context.now);
+  const choice = (
+    label: string,
+    name: string,
+    any: string,
+    current: string | null,
+    all: readonly string[],
+  ) => {
+    const options = all.map(
+      (word) =>
+        html`<option value="${word}"${word === current ? html` selected` : none}>${name === 'field' ? fieldName(word) : visible(word)}</option>`,
+    );
+    return html`<label class="field note">${label}<select name="${name}"><option value="">${any}</option>${options}</select></label>`;
+  };
+  const number = (label: string, name: string, of: bigint | null) =>
+    html`<label class="field note">${label}<input size="8" name="${name}" inputmode="numeric" value="${of ?? ''}" maxlength="20"></label>`;
   const people = filter.actor === null || actors.includes(filter.actor) ? actors : [filter.actor, ...actors];
-  const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
-  const since = filter.since?.toISOString().slice(0, 10) ?? '';
-  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', filter.field, fields)}</label><label class="field note">Direction${choice(
-    'direction',
-    'any',
-    filter.direction,
-    directions.map((direction) => [direction, direction]),
-  )}</label><label class="field note">By${choice(
-    'actor',
-    'anybody',
-    filter.actor,
-    people.map((name) => [name, name]),
-  )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${filter.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${filter.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${choice('By', 'actor', 'anybody', filter.actor, people)}${number('Run', 'run', filter.runId)}${number('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since?.toISOString().slice(0, 10) ?? ''}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
-/** Only a run can be undone: the one of the filter, or else the last one here that moved anything. */
-function waysOn(context: PageContext, { rows }: ChangesRead): Html {
-  const filter = changesFilter(context, context.now);
-  const moved = rows.find(({ kind, run_id: run }) => run !== null && (kind === 'push' || kind === 'pull'));
-  const run = filter.runId ?? moved?.run_id ?? null;
-  const team = context.team?.team ?? (moved === undefined ? '' : teamOf(context, moved.team_id).team);
-  const command = run === null ? null : commandOf(context, team, `undo ${run}`);
-  const undo = html`<section class="card"><h2>Take a run back</h2><p>Shows the inverse of what a run moved, where it still stands. Nothing is written without <code>--apply</code>.</p>${
-    command === null || run === null
-      ? html`<p class="label">No run moved anything here.</p>`
-      : html`<p class="label">What would go back of run ${count(run)}</p>${commandBox(command)}`
-  }</section>`;
-  const query = inSql(
-    context.details ? filter : { ...filter, q: isWholeNumber.test(filter.q) ? filter.q : '' },
-    context,
-  );
-  const sqlCard = html`<section class="card"><h2>The same in SQL</h2><p>A row of <code>report.changes</code> is one field moved.</p><p class="label">What this page shows</p>${commandBox(query, '')}</section>`;
-  return html`<div class="halves">${undo}${sqlCard}</div>`;
-}
-
 function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): Html {
-  const last = rows.at(-1);
-  const rowWords = many(rows.length, 'row');
+  const last = isMore ? rows.at(-1)?.change_id : searchEnd?.changeId;
   const isFirst = changesFilter(context, context.now).before === null;
   const first = isFirst ? none : html`<a href="${href(context, {})}">Newest changes</a>`;
-  if (isMore && last !== undefined)
-    return html`<span>${rowWords}</span><span class="push"></span>${first}<a href="${href(context, { page: `${last.change_id}` })}" rel="next">Older changes</a>`;
-  if (searchEnd !== null)
-    return html`<span>${rowWords}, as far back as ${time(searchEnd.at, clockTime(searchEnd.at, context.now))}</span><span class="push"></span>${first}<a href="${href(context, { page: `${searchEnd.changeId}` })}" rel="next">Look further back</a>`;
-  return html`<span>${rowWords}, and none older</span><span class="push"></span>${first}`;
-}
-
-function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
-  const { since, before } = changesFilter(context, context.now);
-  const begin = 'Every field that moved, in either direction.';
-  if (isMore || before !== null || since === null) return begin;
-  const days = Math.round((context.now.getTime() - since.getTime()) / dayMs);
-  return `${begin} ${count(rows.length)} in the last ${many(Math.max(1, days), 'day')}.`;
+  const end = isMore
+    ? ''
+    : searchEnd === null
+      ? ', and none older'
+      : html`, as far back as ${at(searchEnd.at, context.now)}`;
+  const older =
+    last === undefined
+      ? none
+      : html`<a href="${href(context, { page: String(last) })}" rel="next">Older changes</a>`;
+  return html`<span>${many(rows.length, 'row')}${end}</span><span class="push"></span>${first}${older}`;
 }
 
 export function changes(read: ChangesRead, context: PageContext): PageShown {
   const { rows, searchEnd } = read;
+  const { since } = changesFilter(context, context.now);
+  const lead = `Every field that moved, in either direction${since === null ? '' : `, since ${since.toISOString().slice(0, 10)}`}.`;
+  const all = html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`;
   const list =
     rows.length === 0 && searchEnd === null
-      ? empty(
-          'dashed',
-          'Nothing moved',
-          'No change in the ledger matches the filters.',
-          html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`,
-        )
-      : changesTable(context, 'Changes, the newest first', rows, foot(context, read));
-  const main = html`${heading('Changes', lead(context, read))}${filters(context, read)}${list}${waysOn(context, read)}`;
-  return { title: 'Changes', main };
+      ? empty('dashed', 'Nothing moved', 'No change in the ledger matches the filters.', all)
+      : changesTable(context, 'Changes, the newest first', rows, { foot: foot(context, read) });
+  return { title: 'Changes', main: html`${heading('Changes', lead)}${filters(context, read)}${list}` };
 }
 
 export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
   const { details } = context;
-  const shownValue = (field: string | null, value: unknown) =>
-    details || field === 'role_id' || field === 'tag' ? textOf(value) : null;
+  const shownValue = (field: string | null, one: unknown) =>
+    details || field === 'role_id' || field === 'tag' ? textOf(one) : null;
   return csvFrom(rows, {
     change_id: (row) => row.change_id,
     opened_at: (row) => row.opened_at,
     closed_at: (row) => row.closed_at,
     team: (row) => teamOf(context, row.team_id).team,
     user_id: (row) => row.user_id,
-    ...(details ? { name: (row) => row.name } : {}),
+    ...(details ? { name: (row: ChangeRow) => row.name } : {}),
     kind: (row) => row.kind,
     field: (row) => row.field,
     old_value: (row) => shownValue(row.field, row.old_value),

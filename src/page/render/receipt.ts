@@ -1,80 +1,110 @@
-/** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
-import type { FollowedDecision } from '../read/page-decided.ts';
-import type { PageWaiting } from '../read/page-waiting-view.ts';
-import { hasNotLeft } from '../../model/waiting-page.ts';
+/** What became of decisions, in the words of `report.decisions`: a receipt above the list, and the last ones in a table below. */
+import { type EditState, editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
+import type { Deed } from '../../model/waiting-page.ts';
+import type { DecidedPart, FollowedDecision } from '../read/page-decided.ts';
+import type { PageWaiting, Sending } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';
-import { meter, section, table, teamCells, teamColumns } from './components.ts';
-import { byWhom } from './hold-words.ts';
+import { section, table, teamCells, teamColumns } from './components.ts';
+import { byWhom, fieldName, fieldsInWords, fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { href, to } from './links.ts';
-import { type IconShape, icon } from './pills.ts';
-import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
-import type { PageContext } from './view.ts';
-import { at, clockTime, count, named } from './words.ts';
+import { commandOf, href, to } from './links.ts';
+import { type IconShape, icon, type Tone } from './pills.ts';
+import { knownAs, value } from './three-values.ts';
+import { type PageContext, teamOf } from './view.ts';
+import { at, clockTime, count, listed, named, visible } from './words.ts';
 
 const dayMs = 86_400_000;
+const minuteMs = 60_000;
 /** Edits that are sent leave within this time. */
 const longestFollowedMs = 600_000;
 
-/** The sign of its gravest part. */
-function shapeOf(decided: FollowedDecision): readonly [IconShape, 'ok' | 'act' | 'dim'] {
-  const { fates } = decided;
-  if (fates.refused !== undefined) return ['alarm', 'act'];
-  if (fates.asked !== undefined) return ['dashed', 'dim'];
-  if (isUnderWay(decided)) return ['half', 'dim'];
-  return fates.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
+const pastOf: Readonly<Record<Exclude<Deed, 'value'>, string>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  withdraw: 'put back to what both sides last agreed on',
+  mirror: 'to be as in the mirror',
+  service: 'to be as on the service',
+};
+
+/** `58 phone numbers approved`, `Email of Ada Berg set to ada@example.com` */
+function deedOf(context: PageContext, decided: FollowedDecision): Html {
+  const { deed, rows, fields, isMore } = decided;
+  const [field = ''] = fields;
+  if (deed === 'value') {
+    const whose = context.details && decided.name !== null ? html` of ${named(decided.name)}` : none;
+    return html`${fieldTitle(field)}${whose} set to ${value(context, field, knownAs(context, { ...decided, field }, decided.value))}`;
+  }
+  const what =
+    fields.length === 1
+      ? fieldsInWords([{ what: field, rows }], rows)
+      : `${count(rows)} fields (${listed(fields.map(fieldName))})`;
+  return html`${isMore ? 'Of more than these, the first ' : ''}${what} ${pastOf[deed]}`;
 }
 
-/** Names the commands by which it is taken back. */
-function wayBack({ decision, fates }: FollowedDecision): Html {
-  const isApproved = decision === 'approve' || decision === 'mirror';
+const rowsIn = ({ parts }: FollowedDecision, ...states: readonly (EditState | null)[]): number =>
+  parts.reduce((sum, { state, rows }) => (states.includes(state) ? sum + rows : sum), 0);
+
+/** Different reasons to be named; of more, the list that it leads to has them. */
+const mostReasons = 3;
+
+/** `56 confirmed; 2 need a decision (somebody has edited the field again)`: the parts add up to all of it. */
+function partsOf({ parts, why: given }: FollowedDecision): Html {
+  const whyOf = ({ state, reason, detail }: DecidedPart): string =>
+    [state === 'held' && reason !== null ? holdReasons[reason].words : '', detail ?? '']
+      .filter((why) => why !== '')
+      .join(': ');
+  const all = [...Map.groupBy(parts, ({ state }) => state)].map(([state, of]) => {
+    const reasons = [...new Set(of.map(whyOf).filter((why) => why !== '' && why !== given))];
+    const why =
+      reasons.length === 0 || reasons.length > mostReasons ? none : html` (${visible(reasons.join('; '))})`;
+    const rows = of.reduce((sum, part) => sum + part.rows, 0);
+    const words =
+      state === null ? 'of which nobody knows' : state === 'held' ? needDecision(rows) : editStates[state];
+    return html`${count(rows)} ${words}${why}`;
+  });
+  return html`${all.map((part, i) => html`${i === 0 ? '' : '; '}${part}`)}`;
+}
+
+const runsOf = (context: PageContext, { runs }: FollowedDecision): Html =>
+  html`${runs.slice(0, 3).map((run) => html` <a href="${to(context, `/runs/${run}`)}">Run ${count(run)}</a>`)}`;
+
+/** What has to happen for what has not left. */
+function nextOf(context: PageContext, decided: FollowedDecision, { listens, nextRun }: Sending): Html {
+  if (rowsIn(decided, 'waiting', 'unknown') === 0) return none;
+  const { team } = teamOf(context, decided.teamId);
+  if (!listens)
+    return html` No daemon runs, so nothing is sent before somebody begins one, or: <code>${commandOf(context, team, 'reconcile')}</code>`;
+  const isNew = context.now.getTime() - decided.at.getTime() < minuteMs;
+  if (isNew && rowsIn(decided, 'unknown') === 0) return html` The daemon begins with it now.`;
+  return nextRun === null ? none : html` The next run is at ${at(nextRun, context.now)}.`;
+}
+
+/** The commands by which it is taken back, with the batch's name. */
+function wayBack(context: PageContext, decided: FollowedDecision): Html {
+  const { team } = teamOf(context, decided.teamId);
+  const { deed, batch, runs } = decided;
+  const code = (words: string) => html`<code>${commandOf(context, team, words)}</code>`;
+  const [run] = runs;
   const ways = [
-    isApproved && fates.coming !== undefined
-      ? html`<code>musterd reject</code> takes back what has not left.`
+    batch !== null && deed === 'approve' && rowsIn(decided, 'waiting') > 0
+      ? html`${code(`reject ${batch}`)} takes back what has not left. `
       : none,
-    fates.sent === undefined ? none : html`<code>musterd undo</code> sets back what a run has sent.`,
-    decision === 'reject' && fates.kept !== undefined
-      ? html`<code>musterd resolve --take mirror</code> sends it all the same.`
+    run !== undefined && rowsIn(decided, 'confirmed') > 0
+      ? html`${code(`undo ${run}`)} sets back what a run has sent. `
       : none,
-  ].filter((way) => way !== none);
-  return ways.length === 0
-    ? none
-    : html`<p class="note">${ways.map((way, i) => html`${i === 0 ? '' : ' '}${way}`)}</p>`;
-}
-
-const those = (n: number, single: string, more: string): string =>
-  n === 1 ? `The one that ${single}` : `The ${count(n)} that ${more}`;
-
-/** The address of the one list in which some of it waits again, or of all lists. */
-function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: FollowedDecision): string {
-  if (list === undefined || others.length > 0) return to(context, '/waiting');
-  return list.batch === null
-    ? to(context, '/waiting', { state: list.state })
-    : to(context, `/waiting/${list.batch}`);
-}
-
-/** Links to what is mentioned. */
-function waysOf(context: PageContext, decided: FollowedDecision): readonly Html[] {
-  const { decision, fates, number, rows } = decided;
-  const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
-  const again = (fates.edited ?? 0) + (fates.waits ?? 0);
-  const valued = fates.sent ?? (hasNotLeft(fates) && fates.coming === undefined ? rows : 0);
-  const way = fates.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
-  const ways: readonly (readonly [number, string, string])[] = [
-    [again, waitingOf(context, decided), those(again, 'waits again', 'wait again')],
-    [
-      fates.refused ?? 0,
-      to(context, '/waiting', { state: 'refused' }),
-      those(fates.refused ?? 0, 'was refused', 'were refused'),
-    ],
-    [
-      fates.asked ?? 0,
-      changes('pushed'),
-      `The ${fates.asked === 1 ? 'one' : count(fates.asked ?? 0)} without an answer`,
-    ],
-    [valued, changes(way), valued === 1 ? 'The one, with its value' : `The ${count(valued)}, with values`],
+    batch !== null && deed === 'reject' && rowsIn(decided, 'rejected') > 0
+      ? html`${code(`resolve --batch ${batch} --take mirror`)} sends it all the same. `
+      : none,
   ];
-  return ways.flatMap(([n, address, words]) => (n === 0 ? [] : [html`<a href="${address}">${words}</a>`]));
+  return isCopy(context) || ways.every((way) => way === none) ? none : html`<p class="note">${ways}</p>`;
+}
+
+/** The sign of its gravest part. */
+function shapeOf(decided: FollowedDecision): readonly [IconShape, Tone] {
+  if (rowsIn(decided, 'held') > 0) return ['alarm', 'act'];
+  if (rowsIn(decided, 'unknown', null) > 0) return ['dashed', 'dim'];
+  if (rowsIn(decided, 'sending') > 0) return ['half', 'dim'];
+  return rowsIn(decided, 'waiting') > 0 ? ['clock', 'dim'] : ['tick', 'ok'];
 }
 
 /** It stays until somebody closes it or a day has passed. While something is on its way, the script asks again. */
@@ -84,32 +114,32 @@ export function receiptCard(
 ): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
-  const { fates, why } = decided;
-  const isMoving = fates.leaving !== undefined || fates.coming !== undefined;
-  const isOpen = isMoving || fates.asked !== undefined;
+  const isMoving = rowsIn(decided, 'waiting', 'sending') > 0;
   const isFollowed =
     sending.listens && isMoving && context.now.getTime() - decided.at.getTime() < longestFollowedMs;
-  const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
-  const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
+  const held = decided.parts.filter(({ state }) => state === 'held');
+  const [state, ...others] = new Set(held.map(({ reason }) => reason));
   const ways = [
-    ...(isUnderWay(decided) && isFollowed
-      ? [meter(fates.sent ?? 0, decided.rows)]
-      : waysOf(context, decided)),
-    isOpen ? again : none,
+    ...(state === undefined
+      ? []
+      : [
+          html`<a href="${to(context, '/waiting', { state: others.length === 0 ? state : null })}">What waits again</a>`,
+        ]),
+    html`<a href="${to(context, '/changes', { decision: String(decided.number) })}">With values</a>`,
+    isMoving ? html`<noscript><a href="${href(context, {})}">Load again</a></noscript>` : none,
     html`<a href="${href(context, { done: null })}">Close</a>`,
   ];
-  const command = isCopy(context) ? none : wayBack(decided);
-  return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;
+  const reason =
+    decided.why === null || decided.why === ''
+      ? none
+      : html`<p class="note">Reason: ${named(decided.why)}</p>`;
+  return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${partsOf(decided)}.${nextOf(context, decided, sending)}${runsOf(context, decided)}</p>${reason}${wayBack(context, decided)}<div class="row ways">${ways}</div></div></div>`;
 }
-
-/** Says above a list that nothing was decided. */
-export const nothingCard = (words: Html | string): Html =>
-  html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>Nothing was decided.</b> ${words}</div></div>`;
 
 /** By this a second person sees what the first one decided. */
 export function decidedLast(context: PageContext, all: readonly FollowedDecision[]): Html {
   if (all.length === 0) return none;
-  const rowOf = (decided: FollowedDecision) => {
+  const rows = all.map((decided) => {
     const number = String(decided.number);
     const isNew = context.now.getTime() - decided.at.getTime() < dayMs;
     const link = isNew
@@ -121,22 +151,18 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
         ...teamCells(context, decided.teamId),
         byWhom(context, decided.by),
         deedOf(context, decided),
-        partsOf(context, decided),
+        html`${partsOf(decided)}${runsOf(context, decided)}`,
       ],
     };
-  };
-  const list = table(context, {
-    caption: 'Decided last',
-    columns: [
-      { label: 'When' },
-      ...teamColumns(context),
-      { label: 'By' },
-      { label: 'What' },
-      { label: 'What became of it', short: 'Became' },
-    ],
-    rows: all.map(rowOf),
   });
-  return section('Decided last', list, {
+  const columns = [
+    { label: 'When' },
+    ...teamColumns(context),
+    { label: 'By' },
+    { label: 'What' },
+    { label: 'What became of it', short: 'Became' },
+  ];
+  return section('Decided last', table(context, { caption: 'Decided last', columns, rows }), {
     more: html`<a href="${to(context, '/changes', { direction: 'decided', since: '2000-01-01' })}">All decisions</a>`,
   });
 }

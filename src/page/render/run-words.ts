@@ -1,35 +1,22 @@
-/** Runs in words. */
-import type { PageRun } from '../read/page-runs.ts';
-import { inPlural } from '../../model/listed-resource.ts';
-import { listedResources } from '../../model/listed-resources.ts';
+/** Runs in words, and as ticks of a strip. */
+import type { Lane, PageRun } from '../read/page-runs.ts';
+import { movedKinds } from '../../model/moved-kinds.ts';
 import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { count, many } from './words.ts';
 
-/** The counts of what moved, in the order of the sentence. */
-const moves = [
-  ['adopted', 'adopted'],
-  ['returned', 'came back'],
-  ['pulled', 'pulled'],
-  ['pushed', 'pushed'],
-  ['settled', 'settled'],
-  ['held', 'held'],
-  ['gone', 'left'],
-  ...listedResources.flatMap((listed) => [
-    [`${listed.name}_added`, `${inPlural(listed)} new`] as const,
-    [`${listed.name}_changed`, `${inPlural(listed)} changed`] as const,
-    [`${listed.name}_gone`, `${inPlural(listed)} gone`] as const,
-  ]),
-] as const;
+/** `came back`, `tags new` */
+const movedWord = (kind: string): string =>
+  ({ returned: 'came back', gone: 'left' })[kind] ?? kind.replace(/_added$/, ' new').replaceAll('_', ' ');
 
 /** How much a run moved in all. */
 export const movedBy = ({ counts }: Pick<PageRun, 'counts'>): number =>
-  moves.reduce((sum, [key]) => sum + (counts[key] ?? 0), 0);
+  movedKinds.reduce((sum, key) => sum + (counts[key] ?? 0), 0);
 
 /** `2 pushed, 1 held` */
 export function movedInWords({ counts }: Pick<PageRun, 'counts'>): string {
-  const words = moves.flatMap(([key, word]) =>
-    (counts[key] ?? 0) > 0 ? [`${count(counts[key] ?? 0)} ${word}`] : [],
+  const words = movedKinds.flatMap((kind) =>
+    (counts[kind] ?? 0) > 0 ? [`${count(counts[kind] ?? 0)} ${movedWord(kind)}`] : [],
   );
   return words.length === 0 ? 'nothing' : words.join(', ');
 }
@@ -39,24 +26,13 @@ export const laneNames = {
   edits: 'Edits',
   listings: 'Listings',
   counts: 'Contact counts',
-} as const;
-export type Lane = keyof typeof laneNames;
-export const lanes = Object.keys(laneNames) as readonly Lane[];
+} as const satisfies Record<Lane['lane'], string>;
 
 /** The subject of a run: its gravest group. */
 export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>): string =>
   command === 'daemon' || command === 'reconcile'
-    ? (lanes.flatMap((lane) => (groups.includes(lane) ? [laneNames[lane]] : []))[0] ?? command)
+    ? (Object.entries(laneNames).find(([lane]) => groups.includes(lane))?.[1] ?? command)
     : command;
-
-export type Weight = 'idle' | 'moved' | 'broken' | 'act';
-
-/** The weight of a run in a strip. It is red if somebody has to act. */
-export function weightOf(run: Pick<PageRun, 'outcome' | 'counts'>): Weight {
-  if (run.outcome === 'refused') return 'act';
-  if (run.outcome === 'partial' || run.outcome === 'failed') return 'broken';
-  return movedBy(run) > 0 ? 'moved' : 'idle';
-}
 
 export function outcomePill({ outcome }: Pick<PageRun, 'outcome'>): Html {
   switch (outcome) {
@@ -79,26 +55,37 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-/** A run, or some of them, in a strip, hollow if they were not complete. */
-export function tickOf(
-  weight: Weight,
-  { x, y, height }: { readonly x: number; readonly y: number; readonly height: number },
-): Html {
+/** By weight: the paint, and what it says. It is red if somebody has to act, and hollow if it was not complete. */
+const weights = [
+  ['idle', 'found nothing to move'],
+  ['moved', 'moved something'],
+  ['broken', 'partial or failed; the next run goes on'],
+  ['act', 'somebody must act'],
+] as const;
+
+function tickOf(weight: number, x: number, y: number, height: number): Html {
+  const [name] = weights[weight] ?? weights[0];
   const [inset, paint] =
-    weight === 'broken' ? [0.7, html` fill="none" stroke="currentColor" stroke-width="1.2"`] : [0, none];
-  return html`<rect class="${weight === 'broken' ? 'moved' : weight}" x="${x + inset}" y="${y + inset}" width="${4 - 2 * inset}" height="${height - 2 * inset}" rx="0.8"${paint}/>`;
+    name === 'broken' ? [0.7, html` fill="none" stroke="currentColor" stroke-width="1.2"`] : [0, none];
+  return html`<rect class="${name === 'broken' ? 'moved' : name}" x="${x + inset}" y="${y + inset}" width="${4 - 2 * inset}" height="${height - 2 * inset}" rx="0.8"${paint}/>`;
 }
 
-export const stripLegend: Html = html`<p class="row note legend">${(
-  [
-    ['moved', 'moved something'],
-    ['idle', 'found nothing to move'],
-    ['broken', 'partial or failed; the next run goes on'],
-    ['act', 'somebody must act'],
-  ] as const
-).map(
-  ([weight, words]) =>
-    html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, { x: 1, y: weight === 'idle' ? 6 : 0, height: weight === 'idle' ? 5 : 11 })}</svg> ${words}</span>`,
+const stripHeight = 26;
+
+/** A day of runs as ticks, each higher, the more moved. */
+export function strip({ lane, runs, ticks }: Lane, steps: number): Html {
+  const drawn = ticks.map(([step, weight, moved]) => {
+    const height = weight === 0 ? 5 : Math.min(stripHeight - 2, Math.round(10 + 5 * Math.log2(1 + moved)));
+    return tickOf(weight, step * 6 + 1, stripHeight - height, height);
+  });
+  const broken = ticks.filter(([, weight]) => weight > 1).length;
+  const words = `${laneNames[lane]}: ${many(runs, 'run')}${broken === 0 ? '' : `, not all complete`}`;
+  return html`<svg class="drawn strip" height="${stripHeight}" role="img" aria-label="${words}" viewBox="0 0 ${steps * 6} ${stripHeight}" preserveAspectRatio="none">${drawn}</svg>`;
+}
+
+export const stripLegend: Html = html`<p class="row note legend">${weights.map(
+  ([, words], weight) =>
+    html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, 1, weight === 0 ? 6 : 0, weight === 0 ? 5 : 11)}</svg> ${words}</span>`,
 )}</p>`;
 
 /** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */

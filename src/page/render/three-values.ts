@@ -95,12 +95,11 @@ export interface ThreeVersions {
 export function three(
   context: Pick<PageContext, 'details'>,
   { field, base, mirror, service }: ThreeVersions,
-  same = 'as last agreed',
 ): readonly [Html, Html, Html] {
   const agreed = textOf(base);
   const ofSide = (sideValue: unknown, side: Side) =>
     textOf(sideValue) === agreed
-      ? html`<span class="none">${same}</span>`
+      ? html`<span class="none">same</span>`
       : changed(context, field, { to: sideValue, from: base, side });
   return [value(context, field, base), ofSide(mirror, 'mirror'), ofSide(service, 'service')];
 }

@@ -1,5 +1,4 @@
 /** The parts of a view of the page: how it is read, how it is rendered, and what it knows of the page around it. */
-import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
@@ -23,6 +22,8 @@ export interface ViewRequest {
 export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'reader'> {
   /** The path that was asked for, without the query. */
   readonly path: string;
+  /** What a form has led back with, once. */
+  readonly note: string | undefined;
   /** All teams that the reader may see, in the order of the settings. */
   readonly teams: readonly SeenTeam[];
   /** The team that is asked for, or the only one; `null` for all of them. */
@@ -33,8 +34,6 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly version: string;
   /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
-  /** The options by which a command names what was seen of a held field. */
-  readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
   /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
 }
@@ -55,8 +54,6 @@ export interface PageShown {
   /** The title of the browser's tab. It begins with what the page says. */
   readonly title: string;
   readonly main: Html;
-  /** The HTTP status, 200 by default. */
-  readonly status?: number;
 }
 
 /** Rows of a file for a spreadsheet. */

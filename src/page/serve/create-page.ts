@@ -1,29 +1,20 @@
 /** Assembles the page from its views, the mirror that they read, and the settings that say who may see what. */
 import type { Config } from '../../config/config.ts';
-import { MusterdError } from '../../errors.ts';
 import { createRowWriter } from '../../files/write-rows.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
 import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
-import { refusedPage, whoDecides, whyBarred } from '../render/decide.ts';
+import { decidePath, whoDecides, whyBarred } from '../render/decide-form.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
 import { explainAsSeen } from '../../runs/explain-as-seen.ts';
-import { saySeen, seenOf } from '../../runs/say-seen.ts';
 import { policyOf } from '../../runs/reconcile-team.ts';
 import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
-import {
-  type CarryOut,
-  type DecideOptions,
-  decidingOn,
-  type PostedForm,
-  requireKnownName,
-} from './deciding.ts';
-import { deciding, decisionPatterns } from './page-decisions.ts';
-import { holding, holdPattern } from './page-holds.ts';
+import { answerForm, createNotes, type Notes } from './answer-form.ts';
+import type { Deciding } from './subject.ts';
 import { pageViews } from './page-views.ts';
 
 export interface PageOptions {
@@ -32,12 +23,13 @@ export interface PageOptions {
   readonly configs: () => readonly Config[];
   readonly version: string;
   /** The parts of the daemon that decisions on the page need, if the settings allow them; `null` if it is read-only. */
-  readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
+  readonly decide: Pick<Deciding, 'mirror' | 'log'> | null;
 }
 
 interface StartedPage extends PageOptions {
   /** As at the start: what the page shows and lets decide goes with the key that it asks for, which it has from then. */
   readonly status: Config['status'];
+  readonly notes: Notes;
 }
 
 const htmlType = 'text/html; charset=utf-8';
@@ -49,7 +41,7 @@ const asCsv = ({ head, rows }: Csv): string => {
 };
 
 function contextOf(
-  { configs, version, decide, status }: StartedPage,
+  { configs, version, decide, status, notes }: StartedPage,
   question: PageQuestion,
   { seen, reader, ...frame }: PageFrame,
 ): PageContext {
@@ -79,6 +71,7 @@ function contextOf(
     team: (isAsked || seen.length === 1 ? only : null) ?? null,
     details: status.details,
     isCsv,
+    note: notes.get(query.get('note')),
     explain: (team, { state, held }) => {
       const config = byTeam.get(team);
       return config === undefined
@@ -90,7 +83,6 @@ function contextOf(
     // A daemon that answers is running, and is about to report it.
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     version,
-    saySeen: (row) => saySeen(seenOf(row)),
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
@@ -108,59 +100,6 @@ function deciderOf(
   return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
 
-/** The parts of an answer that no view has. */
-interface PageExtras {
-  readonly links: readonly string[];
-  readonly notFound: PageAnswer;
-}
-
-/** Reads the page, decides in another transaction, and reads again if the decision was refused after all. */
-async function answerDecision(
-  options: StartedPage,
-  question: PageQuestion,
-  { links, notFound }: PageExtras,
-): Promise<PageAnswer> {
-  const { db, configs } = options;
-  const team = question.params['team'] ?? question.form?.get('team') ?? null;
-  const { tab, prepare, refusedAfterAll } = question.pattern === holdPattern ? holding : deciding;
-  if (options.decide === null || team === null) return notFound;
-  const by = { ...options.decide, configs };
-  const form = question.form ?? new URLSearchParams();
-  const answer = async (
-    work: (posted: PostedForm, frame: PageFrame, context: PageContext) => Promise<PageShown | CarryOut>,
-  ): Promise<PageAnswer | CarryOut> =>
-    await readPageFrame(
-      db,
-      team,
-      async (frame) => {
-        if (frame.reader.teams.length === 0) return notFound;
-        const context = contextOf(options, question, frame);
-        const config = decidingOn(by, question, context);
-        const next = 'main' in config ? config : await work({ question, form, config }, frame, context);
-        if (typeof next === 'function') return next;
-        const body = layout(context, tab, next, links).toString();
-        return { status: next.status ?? 200, type: htmlType, body };
-      },
-      deciderOf(options, question),
-    );
-  const prepared = await answer((posted, frame, context) =>
-    prepare(by, posted, frame, context).catch((error: unknown) => {
-      if (!(error instanceof MusterdError)) throw error;
-      return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
-    }),
-  );
-  if (typeof prepared !== 'function') return prepared;
-  try {
-    await requireKnownName(by, team, question);
-    return { status: 303, type: htmlType, body: '', headers: { location: await prepared() } };
-  } catch (error) {
-    if (!(error instanceof MusterdError)) throw error;
-    const why = [error.message, error.hint].filter((one) => one !== undefined).join('. ');
-    const refused = await answer((posted, frame, context) => refusedAfterAll(posted, frame, context, why));
-    return typeof refused === 'function' ? notFound : refused;
-  }
-}
-
 export function createPage(given: PageOptions): PageSource {
   const { db, configs } = given;
   const links = given.decide !== null ? ['freshness', 'metrics'] : [];
@@ -168,10 +107,15 @@ export function createPage(given: PageOptions): PageSource {
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
   const { token, people, details } = first.status;
-  const options = { ...given, status: first.status };
+  const options = { ...given, status: first.status, notes: createNotes() };
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
 
+  const page = (context: PageContext, tab: View['tab'], shown: PageShown): PageAnswer => ({
+    status: 200,
+    type: htmlType,
+    body: layout(context, tab, shown, links).toString(),
+  });
   const show = async (view: View, question: PageQuestion): Promise<PageAnswer> => {
     const team = question.params['team'] ?? question.query.get('team');
     const answer = async (frame: PageFrame): Promise<PageAnswer> => {
@@ -188,8 +132,7 @@ export function createPage(given: PageOptions): PageSource {
           headers: { 'content-disposition': `attachment; filename="${encodeURIComponent(name)}.csv"` },
         };
       }
-      const body = layout(context, view.tab, view.render(read, context), links).toString();
-      return { status: 200, type: htmlType, body };
+      return page(context, view.tab, view.render(read, context));
     };
     return await readPageFrame(db, team, answer, deciderOf(options, question));
   };
@@ -197,13 +140,22 @@ export function createPage(given: PageOptions): PageSource {
   return {
     keys: { token, people },
     patterns: pageViews.map(({ path }) => path),
-    decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
+    forms: options.decide === null ? [] : [decidePath],
     assets: readAssets(),
     answer: async (question) => {
       const view = byPath.get(question.pattern);
       return view === undefined ? notFound : await show(view, question);
     },
-    decide: (question) => answerDecision(options, question, { links, notFound }),
+    decide: async (question) =>
+      given.decide === null
+        ? notFound
+        : await answerForm({ ...given.decide, configs }, question, {
+            db,
+            decider: deciderOf(options, question),
+            notes: options.notes,
+            contextOf: (asked, frame) => contextOf(options, asked, frame),
+            show: (context, shown) => page(context, 'Waiting', shown),
+          }),
     sorry,
     pulse: () => readPulse(db),
   };

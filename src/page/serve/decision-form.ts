@@ -1,13 +1,13 @@
-/** Reads the forms that decide. Anything that a form of ours would not have sent is refused. */
+/** Reads the forms of the page. Anything that a form of ours would not have sent is refused. */
 import { MusterdError } from '../../errors.ts';
 import { type Field, fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { perList } from '../../model/waiting-page.ts';
-import { type Verb, verbs } from '../render/decide.ts';
+import { ofBatch, type Verb, verbs } from '../render/decide-form.ts';
 import { readValue } from '../../runs/read-take.ts';
 import type { WinningValue } from '../../runs/resolve-field.ts';
 
-/** The longest text that a person may write. */
+/** The longest text that a person may write; the way back may name rows. */
 const longestText = 1_000;
 
 export interface RowOfForm {
@@ -19,25 +19,21 @@ export interface RowOfForm {
 
 export interface DecisionForm {
   readonly verb: Verb;
-  /** The rows that are ticked; `null` if the form has no ticks and means all that waits under its name. */
+  readonly batch: string | null;
+  /** The rows that are ticked; `null` for missing rows of a listing, which have no ticks. */
   readonly rows: readonly RowOfForm[] | null;
   /** The number of rows that were shown. */
   readonly all: number;
-  readonly state: string;
-  /** The address of the list. */
-  readonly back: string;
 }
 
-const unreadable = (what: string) =>
-  new MusterdError('usage', `The form cannot be read: ${what}`, {
-    hint: 'Go back, load the page again, and try once more.',
-  });
+export const unreadable = (what: string): MusterdError =>
+  new MusterdError('usage', `The form cannot be read: ${what}`);
 
 /** @throws MusterdError `usage` for fields that no form of the page has */
 export function requireReadable(form: URLSearchParams): void {
   for (const [name, value] of form) {
     if (value.includes('\0')) throw unreadable('a text has a NUL character in it');
-    if (value.length > longestText) throw unreadable(`"${name.slice(0, 20)}" is too long`);
+    if (value.length > longestText && name !== 'back') throw unreadable(`"${name.slice(0, 20)}" is too long`);
   }
 }
 
@@ -47,19 +43,14 @@ function only(form: URLSearchParams, name: string): string {
   return value;
 }
 
-const readNumber = (text: string): Id | undefined => {
-  const value = /^\d{1,19}$/.test(text) ? BigInt(text) : maxId + 1n;
-  return value <= maxId ? value : undefined;
-};
-
 const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
 function readRows(keys: readonly string[]): readonly RowOfForm[] {
   if (keys.length > perList) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
-    const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
-    const userId = readNumber(id);
-    if (userId === undefined) throw unreadable('what it names is not a row of a list');
+    const { id, field = '' } = keyOfRow.exec(key)?.groups ?? {};
+    const userId = id === undefined ? maxId + 1n : BigInt(id);
+    if (userId > maxId) throw unreadable('what it names is not a row of a list');
     return { userId, field, key };
   });
 }
@@ -67,16 +58,20 @@ function readRows(keys: readonly string[]): readonly RowOfForm[] {
 /** @throws MusterdError `usage` */
 export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const withdrawn = form.getAll('withdraw');
-  const verbWord = withdrawn.length > 0 ? 'Withdraw' : only(form, 'verb');
-  const verb = verbs.find((one) => one === verbWord);
-  if (verb === undefined) throw unreadable('it does not say what is to be done');
+  const word = withdrawn.length > 0 ? 'withdraw' : only(form, 'verb');
+  const known = (Object.keys(verbs) as Verb[]).find((one) => one === word);
+  if (known === undefined) throw unreadable('it does not say what is to be done');
   const all = only(form, 'rows');
   if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
+  const batch = only(form, 'batch') || null;
+  // To withdraw an edit that is in no batch is to take what the service has.
+  const verb = known === 'withdraw' && batch === null ? 'service' : known;
+  if (ofBatch.has(verb) && batch === null) throw unreadable('it is not of this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
   const rows = form.get('ticks') === null ? null : readRows(keys);
+  if (rows === null && (batch === null || verb !== 'approve')) throw unreadable('it is not of this list');
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
-  const back = form.get('back') ?? '';
-  return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
+  return { verb, batch, rows, all: Number(all) };
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */

@@ -32,8 +32,8 @@ export interface PageSource {
   readonly keys: PageKeys;
   /** Patterns of the views, such as `/runs/:id`. */
   readonly patterns: readonly string[];
-  /** Patterns that take a form. If there are none, nothing can be decided here. */
-  readonly decisions: readonly string[];
+  /** Paths that take a form. If there are none, nothing can be decided here. */
+  readonly forms: readonly string[];
   readonly assets: ReadonlyMap<
     string,
     { readonly type: string; readonly body: Buffer; readonly isFont: boolean }
@@ -168,7 +168,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
 
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  for (const pattern of page.decisions)
+  for (const pattern of page.forms)
     scope.post(pattern, async (request, reply) => {
       const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
       const question = questionOf(request, pattern);

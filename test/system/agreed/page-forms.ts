@@ -61,6 +61,10 @@ export function readForms(html: string): readonly PageForm[] {
     });
 }
 
+/** The button with these words; `Reject` is not the one that puts back, too. */
+export const buttonOf = ({ buttons }: Pick<PageForm, 'buttons'>, words: string) =>
+  buttons.find((one) => one.words.startsWith(words) && !one.words.startsWith(`${words} and`));
+
 /** A browser of somebody who knows the token. */
 export function createVisitor(origin: string, token: string, name: string) {
   const headers = { authorization: `Basic ${Buffer.from(`${name}:${token}`).toString('base64')}` };
@@ -75,7 +79,7 @@ export function createVisitor(origin: string, token: string, name: string) {
     return { status: answer.status, location, text: textOf(html), forms: readForms(html), links, checked };
   };
   const press = async (form: PageForm, words: string, ticked: (row: string) => boolean = () => true) => {
-    const button = form.buttons.find((one) => one.words.startsWith(words));
+    const button = buttonOf(form, words);
     if (button === undefined) throw new Error(`There is no button "${words}".`);
     const ticks = form.ticks.filter(({ row }) => ticked(row)).map(({ pair }) => pair);
     const why = form.asksWhy ? [['why', 'a test'] as const] : [];
@@ -87,7 +91,10 @@ export function createVisitor(origin: string, token: string, name: string) {
       ...(button.pair === undefined ? [] : [button.pair]),
     ])
       body.append(name, value);
-    return await ask(form.path, { method: 'POST', body: body.toString() });
+    const answer = await ask(form.path, { method: 'POST', body: body.toString() });
+    // A browser goes where it is led; what was decided is read by whoever asks.
+    const isRefused = answer.location?.includes('note=') === true;
+    return isRefused ? { ...(await ask(answer.location ?? '')), status: 303, location: null } : answer;
   };
   return { ask, press };
 }

@@ -152,8 +152,12 @@ describe('a page with one token for all', () => {
     expect(forms).toEqual([]);
     expect(text).toMatch(/four eyes/i);
     expect(
-      (await dora.ask(`/waiting/${batch}`, { method: 'POST', body: 'verb=Approve&confirmed=yes&why=x' }))
-        .status,
+      (
+        await dora.ask('/waiting', {
+          method: 'POST',
+          body: `verb=approve&batch=${batch}&confirmed=yes&why=x`,
+        })
+      ).status,
     ).toBe(403);
   });
 });

@@ -1,0 +1,146 @@
+/** People: the roster, with those who need somebody first. */
+import { sql } from 'kysely';
+import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit-state.ts';
+import { standings, type UserStanding } from '../../model/standing.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import { type OpenField, roster, type RosterRow } from '../read/page-people.ts';
+import { person, teamCells } from '../render/components.ts';
+import { fieldName } from '../render/hold-words.ts';
+import { type Html, html, none } from '../render/html.ts';
+import { to } from '../render/links.ts';
+import { type IconShape, pill } from '../render/pills.ts';
+import { type List, listView } from './list.ts';
+import { value } from '../render/three-values.ts';
+import { type PageContext, teamOf } from '../render/view.ts';
+import { at, capital, count, named } from '../render/words.ts';
+
+/** Red is for Waiting, where it can be decided. */
+const signs: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
+  waits: ['pause', capital(editStates.held)],
+  moving: ['clock', capital(editStates.waiting)],
+  unresolved: ['dashed', 'Unresolved'],
+  rejected: ['pause', capital(editStates.rejected)],
+  asked: ['clock', 'Held on request'],
+  equal: ['tick', 'Equal'],
+  left: ['cross', 'Left'],
+};
+
+/** A field that is not equal, with the reason; one that waits leads to where it is decided. */
+function openField(context: PageContext, { id }: RosterRow, field: OpenField): Html {
+  const { reason, batch, until, by, state } = field;
+  const why = isOpen(field) ? editStates[state] : reason === null ? '' : holdReasons[reason].words;
+  const words = html`${fieldName(field.field)}: ${why}${until === null ? none : html` until ${at(new Date(until), context.now)}`}${by === null ? none : html`, by ${named(by)}`}`;
+  if (!needsDecision(field)) return html`<span class="note">${words}</span>`;
+  const path =
+    batch === null
+      ? to(context, `/waiting#c-${id}-${field.field}`, { state: reason })
+      : to(context, `/waiting/${batch}#c-${id}-${field.field}`);
+  return html`<a class="note" href="${path}">${words}</a>`;
+}
+
+const ifDetails = ({ details }: PageContext) => details;
+
+export const peopleList: List<RosterRow> = {
+  path: '/people',
+  tab: 'People',
+  title: 'People',
+  from: roster,
+  order: 'state',
+  last: ({ details }) => [...(details ? [sql`r.name`] : []), sql`r.id`, sql`r.team_id`],
+  columns: [
+    {
+      label: 'Name',
+      if: ifDetails,
+      sort: ['name', sql`r.name`],
+      cell: (row, context) =>
+        html`${person(context, row.team_id, row)}<span class="note mono">${row.id}</span>`,
+    },
+    {
+      label: 'Id',
+      if: ({ details }) => !details,
+      sort: ['id', sql`r.id`],
+      cell: (row, context) => person(context, row.team_id, row),
+    },
+    {
+      label: 'Team',
+      if: ({ team }) => team === null,
+      cell: (row, context) => html`${teamCells(context, row.team_id)}`,
+    },
+    {
+      label: 'Role',
+      sort: ['role', sql`r.role`],
+      cell: ({ role_id: id, role }) =>
+        id === null && role === null
+          ? html`<span class="none">none</span>`
+          : html`<span class="quiet">${id}</span> ${role === null ? none : named(role)}`,
+    },
+    {
+      label: 'Email',
+      if: ifDetails,
+      sort: ['email', sql`r.email`],
+      cell: ({ email }, context) => value(context, 'email', email),
+    },
+    {
+      label: 'Phone',
+      if: ifDetails,
+      sort: ['phone', sql`r.phone`],
+      cell: ({ phone }, context) => value(context, 'phone', phone),
+    },
+    {
+      label: 'State',
+      sort: ['state', sql`array_position(${standings}::text[], r.state)`],
+      cell: (row, context) => {
+        const [shape, word] = signs[row.state];
+        const more =
+          row.gone_at === null
+            ? (row.open ?? []).map((field) => openField(context, row, field))
+            : html`<span class="note">seen at ${at(row.gone_at, context.now)}</span>`;
+        return html`${pill(shape, row.state === 'equal' ? 'ok' : 'dim', word)}${more}`;
+      },
+    },
+    {
+      label: 'Changed',
+      isNumber: true,
+      sort: ['changed', sql`r.changed_at`],
+      cell: ({ changed_at: when }, { now }) =>
+        when === null ? html`<span class="none">–</span>` : at(when, now),
+    },
+  ],
+  states: {
+    present: { label: 'In the team', has: standings.filter((state) => state !== 'left') },
+    ...Object.fromEntries(standings.map((state) => [state, { label: signs[state][1], has: [state] }])),
+  },
+  hint: (details) => (details ? 'Name, email, phone or id' : 'Id'),
+  choices: {
+    role_id: {
+      any: 'Every role',
+      from: ({ teamIds }) => sql`
+        select role_id::text as value, concat_ws(' ', role_id, min(name)) as label from mirror.roles
+        where team_id = any (${idArray(teamIds)}) and gone_at is null group by role_id order by sum(members) desc, role_id limit 100`,
+    },
+  },
+  lead: (counts) => {
+    const left = counts.get('left') ?? 0;
+    const all = [...counts.values()].reduce((sum, rows) => sum + rows, 0);
+    return `In the team: ${count(all - left)}, equal on both sides ${count(counts.get('equal') ?? 0)}. Left: ${count(left)}.`;
+  },
+  none: 'The first run takes everybody from the service; those who have left are in a list of their own.',
+  csv: (context) => ({
+    team: (row) => teamOf(context, row.team_id).team,
+    id: (row) => row.id,
+    ...(context.details
+      ? {
+          name: (row: RosterRow) => row.name,
+          email: (row: RosterRow) => row.email,
+          phone: (row: RosterRow) => row.phone,
+        }
+      : {}),
+    role_id: (row) => row.role_id,
+    role: (row) => row.role,
+    state: (row) => signs[row.state][1].toLowerCase(),
+    fields: (row) => (row.open ?? []).map(({ field }) => field).join(' '),
+    changed_at: (row) => row.changed_at,
+  }),
+};
+
+export const people = listView(peopleList);

@@ -1,0 +1,99 @@
+/** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
+import { isApprovable } from '../../model/user-plan.ts';
+import { shownDigest } from '../../model/shown-field.ts';
+import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import { isCopy, nothingDecided } from './banner.ts';
+import { type Html, html, none } from './html.ts';
+import { href } from './links.ts';
+import type { PageContext } from './view.ts';
+import { listed } from './words.ts';
+
+/** The path of every form; to load its answer again leads to what waits. */
+export const decidePath = '/waiting';
+
+/** What can be done about held edits, with the words of its button. The last three say which value it is to have. */
+export const verbs = {
+  putBack: 'Reject and put back',
+  reject: 'Reject',
+  approve: 'Approve',
+  withdraw: 'Withdraw',
+  mirror: 'Take the mirror’s',
+  service: 'Take the service’s',
+  value: 'Another value for',
+} as const;
+export type Verb = keyof typeof verbs;
+/** The verbs of a batch; the others choose a side for each field. */
+export const ofBatch: ReadonlySet<Verb> = new Set(['putBack', 'reject', 'approve', 'withdraw']);
+
+/** Whether the verb decides about an edit: a limit is approved, and of all else a side wins. The service would refuse again what it has refused. */
+export function decides(verb: Verb, { reason, batch }: Pick<PageField, 'reason' | 'batch'>): boolean {
+  if (verb === 'approve') return isApprovable(reason);
+  if (verb === 'mirror' && reason === 'refused') return false;
+  return ofBatch.has(verb) || verb === 'value' || batch === null || !isApprovable(reason);
+}
+
+/** Whether one transaction changed more people than the limits let pass, which nobody may have meant. */
+export const isAccident = ({ batch, reasons, isOneEdit }: WaitingList): boolean =>
+  batch !== null && isOneEdit && reasons.every(({ what }) => what === 'limit');
+
+/** The possible decisions about some of these rows. What is likeliest comes first of an accident, and else last. */
+export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly Verb[] {
+  const all = (Object.keys(verbs) as Verb[]).filter((verb) => verb !== 'withdraw' && verb !== 'value');
+  const order = [...all.filter((verb) => verb !== 'approve'), 'approve' as const];
+  return order.filter(
+    (verb) =>
+      (list.batch !== null || !ofBatch.has(verb)) &&
+      list.reasons.some(({ what }) => decides(verb, { reason: what, batch: list.batch })),
+  );
+}
+
+/** Whether a person can decide about this team here. */
+export const mayDecide = (context: PageContext, team: string): boolean =>
+  context.decide !== null && !context.decide.barred.has(team) && !isCopy(context);
+
+/** Says to whom may look who decides. */
+export const whoDecides = (names: readonly string[]): string =>
+  names.length === 0
+    ? 'Nobody decides here: status.people lets everybody look alone.'
+    : `You may look, and ${listed(names)} may decide (status.people).`;
+
+/** The reason why nobody decides here although the settings allow it. */
+export const whyBarred =
+  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.people, so that the page knows who decides.';
+
+/** Stands in place of the forms of these teams, and says who decides. */
+export function barredNote(context: PageContext, teams: readonly string[]): Html {
+  if (isCopy(context)) return html`<p class="note">${nothingDecided}</p>`;
+  if (context.decide === null)
+    return html`<p class="note">Nobody decides on this page: <code>musterd held</code> names the commands.</p>`;
+  return teams.every((team) => mayDecide(context, team))
+    ? none
+    : html`<p class="note">${context.decide.why}</p>`;
+}
+
+const hidden = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
+
+/** What a form sends besides what is ticked and typed. */
+export type FormValues = Readonly<Record<string, string | readonly string[]>>;
+
+/** A form of the page, with the token by which it can only come from here, and the way back. */
+export const postForm = (
+  context: PageContext,
+  values: FormValues,
+  inside: Html,
+  attributes: Html = none,
+): Html => {
+  const all = {
+    token: context.decide?.token(decidePath) ?? '',
+    back: href(context, { ticks: null, done: null, page: context.query.get('page') }),
+    ...values,
+  };
+  return html`<form method="post" action="${decidePath}"${attributes}>${Object.entries(all).map(([name, value]) => [value].flat().map((one) => hidden(name, one)))}${inside}</form>`;
+};
+
+/** A row as a form names it: the field of somebody, with the values that were shown. */
+type ShownHold = Pick<PageField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
+
+export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
+  `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;

@@ -1,0 +1,56 @@
+/** All that is known about one run: why it ended, what it moved, and which requests it made. */
+import type { OpenRun } from '../read/page-runs.ts';
+import { changesTable } from './ledger-view.ts';
+import { commandBox, heading, section, table } from './components.ts';
+import { type Html, html, none } from './html.ts';
+import { commandOf, to } from './links.ts';
+import { movedBy, movedInWords, outcomePill, tookMs, whatOf } from './run-words.ts';
+import type { PageContext, PageShown } from './view.ts';
+import { at, capital, count, many, took, visible } from './words.ts';
+
+function requests({ endpoints, requests: all, requestIds: ids }: OpenRun, context: PageContext): Html {
+  const rows = endpoints.map(({ endpoint, requests: sent, slowestMs, throttled, failed }) => ({
+    cells: [html`<code>${endpoint}</code>`, count(sent), took(slowestMs), count(throttled), count(failed)],
+  }));
+  const columns = ['Endpoint', 'Sent', 'Slowest', 'Told to wait', 'Failed'].map((label, i) => ({
+    label,
+    isNumber: i > 0,
+  }));
+  const byEndpoint =
+    rows.length === 0
+      ? none
+      : table(context, { caption: 'Requests by endpoint', kind: 'few', columns, rows });
+  const written =
+    ids.length === 0
+      ? none
+      : html`<div class="card"><h3>X-Request-Ids of the writes</h3><ul>${ids.map((id) => html`<li><code>${visible(id)}</code></li>`)}</ul></div>`;
+  return section(`Requests: ${count(all)}`, html`<div class="stack">${byEndpoint}${written}</div>`);
+}
+
+export function oneRun(run: OpenRun, context: PageContext): PageShown {
+  const title = `Run ${count(run.runId)}`;
+  const ms = tookMs(run);
+  const text = html`${whatOf(run)} · began at ${at(run.startedAt, context.now, true)}${ms === null ? none : html` · took ${took(ms)}`} · ${many(run.requests, 'request')}`;
+  const then =
+    run.outcome === 'refused'
+      ? html`To decide: <a href="${to(context, '/waiting')}">${count(run.waiting)}</a>; the next run does everything else.`
+      : 'The next run goes on with what was left.';
+  const why =
+    run.reasons.length === 0
+      ? none
+      : html`<blockquote>${run.reasons.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></blockquote>`;
+  const back =
+    movedBy(run) === 0
+      ? none
+      : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`;
+  const more = html`<a href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a>`;
+  const moves =
+    run.moves.length === 0
+      ? html`<p class="note">No field of a user.</p>`
+      : changesTable(context, 'What it moved', run.moves);
+  const way = html`<p class="note"><a href="${to(context, '/runs')}">Runs</a></p>`;
+  return {
+    title,
+    main: html`${heading(title, text, way)}<div class="card stack"><p>${outcomePill(run)} ${movedInWords(run)}</p>${why}${back}</div>${section('What it moved', moves, { more })}${requests(run, context)}`,
+  };
+}

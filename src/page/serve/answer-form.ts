@@ -1,0 +1,121 @@
+/** Answers a form: with the question, or with the way to what became of it. */
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
+import { type PageFrame, type PageReader, readPageFrame } from '../read/page-reader.ts';
+import { isCopy } from '../render/banner.ts';
+import { decidePath, mayDecide, whyBarred } from '../render/decide-form.ts';
+import { href } from '../render/links.ts';
+import { confirmation } from '../render/question.ts';
+import type { PageContext, PageShown } from '../render/view.ts';
+import { readReason, requireReadable } from './decision-form.ts';
+import type { PageAnswer, PageQuestion } from './page-routes.ts';
+import { type Deciding, subjectOf } from './subject.ts';
+
+/** Words that an address brings back once: the address itself says nothing. */
+export interface Notes {
+  add(words: string): string;
+  get(id: string | null): string | undefined;
+}
+
+const mostNotes = 200;
+
+export function createNotes(): Notes {
+  const notes = new Map([
+    [
+      'gone',
+      'It is agreed that they are gone. The next complete run marks them so, if it does not find them.',
+    ],
+  ]);
+  return {
+    add: (words) => {
+      const id = randomBytes(9).toString('base64url');
+      notes.set(id, words);
+      for (const old of [...notes.keys()].slice(1, -mostNotes)) notes.delete(old);
+      return id;
+    },
+    get: (id) => notes.get(id ?? ''),
+  };
+}
+
+/** The settings of the team that a form is about. @throws MusterdError if nobody decides about it here */
+function decidingOn(by: Deciding, team: string, context: PageContext): Config {
+  const config = by.configs().find((one) => one.team === team);
+  const refuse = (words: string): never => {
+    throw new MusterdError('usage', words);
+  };
+  if (isCopy(context))
+    return refuse('Nothing is decided in a copy: whatever is approved here would not be sent');
+  if (config === undefined || context.decide === null) return refuse('Nobody decides about this team here');
+  return mayDecide(context, config.team) ? config : refuse(context.decide.why);
+}
+
+/** Four eyes may have been required elsewhere, because a command can do so, too. */
+async function requireKnownName(
+  { mirror }: Deciding,
+  team: string,
+  { isKnown }: PageQuestion,
+): Promise<void> {
+  if (!isKnown && (await readFourEyes(mirror.db.kysely, team)) === true)
+    throw new MusterdError('usage', whyBarred);
+}
+
+const seeOther = (location: string): PageAnswer => ({
+  status: 303,
+  type: 'text/html',
+  body: '',
+  headers: { location },
+});
+
+/** The address that the form came from. */
+function wayBack(form: URLSearchParams): { readonly path: string; readonly query: URLSearchParams } {
+  const given = form.get('back') ?? '';
+  const [path = '', search] = (/^\/(waiting|people)\b[^\\]*$/.test(given) ? given : '/waiting').split(
+    /\?(.*)/s,
+  );
+  return { path, query: new URLSearchParams(search) };
+}
+
+interface Around {
+  readonly db: Database;
+  readonly decider: PageReader['decider'];
+  readonly notes: Notes;
+  readonly contextOf: (question: PageQuestion, frame: PageFrame) => PageContext;
+  readonly show: (context: PageContext, shown: PageShown) => PageAnswer;
+}
+
+/** Reads what it is about, decides in another transaction, and leads on; if nothing is decided, back with the reason. */
+export async function answerForm(by: Deciding, question: PageQuestion, around: Around): Promise<PageAnswer> {
+  const form = question.form ?? new URLSearchParams();
+  const team = form.get('team') ?? '';
+  const back = wayBack(form);
+  const keys = [...form.getAll('row'), ...form.getAll('withdraw')].filter((key) => /^[\w.]{1,60}$/.test(key));
+  const ticks = keys.length === 0 ? {} : { ticks: keys.join(',') };
+  const page = back.query.get('page');
+  try {
+    requireReadable(form);
+    const next = await readPageFrame(
+      around.db,
+      team,
+      async (frame) => {
+        const context = around.contextOf({ ...question, path: back.path, query: back.query }, frame);
+        const config = decidingOn(by, team, context);
+        const subject = await subjectOf(by, { config, form, actor: context.decide?.actor }, frame.reader);
+        if (subject.question === null || form.get('confirmed') !== null) return subject;
+        const asked = confirmation(context, { ...subject.question, back: href(back, { ...ticks, page }) });
+        return around.show({ ...context, path: decidePath }, asked);
+      },
+      around.decider,
+    );
+    if ('status' in next) return next;
+    await requireKnownName(by, team, question);
+    const why = next.question === null ? '' : readReason(form);
+    return seeOther((await next.carryOut(why)) || href(back, { page }));
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    const why = [error.message, error.hint].filter((one) => one !== undefined).join('. ');
+    return seeOther(href(back, { note: around.notes.add(`Nothing was decided. ${why}.`), page, ...ticks }));
+  }
+}

@@ -1,0 +1,171 @@
+/** What a form is about now, and how it is carried out, in the name of the person who logged in. */
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { fields } from '../../model/fields.ts';
+import { readPerson } from '../read/page-person.ts';
+import type { PageReader } from '../read/page-reader.ts';
+import { type PageField, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
+import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
+import type { Question } from '../render/question.ts';
+import { isHoldField } from '../render/hold-form.ts';
+import { count } from '../render/words.ts';
+import { approve, reject } from '../../runs/approve-batch.ts';
+import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
+import { readField } from '../../runs/named-user.ts';
+import type { Mirror } from '../../runs/open.ts';
+import { resolveAll } from '../../runs/resolve-field.ts';
+import { type DecisionForm, readDecisionForm, readReason, readTyped, unreadable } from './decision-form.ts';
+
+export interface Deciding {
+  readonly mirror: Mirror;
+  readonly log: Log;
+  readonly configs: () => readonly Config[];
+}
+
+/** @returns the address of what became of it, without the way back. @throws MusterdError if it is about something else after all */
+type CarryOut = (why: string) => Promise<string>;
+
+export interface Subject {
+  /** What is asked once more; `null` if nothing is. */
+  readonly question: Omit<Question, 'back'> | null;
+  readonly carryOut: CarryOut;
+}
+
+interface Posted {
+  readonly config: Config;
+  readonly form: URLSearchParams;
+  readonly actor: string | undefined;
+}
+
+/** How long a page waits for the lease, which is less than a command does. Then it asks the person to try again. */
+const waitMs = 3_000;
+const refuse = (words: string): never => {
+  throw new MusterdError('usage', words);
+};
+
+/** The address of the receipt of a decision. @throws MusterdError `usage` if nothing was decided */
+const doneAt = (decision: bigint | null): string =>
+  decision === null
+    ? refuse('All of it was edited, or has moved on the service, while you looked')
+    : `/waiting?done=${decision}`;
+
+/** The moment that was shown, or the one that was typed. */
+function endOf(form: URLSearchParams) {
+  const [how, moment = ''] = (form.get('until') ?? '').split(' ');
+  try {
+    return readUntil(how === 'at' ? (form.get('at') ?? '') : moment);
+  } catch {
+    return refuse('The form does not say until when: choose a time, or type one');
+  }
+}
+
+/** A hold on fields of somebody, which begins or ends at once: it sends nothing. */
+async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
+  const person = await readPerson(reader, form.get('user') ?? '');
+  if (person === null || person.row.gone_at !== null) return refuse('Nobody with this id is in the team now');
+  const named = form.getAll('field');
+  if (named.length === 0 || !named.every(isHoldField)) throw unreadable('it does not say which field');
+  const wanted = { id: person.id, fields: named.includes('all') ? fields : named.map(readField) };
+  const leased = { team: config.team, lease: { ...config.lease, waitMs } };
+  const setup = { config, log: by.log, mirror: by.mirror };
+  const isEnd = form.get('verb') === 'end';
+  const wish = isEnd ? null : { ...wanted, end: endOf(form), why: readReason(form), actor };
+  return {
+    question: null,
+    carryOut: async () => {
+      if (wish !== null) await holdFields(setup, leased, wish);
+      else if ((await endHold(setup, leased, wanted)).length === 0) refuse('Nobody asks to hold it any more');
+      return '';
+    },
+  };
+}
+
+function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly PageField[]): void {
+  const isOfIt = (row: PageField) => !ofBatch.has(verb) || row.batch === batch;
+  const asShown = new Set(now.filter(isOfIt).map(shownKey));
+  const all = rows ?? [];
+  const moved = all.filter(({ key }) => !asShown.has(key)).length;
+  if (moved > 0)
+    refuse(
+      all.length === 1
+        ? 'It was edited, or has moved on the service, while you looked. Look at it and press again'
+        : `${count(moved)} of the ${count(all.length)} rows were edited, or moved on the service, while you looked. The others are ticked below; look at them and press again`,
+    );
+}
+
+/** Decides about these rows; `null`: about missing rows of a listing. @returns where it says what became of it */
+async function decide(
+  { log, mirror }: Deciding,
+  { config, form, actor }: Posted,
+  { verb, batch, all }: DecisionForm,
+  { now, why }: { readonly now: readonly PageField[] | null; readonly why: string },
+): Promise<string> {
+  const setup = { config, log, mirror };
+  if (verb === 'mirror' || verb === 'service' || verb === 'value') {
+    const resolutions = (now ?? []).map((row) => {
+      const field = readField(row.field);
+      const seen = { kind: 'shown', digest: shownKey(row).slice(-12) } as const;
+      return { id: row.userId, field, take: readTyped(form, verb, field), seen, why, actor };
+    });
+    return doneAt((await resolveAll(setup, resolutions)).decision);
+  }
+  const edits = now?.flatMap(({ editId }) => (editId === null ? [] : [editId])) ?? null;
+  const choice = { batch: batch ?? '', only: null, edits, rows: edits === null ? all : null, why, actor };
+  const decided = await (verb === 'approve'
+    ? approve(setup, choice)
+    : reject(setup, { ...choice, revert: verb !== 'reject' }));
+  return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=gone';
+}
+
+/** Refuses what is not as it was shown. @returns the rows that the verb decides about; `null`: missing rows of a listing */
+function rowsNow(decision: DecisionForm, ticked: readonly PageField[], total: number) {
+  const { rows, verb, all } = decision;
+  if (rows === null) {
+    if (total === all) return null;
+    return refuse(
+      total === 0 ? 'None of it waits any more' : `It has ${count(total)} rows now, and not ${count(all)}`,
+    );
+  }
+  if (rows.length === 0) refuse('No row is ticked. Tick those that you want to decide');
+  requireUnmoved(decision, ticked);
+  const now = ticked.filter((row) => decides(verb, row));
+  return now.length > 0
+    ? now
+    : refuse(
+        'Nothing of what is ticked is decided by that: what a limit holds is approved or rejected, and of all else a side is chosen',
+      );
+}
+
+/** @throws MusterdError `usage` for a form that is not ours, or if something is not as it was shown */
+export async function subjectOf(by: Deciding, posted: Posted, reader: PageReader): Promise<Subject> {
+  const { config, form } = posted;
+  if (['hold', 'end'].includes(form.get('verb') ?? '')) return await holdOf(by, posted, reader);
+  const decision = readDecisionForm(form);
+  const { verb, rows, batch, all } = decision;
+  const { lists, missing } = await readWaitingLists(reader);
+  const total =
+    rows === null
+      ? (missing.find(({ hash }) => hash === batch)?.rows ?? 0)
+      : (lists.find((one) => one.batch === batch && batch !== null)?.rows ?? all);
+  const now = rowsNow(decision, rows === null ? [] : await readHeldRows(reader, rows), total);
+  const number = now?.length ?? total;
+  return {
+    question: {
+      verb,
+      rows: now ?? [],
+      number,
+      all: verb === 'withdraw' ? number : Math.max(total, number),
+      sending: await readSending(reader),
+      values: {
+        verb,
+        team: config.team,
+        batch: batch ?? '',
+        rows: String(all),
+        row: (now ?? []).map(shownKey),
+        ...(now === null ? {} : { ticks: 'on' }),
+      },
+    },
+    carryOut: (why) => decide(by, posted, decision, { now, why }),
+  };
+}
