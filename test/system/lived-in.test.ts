@@ -15,6 +15,10 @@ const others = [
   'create view report.desks as select u.name, d.desk from mirror.users u join mirror.desks d on d.user_id = u.id',
   'create index users_by_department on mirror.users (department)',
   `create function mirror.trim_phone() returns trigger language plpgsql as $$ begin new.phone := replace(new.phone, ' ', ''); return new; end $$`,
+  "alter table mirror.users add constraint users_sit_somewhere check (department <> '')",
+  'create sequence mirror.desk_numbers',
+  "create type mirror.storey as enum ('ground')",
+  'create policy lodgers_see_all on mirror.users for select using (true)',
   'create trigger a_trim_phone before update on mirror.users for each row execute function mirror.trim_phone()',
   'alter default privileges in schema mirror, report grant select on tables to public',
 ];
@@ -107,7 +111,7 @@ describe('a mirror in a lived-in database', () => {
       check: "others' objects in our schemas",
       verdict: 'ok',
       detail:
-        'column mirror.tags.colour, column mirror.users.department, function mirror.trim_phone, index mirror.users_by_department, table mirror.desks, trigger mirror.users.a_trim_phone, view report.desks',
+        'column mirror.tags.colour, column mirror.users.department, constraint mirror.users.users_sit_somewhere, function mirror.trim_phone, index mirror.users_by_department, policy mirror.users.lodgers_see_all, sequence mirror.desk_numbers, table mirror.desks, trigger mirror.users.a_trim_phone, type mirror.storey, view report.desks',
     });
   });
 });

@@ -23,15 +23,18 @@ export async function othersObjects(
   const { rows } = await sql<{ kind: string; place: string; name: string }>`
     select o.kind, concat_ws('.', n.nspname, o.place) as place, o.name from pg_namespace n
     join lateral (
-      select case c.relkind when 'i' then 'index' when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
-        null as place, c.relname as name
-      from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'i')
-        and not exists (select from pg_constraint k where k.conindid = c.oid)
+      select case c.relkind when 'i' then 'index' when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+        when 'c' then 'type' else 'table' end as kind, null as place, c.relname as name
+      from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'i', 'S', 'c')
+        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
       union all select 'function', null, p.proname from pg_proc p where p.pronamespace = n.oid
-      union all select 'trigger', c.relname, t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
-        where c.relnamespace = n.oid and not t.tgisinternal
-      union all select 'column', c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
-        where c.relnamespace = n.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+      union all select 'type', null, t.typname from pg_type t where t.typnamespace = n.oid and t.typtype in ('e', 'd', 'r')
+      union all select p.kind, c.relname, p.name from pg_class c join lateral (
+        select 'trigger' as kind, t.tgname as name from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal
+        union all select 'policy', y.polname from pg_policy y where y.polrelid = c.oid
+        union all select 'constraint', k.conname from pg_constraint k where k.conrelid = c.oid and k.contype in ('c', 'f', 'u', 'x')
+        union all select 'column', a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      ) p on c.relkind in ('r', 'p') where c.relnamespace = n.oid
     ) o on true
     where n.nspname in ('mirror', 'report', 'sync')
     order by 1, 2, 3`.execute(kysely);
