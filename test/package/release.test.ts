@@ -1,7 +1,10 @@
 /** What is made of a release, and that it is refused, is shown by `package.test.ts`, which installs what is made. */
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { readNotes } from '../../scripts/release.ts';
 import { ROOT } from '../support/checkout.ts';
@@ -58,14 +61,48 @@ describe('.github/workflows/release.yml', () => {
     const runs = (name: string) => jobs[name]?.steps.flatMap((step) => step.run ?? []) ?? [];
     expect(runs('package').slice(0, 1)).toEqual(['.ci/run']);
     expect(
-      runs('publish').map((command) =>
-        command
-          .trim()
-          .split(/[ \n]+/)
-          .slice(0, 3)
-          .join(' '),
-      ),
-    ).toEqual(['cd release &&', 'npm publish --ignore-scripts', 'gh release create']);
+      runs('publish')
+        .join('\n')
+        .match(/\b(npm|npx|node|gh|sha256sum) \S+( --ignore-scripts)?/g),
+    ).toEqual(['sha256sum --check', 'npm view', 'npm publish --ignore-scripts', 'gh release', 'gh release']);
+  });
+
+  it.each([
+    ['v1.2.0', '', ['npm publish latest', 'gh release create']],
+    ['v1.2.0-rc.1', '', ['npm publish next', 'gh release create --prerelease']],
+    ['v1.2.0', 'same', ['gh release create']],
+    ['v1.2.0', 'same, with a release', []],
+    ['v1.2.0', 'other', undefined],
+  ])('publishes what %s has made where npm has "%s"', (tag, there, done) => {
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, 'release'));
+    writeFileSync(join(folder, 'release', 'musterd.tgz'), 'made');
+    const same = `sha512-${createHash('sha512').update('made').digest('base64')}`;
+    const integrity = there === 'other' ? 'sha512-other' : there === '' ? '' : same;
+    const program = (name: string, lines: string) =>
+      writeFileSync(join(folder, name), `#!/bin/bash\n${lines}\n`, { mode: 0o755 });
+    program(
+      'npm',
+      `[[ $1 = view ]] && echo "${integrity}" && exit\n[[ "$*" =~ --tag\\ ([a-z]+) ]] && echo "npm publish \${BASH_REMATCH[1]}" >> done`,
+    );
+    program(
+      'gh',
+      `[[ $2 = view ]] && exit ${there.endsWith('release') ? 0 : 1}\n[[ "$*" =~ --prerelease ]]; echo "gh release create \${BASH_REMATCH[0]}" >> done`,
+    );
+    writeFileSync(join(folder, 'done'), '');
+    const script = jobs['publish']?.steps
+      .flatMap((step) => (/npm|gh /.test(step.run ?? '') ? [step.run] : []))
+      .join('\n');
+    const { status } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script ?? ''], {
+      cwd: folder,
+      env: { PATH: `${folder}:${process.env['PATH']}`, GITHUB_REF_NAME: tag },
+    });
+    const lines = readFileSync(join(folder, 'done'), 'utf8')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
+    expect([status === 0, lines]).toEqual([done !== undefined, done ?? []]);
   });
 
   it('runs actions of one commit, scripts that are there, and nothing that somebody else wrote', () => {
