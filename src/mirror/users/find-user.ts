@@ -19,13 +19,14 @@ const mostNear = 200;
 
 /**
  * Users with this id, email, phone or name. An email and an id are exact; a name ignores case, diacritics and `ae` for `ä`. The
- * mirror's values come first; those of base count only if nobody in the mirror matches; then those whose phone ends so; then
- * those of whom a part fits. An id is also found if only the ledger still knows it.
+ * mirror's values come first; those of base count only if nobody in the mirror matches; then those whose phone ends so, unless
+ * it may be an id; then those of whom a part fits. An id is also found if only the ledger still knows it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
   const digits = endOfPhone(query);
-  const isEnd = digits === null || digits.length < fewestDigits ? null : `%${digits}`;
+  const mayBeId = id !== null && digits === query.phone;
+  const isEnd = digits === null || digits.length < fewestDigits || mayBeId ? null : `%${digits}`;
   const { rows } = await sql<FoundUser>`
     with matches as (
       select ${id}::bigint as id, 1 as rank where
