@@ -51,8 +51,8 @@ const late = () => {
 };
 const quiet = { config: { push: { quietPeriodMs: 600_000 } } };
 
-describe('a braked field', () => {
-  it('is sent by the next run once nothing limits it any more, and not while something does', async () => {
+describe('a field that a limit on one field holds', () => {
+  it('sends it in the next run once the limit no longer applies', async () => {
     await open();
     const [one, other] = people();
     const [id, its] = [one?.id ?? 0, other?.id ?? 0];
@@ -66,7 +66,7 @@ describe('a braked field', () => {
     expect([phoneOf(id), await held()]).toEqual([wanted, []]);
   });
 
-  it('is not sent when its row is locked while the holds are written', async () => {
+  it('sends no field if its row was locked when holds were written', async () => {
     await open();
     const [admin = 0] = await keepAdmins(1);
     await stage.sql(`update mirror.users set email = 'x@example.com', role_id = 4 where id = ${admin}`);
@@ -90,7 +90,7 @@ describe('a braked field', () => {
 });
 
 describe('a mass change', () => {
-  it('that is approved demotes no last administrator and gives nobody another’s phone', async () => {
+  it('approves a mass change without demoting the last administrator or sharing a phone', async () => {
     await open();
     const [admin = 0] = await keepAdmins(1);
     const [shared, ...others] = people().slice(0, 40);
@@ -121,7 +121,7 @@ describe('a mass change', () => {
     ]);
   });
 
-  it('in which everything is held leaves nothing to approve', async () => {
+  it('makes no batch if single-field limits hold every field', async () => {
     await open();
     await stage.sql(`update mirror.users set phone = '15550100'`);
     const refused = await musterd('reconcile', '--json');
@@ -133,8 +133,8 @@ describe('a mass change', () => {
   });
 });
 
-describe('brakes see what is on its way', () => {
-  it('with a demotion whose outcome is not known', async () => {
+describe('limits on one field', () => {
+  it('count a demotion whose outcome is unknown as done', async () => {
     await open(quiet);
     const [one = 0, two = 0] = await keepAdmins(2);
     await setRole(17, [one]);
@@ -149,7 +149,7 @@ describe('brakes see what is on its way', () => {
 });
 
 describe('an edit that is committed between the plan and the push', () => {
-  it('waits for the next run, and for its guard', async () => {
+  it('leaves an edit that is committed during a push to the next run and its limits', async () => {
     await open();
     const [admin = 0] = await keepAdmins(1);
     await stage.sql(`update mirror.users set email = 'x@example.com' where id = ${admin}`);
@@ -162,7 +162,7 @@ describe('an edit that is committed between the plan and the push', () => {
 });
 
 describe('a value that a workflow of the service puts back', () => {
-  it('is held the fourth time as a conflict, alone, in the name of who edits it, until a person lets it pass once', async () => {
+  it('holds a value as a conflict after the service put it back three times, until a person resolves it', async () => {
     await open();
     const [one] = people();
     const [id, phone] = [one?.id ?? 0, one?.phone ?? ''];

@@ -41,7 +41,7 @@ describe('a service that clears the name where an update leaves it out', () => {
       join sync.user_base b using (team_id, id) where id = ${id}`);
   const held = () => stage.sql('select user_id, field, reason, service_value from report.held order by 1, 2');
 
-  it('an edit of the name after it was cleared is sent', async () => {
+  it('sends an edit of the name after an update cleared it', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -54,7 +54,7 @@ describe('a service that clears the name where an update leaves it out', () => {
     expect(await names(id)).toEqual([['Robin', 'Doe', 'Robin', 'Doe']]);
   });
 
-  it('so is one that is made while the name is being cleared', async () => {
+  it('sends an edit of the name that was made while an update cleared it', async () => {
     await open();
     const { id } = person();
     await set(id, `phone = '15550190'`);
@@ -67,7 +67,7 @@ describe('a service that clears the name where an update leaves it out', () => {
     expect(await names(id)).toEqual([['Robin', 'Doe', 'Robin', 'Doe']]);
   });
 
-  it('the name that was cleared is put back by the next run', async () => {
+  it('restores a cleared name in the next run', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -102,7 +102,7 @@ describe('what updates without a name do to names', () => {
   it.each([
     ['keeps', {}, keeps],
     ['clears-name', { 'email-update': 'clears-name' }, clears],
-  ] as const)('is found out before anybody is touched, and told: %s', async (_, variants, words) => {
+  ] as const)('is learned by check --write-probe and shown by status: %s', async (_, variants, words) => {
     stage = await stages.open({ emulator: { variants } });
     expect(await known()).toBe(unknown);
     const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);

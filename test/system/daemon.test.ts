@@ -103,7 +103,7 @@ describe('musterd daemon', () => {
     expect(await stop(daemon)).toMatchObject({ code: 0 });
   });
 
-  it('sends what was approved although another batch has stopped the run that was to send it', async () => {
+  it('sends an approved batch although another batch stopped the run', async () => {
     await open({ emulator: { users: 80, tags: 1, fields: 1 } });
     await firstRun(start({ MUSTERD__edits__everyMs: '100' }));
     const ids = stage.emulator.team.users().map(({ id }) => id);
@@ -161,7 +161,7 @@ describe('musterd daemon', () => {
     await stop(daemon);
   });
 
-  it('finds edits that nobody told of by looking at the mirror alone', async () => {
+  it('finds edits without a notification by polling the mirror', async () => {
     await open();
     const { url, looks } = await listenIn();
     const daemon = start({ DATABASE_URL: url, MUSTERD__edits__pollMs: '500' });
@@ -253,7 +253,7 @@ describe('musterd daemon', () => {
     await stop(second);
   });
 
-  it('ends in order though the ear for edits hears nothing any more, and begins no run on the way', async () => {
+  it('ends with 0 although its listener hangs, and begins no run', async () => {
     await open();
     const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
     await firstRun(daemon);

@@ -25,7 +25,7 @@ describe('the guard', () => {
       (select md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b) as b,
       (select count(*) from mirror.tags) as t, (select count(*) from mirror.contact_counts) as c`);
 
-  it('refuses an update without a where, writes nothing on either side, and lets three of them be approved', async () => {
+  it('refuses an update of all rows, writes nothing, and sends the three users that a person approves', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -58,7 +58,7 @@ describe('the guard', () => {
     ]);
   });
 
-  it('counts a whole day: too many in portions are too many', async () => {
+  it('counts the pushes of a whole day', async () => {
     await open();
     for (const from of [0, 12]) {
       await edit(`id in (select id from mirror.users order by id offset ${from} limit 12)`);
@@ -68,7 +68,7 @@ describe('the guard', () => {
     expect((await stage.run()).outcome).toBe('refused');
   });
 
-  it('takes other people under the same team id, marks nobody as gone, and sends them nothing', async () => {
+  it('adds new members after a team was replaced, and marks no old member as gone', async () => {
     await open();
     const before = stage.emulator.team.users().map(({ id }) => id);
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);
@@ -88,7 +88,7 @@ describe('the guard', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('changes nothing on either side where many rows lack a field that they had, and says so', async () => {
+  it('keeps a field that many rows lack suddenly, and warns', async () => {
     await open({ emulator: { users: 100, tags: 1, fields: 1 } });
     const [one] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     await stage.sql(

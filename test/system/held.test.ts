@@ -7,7 +7,7 @@ const stages = createStages();
 afterAll(() => stages.close());
 
 /** Fields that wait for a person, and the ways out. */
-describe('held fields', () => {
+describe('musterd and a held field', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -62,7 +62,7 @@ describe('held fields', () => {
     expect(stage.updates()).toEqual([]);
   };
 
-  it('are counted by a plan, which says where they are', async () => {
+  it('counts it in a plan and names the command that lists it', async () => {
     await openConflict();
     const [text, markdown, json] = await Promise.all([
       musterd('plan'),
@@ -76,7 +76,7 @@ describe('held fields', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ changes: [], held: 2 });
   });
 
-  it('are listed with all three values', async () => {
+  it('lists it with the values of base, mirror and service', async () => {
     const { id, first, last, email } = await openConflict();
     const { held } = await inJson('held');
     expect(held).toMatchObject([
@@ -118,7 +118,7 @@ describe('held fields', () => {
     expect(stdout).toContain('Anne | Mirror');
   });
 
-  it('take the service’s value, bytes and all', async () => {
+  it('resolve --take service copies the bytes of the service', async () => {
     const { id } = await openConflict();
     await inJson('resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com');
     await inJson('resolve', String(id), 'name', '--take', 'service', '--if', 'Anne|Mirror');
@@ -142,7 +142,7 @@ describe('held fields', () => {
     expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
   });
 
-  it('take the mirror’s value, which the next run sends', async () => {
+  it('resolve --take mirror sends the value in the next run', async () => {
     const { id } = await openConflict();
     await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
     await inJson('resolve', 'mirror@example.com', 'name', '--take', 'mirror', '--if', 'Anne|Mirror');
@@ -153,7 +153,7 @@ describe('held fields', () => {
     await expectSilence();
   });
 
-  it('take a third value, judged as an editor’s edit is', async () => {
+  it('resolve --take VALUE checks the value like an edit', async () => {
     const { id } = await openConflict();
     const before = await values('mirror.users', id);
     const refused = await musterd('resolve', String(id), 'email', '--take', 'no address');
@@ -174,7 +174,7 @@ describe('held fields', () => {
     await expectSilence();
   });
 
-  it('are shown as both sides have them now, and as they were when the hold began', async () => {
+  it('shows its current values and those of the beginning of the hold', async () => {
     stage = await stages.open();
     const user = aUser();
     expect(
@@ -199,7 +199,7 @@ describe('held fields', () => {
     expect(await stage.sql(written)).toEqual(before);
   });
 
-  it('pass the guard with what a person resolved, and with nothing else', async () => {
+  it('sends a resolved field past the limits once', async () => {
     stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
     const { id, roleId } = aUser();
     const other = roleId === 4 ? 2 : 4;
@@ -231,7 +231,7 @@ describe('held fields', () => {
     await expectSilence();
   });
 
-  it('are a usage error where there are none, or where the value was edited since', async () => {
+  it('refuses to resolve a field that is not held or was edited since', async () => {
     const { id } = await openConflict();
     for (const [field, take] of [
       ['phone', 'mirror'],
@@ -252,7 +252,7 @@ describe('held fields', () => {
     expect(await values('mirror.users', id)).toContain('later@example.com');
   });
 
-  it('are decided beside a run, which then leaves them alone', async () => {
+  it('resolves it during a run, and the run keeps the decision', async () => {
     const { id } = await openConflict();
     let reached = false;
     const { promise: gate, resolve: release } = Promise.withResolvers<void>();
@@ -273,7 +273,7 @@ describe('held fields', () => {
     expect(await values('mirror.users', id)).toEqual(['Anne', 'Mirror', 'Service@example.com']);
   });
 
-  describe('that a person asked for', () => {
+  describe('on request', () => {
     const openAsked = async (...args: readonly string[]) => {
       stage = await stages.open();
       const user = aUser();
@@ -284,7 +284,7 @@ describe('held fields', () => {
       return { ...user, asked };
     };
 
-    it('block pull and push until they end, and neither after', async () => {
+    it('neither pulls nor pushes it before the hold ends', async () => {
       const { id, phone, email, asked } = await openAsked('--until', '3d');
       expect(asked).toMatchObject({ held: ['name', 'email', 'phone', 'role_id'], before: [] });
       expect((await stage.run()).outcome).toBe('complete');
@@ -305,7 +305,7 @@ describe('held fields', () => {
       await expectSilence();
     });
 
-    it('hold one field, and let the others pass', async () => {
+    it('holds one field and syncs the others', async () => {
       const { id, phone } = await openAsked('phone', '--until', '2099-01-01T00:00Z');
       expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
       expect(await stage.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
@@ -322,7 +322,7 @@ describe('held fields', () => {
       [['--until', 'tomorrow', '--reason', 'why']],
       [['--until', '2001-01-01', '--reason', 'why']],
       [['--end', '--until', '2h']],
-    ])('refuse %j', async (args) => {
+    ])('refuses the options %j', async (args) => {
       stage = await stages.open();
       const { code, stdout } = await musterd('hold', String(aUser().id), ...args);
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

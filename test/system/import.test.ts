@@ -81,7 +81,7 @@ describe('importing', () => {
   describe('a file of a few', () => {
     beforeEach(() => open());
 
-    it('shows what it would change, and writes nothing before it is told to', async () => {
+    it('shows the changes and writes nothing without --yes', async () => {
       const { id, phone } = user();
       const path = file(`id,Phone Number\n${id},+1 (555) 010-0166\n${user(1).id},\n`);
       const before = await stage.mirrored();
@@ -116,7 +116,7 @@ describe('importing', () => {
       expect(cost.requests).toBe(4);
     });
 
-    it('is written by --yes, and sent by the next run', async () => {
+    it('writes the edits with --yes, and the next run sends them', async () => {
       const { id, email } = user();
       const path = file(`E-Mail,First Name,Last Name\n${email?.toUpperCase()},  Anne   Marie ,Berg\n`);
       expect(await imported(path, '--yes')).toMatchObject({
@@ -161,7 +161,7 @@ describe('importing', () => {
       ]);
     });
 
-    it('applies nothing where a row is in error, unless told to leave those out', async () => {
+    it('applies nothing if a row is wrong, and skips such rows with --skip-errors', async () => {
       const [one, two, three] = [user(0), user(1), user(2)];
       const path = file(
         [
@@ -313,7 +313,7 @@ describe('importing', () => {
       await stage.sql('drop role musterd_clerk');
     });
 
-    it('does only what was shown under the hash', async () => {
+    it('refuses to apply if --expect has another hash', async () => {
       const { id } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
       const { hash } = await imported(path, '--dry-run');
@@ -356,7 +356,7 @@ describe('importing', () => {
       expect(await mirrored(id)).toEqual([first, last, 'new@example.com', '15550101', String(roleId)]);
     });
 
-    it('leaves alone what an empty cell is for, and clears a phone where it is told to', async () => {
+    it('ignores empty cells, and clears a phone with --empty clear', async () => {
       const { id, first, last, email, roleId } = user();
       const path = file(`id,first_name,last_name,email,phone,role\n${id},,,,,\n`);
       expect(await imported(path, '--yes')).toMatchObject({ code: 0, changes: [] });
@@ -434,7 +434,7 @@ describe('importing', () => {
         ]),
       );
 
-    it('are not learned from who has an edit of it, or got another one since everybody was read', async () => {
+    it('ignores pending edits when it learns the names of roles', async () => {
       await open();
       const before = await roleNames();
       const { id, roleId } = user(1);
@@ -470,7 +470,7 @@ describe('importing', () => {
       return { code, ...(JSON.parse(stdout) as Said) };
     };
 
-    it('is held by the next run, and it says so before', async () => {
+    it('warns before the next run holds a large import', async () => {
       expect(await run('--yes')).toMatchObject({
         code: 0,
         approved: 0,

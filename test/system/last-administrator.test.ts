@@ -69,7 +69,7 @@ describe('a swap of the only administrator', () => {
     expect(new Set(await held())).toEqual(new Set(both));
   });
 
-  it('leaves the administrator while somebody has the row of the other in use', async () => {
+  it('sends no demotion while the promoted row is locked', async () => {
     const { one, other } = await swap();
     // Something is to be written to the row before its promotion is sent.
     stage.emulator.team.editUser(other, { phone: '15550133' });
@@ -98,7 +98,7 @@ describe('a demotion that goes the short way', () => {
     expect(admins()).toEqual([all[1]]);
   });
 
-  it('waits when the other was demoted in the web app, and is held by the next whole run', async () => {
+  it('postpones a demotion after the other was demoted on the service, and a whole run holds it', async () => {
     const { all } = await open(2);
     const [one = 0, other = 0] = all;
     stage.emulator.team.editUser(other, { roleId: 4 });
@@ -145,7 +145,7 @@ describe('a swap that a daemon is told of', () => {
     });
   };
 
-  it('is over in two runs of the edits', async () => {
+  it('completes a swap in two runs of the edits', async () => {
     const { all, others } = await open(1);
     const [one = 0, other = 0] = [all[0], others[0]];
     await start();

@@ -130,7 +130,7 @@ describe('a copy about which nobody has said anything', () => {
     await copy.edit(edited ?? 0, 'edited@example.com');
   });
 
-  it('decides nothing and sends nothing, whatever it is told to', async () => {
+  it('refuses every decision and sends nothing', async () => {
     await expectRefused('is at localhost:');
   });
 
@@ -152,7 +152,7 @@ describe('a copy that is meant as one', () => {
     });
   });
 
-  it('has a client that refuses to write, whatever asks it to', async () => {
+  it('has a client that refuses writes', async () => {
     const updates = writes().length;
     const url = copy.environment['DATABASE_URL'] ?? '';
     const db = createDatabase({ url, applicationName: 'musterd test' });
@@ -189,7 +189,7 @@ describe('a copy that is meant as one', () => {
     });
   });
 
-  it('ends with 0 also where the guard holds a batch of what was edited in it', async () => {
+  it('exits 0 if the limits hold a batch', async () => {
     await copy.sql(`update mirror.users set phone = '1555' || (1000000 + id % 1000000) where id <> ${held}`);
     const updates = writes().length;
     for (const turn of [1, 2]) {
@@ -228,7 +228,7 @@ describe('a copy that is meant as one', () => {
     expect(writes()).toHaveLength(updates);
   });
 
-  it('sends again once it was adopted, what is approved by then', async () => {
+  it('sends approved edits after adopt', async () => {
     expect((await copy.musterd('adopt', '--reason', 'it takes over', '--yes')).code).toBe(0);
     // The conflict of the batch is not decided by that.
     expect((await copy.musterd('approve', batch, '--reason', 'x')).code).toBe(3);

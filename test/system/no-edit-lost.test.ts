@@ -8,7 +8,7 @@ afterAll(() => stages.close());
 /** What the service answers a request with that it cannot serve. */
 const status = (statusCode: number) => Object.assign(new Error(`answers ${statusCode}`), { statusCode });
 
-describe('no edit is lost and none is sent again', () => {
+describe('musterd', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -45,7 +45,7 @@ describe('no edit is lost and none is sent again', () => {
   const absentAtOnce = { absence: { confirmAfterMs: 0 } };
   const hide = (id: number) => stage.emulator.team.showUser(id, { listed: false, answered: false });
 
-  it('nobody is called gone while the service refuses to look addresses up', async () => {
+  it('marks no user as gone while the service refuses lookups', async () => {
     await open({ config: absentAtOnce });
     stage.emulator.setVariants({ 'unfiltered-users': 'refuse' });
     const { id, email } = person();
@@ -68,7 +68,7 @@ describe('no edit is lost and none is sent again', () => {
     ]);
   });
 
-  it('a service that refuses to look up anybody makes the run partial, and nothing is noted of it', async () => {
+  it('ends a run as partial and writes nothing if all lookups fail', async () => {
     await open();
     const rows = () =>
       stage.sql('select md5(string_agg(u::text || u.xmin, $$,$$ order by id)) from mirror.users u');
@@ -83,7 +83,7 @@ describe('no edit is lost and none is sent again', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('a cleared phone is confirmed by a deployment that leaves blank fields out', async () => {
+  it('confirms a cleared phone by an answer without blank fields', async () => {
     await open({ emulator: { variants: { blank: 'absent' } } });
     const { id } = person();
     await set(id, 'phone = null');
@@ -97,7 +97,7 @@ describe('no edit is lost and none is sent again', () => {
   });
 
   it.each([{ lost: 'mirror.users' }, { lost: 'mirror.users and sync.user_base' }])(
-    'an open push of a user whose row is lost is closed: $lost',
+    'closes an open push after the row was lost: $lost',
     async ({ lost }) => {
       await open();
       const { id } = person();
@@ -120,7 +120,7 @@ describe('no edit is lost and none is sent again', () => {
     },
   );
 
-  it('an editor who holds the row of a user that is due to go does not fail the run', async () => {
+  it('postpones a departure while an editor locks the row', async () => {
     await open({ config: absentAtOnce });
     const [one, two] = people(2);
     if (one === undefined || two === undefined) throw new Error('nobody');
@@ -143,7 +143,7 @@ describe('no edit is lost and none is sent again', () => {
   });
 
   it.each(['+1 555 010 0166', ' 15550166 '])(
-    'a stored phone such as "%s" does not keep anybody from editing another column',
+    'lets an editor change another column beside the stored phone "%s"',
     async (phone) => {
       await open({ emulator: { variants: { 'phone-writes': 'kept' } } });
       const { id } = person();

@@ -49,7 +49,7 @@ async function createReceiver() {
 
 const secret = 'a secret that signs, canary';
 
-describe('what people are told by the daemon', () => {
+describe('the notices of the daemon', () => {
   let stage: Stage;
   let receiver: Awaited<ReturnType<typeof createReceiver>>;
   let daemons: Running[] = [];
@@ -117,7 +117,7 @@ describe('what people are told by the daemon', () => {
     for (const { body } of receiver.received) for (const word of words) expect(body).not.toContain(word);
   };
 
-  it('is once that the service refuses the credentials, and once that it takes them again', async () => {
+  it('report refused credentials once, and their recovery once', async () => {
     const beganS = Math.floor(Date.now() / 1_000);
     start();
     await firstRun();
@@ -154,14 +154,14 @@ describe('what people are told by the daemon', () => {
     expectNobody(personal());
   });
 
-  it('is also what a daemon cannot begin with', async () => {
+  it('report a start-up that fails', async () => {
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
     const { code } = await start().ended;
     expect(code).toBe(77);
     await toldAll('credentials-refused');
   });
 
-  it('is a batch that waits, with the command that resolves it, and fields that are held', async () => {
+  it('report a held batch with its command, and held fields', async () => {
     start();
     await firstRun();
     const before = personal();
@@ -194,7 +194,7 @@ describe('what people are told by the daemon', () => {
     expectNobody([...before, ...personal(), '15550100001', '15550100002']);
   });
 
-  it('is tried again with the same id where the receiver fails, while runs go on', async () => {
+  it('are retried under the same id if the receiver fails', async () => {
     receiver.answers.push(
       (response) => response.writeHead(500).end('canary'),
       (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
@@ -225,7 +225,7 @@ describe('what people are told by the daemon', () => {
       await eventually(`the log tells of ${refusal}`, () => daemon.output().stderr.includes(refusal));
   });
 
-  it('is a test where somebody asks for one', async () => {
+  it('include a test with check --notify-probe', async () => {
     const check = (...args: readonly string[]) =>
       runMusterd(['check', '--json', ...args], {
         ...stage.emulator.environment,

@@ -86,15 +86,10 @@ describe('SIGHUP', () => {
     expect(await daemon.ended).toMatchObject({ code: 0 });
   });
 
-  it.each([
-    ['is not YAML', '{ teams: [', ':1:'],
-    ['has a wrong value', '{"teams":{"north":{"push":{"batchSize":0}}}}', 'teams.north.push.batchSize'],
-    ['has a team without credentials', '{"teams":{"north":{}}}', 'MUSTERD_BASE_URL'],
-    ['has a schedule that is none', '{"teams":{"north":{"schedule":{"users":"never"}}}}', 'schedule.users'],
-  ])('keeps the old settings when the file %s, and says so', async (_, text, complaint) => {
-    write(text);
+  it('keeps the old settings when the file has a wrong value, and says so', async () => {
+    write('{"teams":{"north":{"push":{"batchSize":0}}}}');
     const said = await hangUp('the new settings were not applied: the old ones stay in effect');
-    expect(said).toContain(complaint);
+    expect(said).toContain('teams.north.push.batchSize');
     await edit(await idOf('north'), 'still-here@example.com');
     await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
     daemon.process.kill('SIGTERM');

@@ -12,7 +12,7 @@ const stages = createStages();
 afterAll(() => stages.close());
 
 /** push.approve: always. */
-describe('edits that a person sees first', () => {
+describe('musterd with push.approve: always', () => {
   let stage: Stage;
   let ids: readonly number[];
   const folders: string[] = [];
@@ -48,7 +48,7 @@ describe('edits that a person sees first', () => {
     stage.sql(`update mirror.users set email = '${email}' where id = ${id}`);
   const sent = () => stage.updates().map(({ id, email, phone }) => [id, email ?? phone]);
 
-  it('wait in a batch for each transaction, while everything else goes on', async () => {
+  it('holds each transaction in a batch of its own', async () => {
     await open();
     const [a = 0, b = 0, c = 0, other = 0] = ids;
     await stage.sql(`begin; set local musterd.actor = 'Anna';
@@ -96,7 +96,7 @@ describe('edits that a person sees first', () => {
     }
   });
 
-  it('go into another batch when edited again, end when withdrawn, and pass once when approved', async () => {
+  it('puts a later edit into another batch, ends withdrawn ones, and sends an approved one once', async () => {
     await open();
     const [a = 0, b = 0, c = 0] = ids;
     const [[old = ''] = []] = await stage.sql(`select email from mirror.users where id = ${b}`);
@@ -131,7 +131,7 @@ describe('edits that a person sees first', () => {
     expect(sent().length).toBe(1);
   });
 
-  it('are agreed to by an import, an undo with a reason and a resolution, and sent by no resync', async () => {
+  it('sends imports, undos and resolutions that give a reason, and nothing at a resync', async () => {
     await open();
     const [a = 0, b = 0, c = 0] = ids;
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
@@ -177,7 +177,7 @@ describe('edits that a person sees first', () => {
     ]);
   });
 
-  it('are approved by nobody who edited them, where four eyes are asked for', async () => {
+  it('refuses approvals by the editor with fourEyes', async () => {
     await open({ fourEyes: true });
     const [a = 0, b = 0, c = 0, d = 0] = ids;
     await stage.sql(`begin; set local musterd.actor = 'Anna';
@@ -249,7 +249,7 @@ describe('edits that a person sees first', () => {
     expect(sent().at(-1)).toEqual([d, 'else@example.com']);
   });
 
-  it('are undone by nobody alone, where four eyes are asked for, until a run asks for fewer', async () => {
+  it('holds an undo for a second person with fourEyes, until a run has it off', async () => {
     await open({ fourEyes: true });
     const [a = 0] = ids;
     const { team, push } = stage.config;

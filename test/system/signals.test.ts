@@ -86,7 +86,7 @@ describe('a second signal', () => {
 });
 
 describe('a signal while somebody holds a lock', () => {
-  it('is heard after the wait that is under way', async () => {
+  it('ends a command after its current wait for a lock', async () => {
     stage = await createStage();
     await stage.run();
     await stage.db.transaction(async (tx) => {

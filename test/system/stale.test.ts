@@ -3,7 +3,7 @@ import { parseFaults } from '../../src/emulator/faults.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** A proxy that answers out of its cache, or a replica that lags. */
-describe('users who are shown older than before', () => {
+describe('musterd and an older version of a user', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -34,7 +34,7 @@ describe('users who are shown older than before', () => {
     (await stage.sql(`select email, updated_at from mirror.users where id = ${id}`))[0];
   const older = () => stage.sql('select id, older_passes from sync.user_base where older_since is not null');
 
-  it('are ignored, counted, and taken again when they are shown as new as before', async () => {
+  it('ignores and counts it until the service shows a newer one', async () => {
     const { id, replay } = await openStale();
     const before = await email(id);
     const unhook = replay(1);
@@ -52,7 +52,7 @@ describe('users who are shown older than before', () => {
     expect(await email(id)).toEqual(before);
   });
 
-  it('are not pushed when the read right before the push is older', async () => {
+  it('sends no push if the read before it shows the older version', async () => {
     const { id, replay } = await openStale();
     await stage.sql(`update mirror.users set phone = '15550166' where id = ${id}`);
     const unhook = replay(2);
@@ -64,7 +64,7 @@ describe('users who are shown older than before', () => {
     expect(stage.updates()).toEqual([{ id, phone: '15550166' }]);
   });
 
-  it('prove no push, though they have the values of before, which are sent again', async () => {
+  it('does not confirm a push by it', async () => {
     const { id, replay } = await openStale();
     await stage.sql(`update mirror.users set email = 'old@example.com' where id = ${id}`);
     const [lost] = parseFaults(['reset-before,path=/v1/users/update,times=1']);
@@ -79,7 +79,7 @@ describe('users who are shown older than before', () => {
     expect((await email(id))?.[0]).toBe('old@example.com');
   });
 
-  it('end no conflict, though they have the values that were agreed on', async () => {
+  it('keeps a conflict although it shows the values of base', async () => {
     const { id, replay } = await openStale();
     stage.emulator.team.editUser(id, { email: 'theirs@example.com' });
     await stage.sql(`update mirror.users set email = 'ours@example.com' where id = ${id}`);
@@ -90,7 +90,7 @@ describe('users who are shown older than before', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('are believed in the third pass, half an hour after the first', async () => {
+  it('accepts it in the third pass, half an hour after the first', async () => {
     const { id, replay } = await openStale();
     replay(1);
     for (const _ of [1, 2, 3]) expect((await stage.run()).counts).toMatchObject({ stale: 1 });
@@ -104,7 +104,7 @@ describe('users who are shown older than before', () => {
     expect((await stage.run()).counts).not.toHaveProperty('stale');
   });
 
-  it('are taken as they are where the service gives no versions', async () => {
+  it('accepts any values if the service shows no versions', async () => {
     const { id, replay } = await openStale();
     replay(1);
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>

@@ -101,7 +101,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect((await expectSilence()).outcome).toBe('complete');
   });
 
-  it('holds a field that both sides changed, keeps both values, and leaves others alone', async () => {
+  it('holds a field that both sides changed, with both values', async () => {
     await openEqual();
     const { id, email } = twoWordUser();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
@@ -285,7 +285,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(await roles()).toEqual(rolesThere());
   });
 
-  it('takes an answer without a name for no evidence that names are kept', async () => {
+  it('learns nothing about names from an answer without one', async () => {
     await openEqual();
     const users = stage.emulator.team.users().filter(({ email, first }) => email !== null && first !== '');
     const requests = async (from: number) => {
@@ -308,7 +308,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(await requests(4)).toEqual([2]);
   });
 
-  it('reads integers past 2^53 out of jsonb as they are', async () => {
+  it('reads integers above 2^53 from jsonb exactly', async () => {
     await open();
     const { db } = stage;
     const { rows } = await runSqlText(db, `select '{"role_id": 9007199254740993, "few": 4}'::jsonb`);

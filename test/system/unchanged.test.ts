@@ -40,7 +40,7 @@ describe('musterd', () => {
       .map(({ id, first, last, phone }) => [String(id), `${first} ${last}`.trim(), phone ?? ''])
       .toSorted(([a = ''], [b = '']) => Number(a) - Number(b));
 
-  it('compares nobody while the service answers with the same bytes and the mirror is the same', async () => {
+  it('compares no users while answers and mirror stay the same', async () => {
     await settle();
     stage.emulator.clearRequests();
     expect(await isCompared()).toBe(false);
@@ -52,30 +52,30 @@ describe('musterd', () => {
 
   it.each<readonly [string, () => unknown]>([
     [
-      'somebody joined',
+      'a user joined',
       () => stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
     ],
-    ['the team was renamed', () => stage.emulator.team.rename('Another name')],
-    ['somebody was changed on the service', () => stage.emulator.team.editUser(one(), { phone: '15550199' })],
+    ['a rename of the team', () => stage.emulator.team.rename('Another name')],
+    ['a change on the service', () => stage.emulator.team.editUser(one(), { phone: '15550199' })],
     [
-      'somebody was edited past the triggers',
+      'an edit past the triggers',
       () => pastTriggers(`update mirror.users set phone = '15550197' where id = ${one()}`),
     ],
     [
-      'the record is a day old',
+      'a day',
       () =>
         stage.sql(
           `update sync.learned set learned_at = now() - interval '24 hours' where topic = 'answers that agree'`,
         ),
     ],
     [
-      'roles may be behind',
+      'a run that failed',
       () =>
         stage.sql(
           `update sync.runs set outcome = 'failed' where run_id = (select max(run_id) from sync.runs)`,
         ),
     ],
-  ])('compares everybody when %s', async (_, disturb) => {
+  ])('compares all users after %s', async (_, disturb) => {
     await settle();
     expect(await isCompared()).toBe(false);
     await disturb();
@@ -85,7 +85,7 @@ describe('musterd', () => {
     expect(await isCompared()).toBe(false);
   });
 
-  it('compares everybody when the settings are others', async () => {
+  it('compares all users after a setting changed', async () => {
     await settle();
     expect(await isCompared({ policy: { phone: 'service-wins' } })).toBe(true);
   });

@@ -41,7 +41,7 @@ const mirrorWins = {
 } as const;
 
 describe('a plan of which a part was approved', () => {
-  it('keeps the others waiting, however few they are, until somebody decides', async () => {
+  it('holds the users who were not approved, however few they are', async () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
@@ -64,7 +64,7 @@ describe('a plan of which a part was approved', () => {
 });
 
 describe('a plan under mirror-wins', () => {
-  it('shows what the service has, and holds what is rejected', async () => {
+  it('shows the values of the service and holds rejected edits', async () => {
     await open(mirrorWins);
     const ids = idsOf(30);
     await edit(ids);
@@ -91,7 +91,7 @@ describe('a plan under mirror-wins', () => {
 });
 
 describe('a refusal', () => {
-  it('is named by the run and by status: what waits is users of a plan, not held fields', async () => {
+  it('is named by the run and by status as a batch of users', async () => {
     await open();
     await edit(idsOf(30));
     const { refusal, batches } = await stage.run();
@@ -118,7 +118,7 @@ describe('a refusal', () => {
     expect(JSON.parse((await musterd('status', '--json')).stdout)).toMatchObject({ batches: [] });
   });
 
-  it('counts a push for the day of which a part was confirmed and a part never left', async () => {
+  it('counts a partly confirmed push among those of the day', async () => {
     await open({ emulator: { users: 20, tags: 1, fields: 1 }, config: { guard: { maxRows: 10 } } });
     const ids = idsOf(11);
     const [[run = ''] = []] = await stage.sql('select max(run_id) from sync.runs');
@@ -153,7 +153,7 @@ describe('what nobody has decided', () => {
   const emailsNow = () => new Map(stage.emulator.team.users().map(({ id, email }) => [id, email]));
 
   it.each(['hold', 'mirror-wins'] as const)(
-    'and was rejected is not sent whatever the service does (policy %s)',
+    'rejected edits stay unsent whatever the service changes (policy %s)',
     async (policy) => {
       await open(policy === 'hold' ? {} : mirrorWins);
       const ids = idsOf(30);
@@ -183,7 +183,7 @@ describe('what nobody has decided', () => {
     },
   );
 
-  it('and was rejected stays so when the user leaves and comes back, until somebody resolves it', async () => {
+  it('keeps an edit rejected after the user left and returned', async () => {
     await open({ config: { absence: { confirmAfterMs: 0 } } });
     const ids = idsOf(30);
     await edit(ids);
@@ -203,7 +203,7 @@ describe('what nobody has decided', () => {
     expect(stage.emulator.team.user(one).email).toBe(`new${one}@example.com`);
   });
 
-  it('is told of in true words when an earlier push was settled in the same run', async () => {
+  it('reports a refusal and an earlier push that the same run confirmed', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const [open1 = 0] = idsOf(1, 40);
     stage.emulator.addFault({ kind: 'status', path: '/v1/users/update', code: 503, times: 1 });
@@ -218,7 +218,7 @@ describe('what nobody has decided', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('is asked about again when an approved value arrived late, by itself', async () => {
+  it('asks again about an approved value that arrived late and was reverted', async () => {
     const { ids, hash } = await refuse();
     const before = emailsNow();
     await musterd('approve', hash, '--reason', 'the new domain');

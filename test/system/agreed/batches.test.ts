@@ -86,7 +86,7 @@ describe('a batch', () => {
     ],
     ['withdrawn', async (id: number) => team.bob.edit(id, `phone = '${team.emulator.team.user(id).phone}'`)],
     ['edited again', async (id: number) => team.bob.edit(id, `phone = '15550177'`)],
-  ])('of which a value is refused does not send the part that was %s meanwhile', async (_, act) => {
+  ])('skips edits that were %s while the service refused the batch', async (_, act) => {
     const [late, batch, ids] = await openRefused();
     const before = team.emulator.team.user(late).phone;
     // The first part of the request that was refused as a whole.
@@ -187,7 +187,7 @@ describe('a batch', () => {
     expect((await team.held()).flat()).toContain('rejected');
   });
 
-  it('is not decided about in a transaction that does not see what is sent meanwhile', async () => {
+  it('refuses decisions in a repeatable read transaction', async () => {
     const [, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
     for (const call of [`reject('${batch}')`, `approve('${batch}')`]) {
       const decide = team.mallory.sql(`begin isolation level repeatable read; select sync.${call}`);
@@ -196,7 +196,7 @@ describe('a batch', () => {
     }
   });
 
-  it('is not sent while somebody takes it back, who is then on record', async () => {
+  it('stays unsent while a transaction withdraws its edit', async () => {
     const [a] = await openApproved(`email = 'ada@example.com'`, 'email');
     const { email } = team.emulator.team.user(a);
     await team.mallory.sql(`begin; update mirror.users set email = '${email}' where id = ${a}`);
@@ -212,7 +212,7 @@ describe('a batch', () => {
     ).toEqual([['withdrawn'], ['withdrawn']]);
   });
 
-  it('approves no edit that takes the place of one that was withdrawn, whoever makes it', async () => {
+  it('approves no edit that replaces a withdrawn one', async () => {
     const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
     await team.bob.edit(a, `email = '${team.emulator.team.user(a).email}'`);
     await team.bob.edit(a, `email = 'ada@example.com'`);

@@ -25,7 +25,7 @@ describe('on the command line', () => {
   };
 
   describe.each(editsOfEachKind)('the $field', (edit) => {
-    it('of the mirror is not taken by somebody who does not say which one was seen', async () => {
+    it('resolve --take mirror refuses without the value that was seen', async () => {
       const { take } = await openReplaced(edit);
       const { code, stderr } = await take();
       await team.run();
@@ -33,7 +33,7 @@ describe('on the command line', () => {
       expect([code, stderr]).toEqual([64, expect.stringContaining('--if')]);
     });
 
-    it('of the mirror is not taken if it is another one than was seen, and is named', async () => {
+    it('resolve --take mirror refuses and names the value if it changed', async () => {
       const { words, take } = await openReplaced(edit);
       const { code, stdout, stderr } = await take('--if', edit.words);
       await team.run();
@@ -42,33 +42,28 @@ describe('on the command line', () => {
       expect(stdout + stderr).toMatch(new RegExp(words.replace('|', '.*')));
     });
 
-    it('of the mirror is taken if it is the one that was seen', async () => {
+    it('resolve --take mirror sends the value that was seen', async () => {
       const { id, words, take } = await openReplaced(edit);
       expect(await take('--if', words)).toMatchObject({ code: 0 });
       await team.run();
       expect(team.updates().map((one) => one['id'])).toEqual([id]);
     });
 
-    it.each(['approve', 'reject'])(
-      'of a user is decided about alone where it is named alone: %s',
-      async (verb) => {
-        team = await teams.open();
-        const [a = 0, b = 0] = team.ids;
-        await team.bob.sql(`update mirror.users set role_id = 17, first_name = 'Ada', last_name = 'Berg',
+    it.each(['approve', 'reject'])('is the only field decided if --only names it: %s', async (verb) => {
+      team = await teams.open();
+      const [a = 0, b = 0] = team.ids;
+      await team.bob.sql(`update mirror.users set role_id = 17, first_name = 'Ada', last_name = 'Berg',
         email = 'ada' || id || '@example.com', phone = '1555' || id where id in (${a}, ${b})`);
-        await team.run();
-        const batch = await team.batchOf(a);
-        const only = `${a}.${edit.field}`;
-        expect(await team.musterd(verb, batch, '--only', only, '--as', 'dora')).toMatchObject({ code: 0 });
-        await team.run();
-        const keys = verb === 'approve' ? Object.keys(edit.sent) : [];
-        expect(team.updates().map((one) => Object.keys(one))).toEqual(
-          keys.length > 0 ? [['id', ...keys]] : [],
-        );
-        const waiting = (await team.held()).filter(([, , reason]) => reason === 'review');
-        expect(waiting.length).toBe(7);
-      },
-    );
+      await team.run();
+      const batch = await team.batchOf(a);
+      const only = `${a}.${edit.field}`;
+      expect(await team.musterd(verb, batch, '--only', only, '--as', 'dora')).toMatchObject({ code: 0 });
+      await team.run();
+      const keys = verb === 'approve' ? Object.keys(edit.sent) : [];
+      expect(team.updates().map((one) => Object.keys(one))).toEqual(keys.length > 0 ? [['id', ...keys]] : []);
+      const waiting = (await team.held()).filter(([, , reason]) => reason === 'review');
+      expect(waiting.length).toBe(7);
+    });
   });
 
   it('in SQL, missing rows are not approved by the number of an edit', async () => {

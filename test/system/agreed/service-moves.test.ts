@@ -7,7 +7,7 @@ afterAll(() => teams.close());
 
 const update = { path: '/v1/users/update' } as const;
 
-describe('an approved edit', () => {
+describe('musterd and an approved edit', () => {
   let team: Team;
   afterEach(() => team.close());
   /** An edit that is approved, and how somebody takes it back on the service. */
@@ -37,7 +37,7 @@ describe('an approved edit', () => {
   };
 
   describe.each(editsOfEachKind)('of the $field', ({ field, values, other }) => {
-    it('is held if the service has another value', async () => {
+    it('holds it if the service has another value', async () => {
       const { id } = await openApproved(field, values);
       team.emulator.team.editUser(id, other);
       const before = team.emulator.team.user(id);
@@ -47,14 +47,14 @@ describe('an approved edit', () => {
       expect(team.emulator.team.user(id)).toEqual(before);
     });
 
-    it('is sent if the service took another value and the old one again since', async () => {
+    it('sends it if the service changed its value and changed it back', async () => {
       const { id, takeBack } = await openApproved(field, values);
       team.emulator.team.editUser(id, other);
       takeBack();
       await expectSent(id, field);
     });
 
-    it('is sent again if its answer was lost and somebody took it back since', async () => {
+    it('sends it again after a lost answer and a revert on the service', async () => {
       const { id, takeBack } = await openApproved(field, values);
       team.emulator.addFault({ kind: 'reset-after', ...update });
       team.emulator.after(update, takeBack);
@@ -62,7 +62,7 @@ describe('an approved edit', () => {
       await expectSent(id, field);
     });
 
-    it('is sent alone if the service changes another field once the run has planned it', async () => {
+    it('sends it alone if the service changes another field after the plan', async () => {
       const { id } = await openApproved(field, values);
       const another = { phone: '15550123' };
       // The first update without a name: the users are read again.
@@ -76,7 +76,7 @@ describe('an approved edit', () => {
       expect(await team.held()).toEqual([]);
     });
 
-    it('is sent again from a restored backup if it was sent and taken back since', async () => {
+    it('sends it again from a restored backup after a revert on the service', async () => {
       const { id, takeBack } = await openApproved(field, values);
       const restore = await backUp(team);
       await team.run();
