@@ -12,7 +12,7 @@ import { needsDecision } from '../model/edit-state.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
   eventsOf,
-  firstOf,
+  earliestOf,
   nextNotice,
   type Notice,
   type NoticeStep,
@@ -110,8 +110,8 @@ export function stepsOf(
     const events = eventsOf({
       groups: facts.groups,
       refusedSinceMs: refused?.sinceMs ?? null,
-      waitingSinceMs: firstOf(batches),
-      heldSinceMs: firstOf(held),
+      waitingSinceMs: earliestOf(batches),
+      heldSinceMs: earliestOf(held),
       sendBlock: sendBlockSince(read),
     });
     return teamEvents.flatMap((event) => {

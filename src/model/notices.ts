@@ -50,7 +50,7 @@ const day = 24 * 60 * minute;
 const hasFailed = ({ outcome }: GroupStanding) => outcome === 'failed' || outcome === 'partial';
 
 /** The first moment, or `null` if there is none. */
-export const firstOf = (moments: readonly { readonly sinceMs: number }[]): number | null =>
+export const earliestOf = (moments: readonly { readonly sinceMs: number }[]): number | null =>
   moments.length === 0 ? null : Math.min(...moments.map(({ sinceMs }) => sinceMs));
 
 /**
@@ -76,7 +76,7 @@ export const firstOf = (moments: readonly { readonly sinceMs: number }[]): numbe
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
   const { groups, refusedSinceMs, waitingSinceMs, heldSinceMs, sendBlock } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
-  const [staleSinceMs, failingSinceMs] = [firstOf(stale), firstOf(stale.filter(hasFailed))];
+  const [staleSinceMs, failingSinceMs] = [earliestOf(stale), earliestOf(stale.filter(hasFailed))];
   const others = {
     'batch-waits': sendBlock === null ? (waitingSinceMs ?? 'over') : 'covered',
     'fields-held': sendBlock === null ? (heldSinceMs ?? 'over') : 'covered',

@@ -15,13 +15,14 @@ export interface ParsedJson {
 
 /** @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read */
 export function parseJson(text: string): ParsedJson {
-  return parseText({ text, wellFormed: true });
+  return parsed(text, isSuspicious(text));
 }
 
-function parseText({ text, wellFormed }: Decoded): ParsedJson {
+const maySurprise = ({ text, wellFormed }: Decoded) => !wellFormed || isSuspicious(text);
+
+function parsed(text: string, suspicious: boolean): ParsedJson {
   const value = fromJson(text);
   const isWord = typeof value !== 'object' || value === null;
-  const suspicious = !wellFormed || isSuspicious(text);
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
 
@@ -48,7 +49,8 @@ function takeText(bytes: Buffer): Decoded {
  */
 export function readJson(body: Pick<Body, 'take'>): ParsedJson | null {
   try {
-    return parseText(takeText(body.take()));
+    const decoded = takeText(body.take());
+    return parsed(decoded.text, maySurprise(decoded));
   } catch {
     return null;
   }
@@ -59,7 +61,9 @@ export async function readLongJson(bytes: Buffer): Promise<ParsedJson | null> {
   try {
     const decoded = takeText(bytes);
     await setImmediate();
-    return parseText(decoded);
+    const suspicious = maySurprise(decoded);
+    await setImmediate();
+    return parsed(decoded.text, suspicious);
   } catch {
     return null;
   }

@@ -29,7 +29,7 @@ export interface TeamUser {
 }
 
 /** The user of a row; or what is wrong with the row, and whom it is probably about. */
-export type Match =
+export type RowMatch =
   | { readonly user: TeamUser; readonly kind?: undefined }
   | {
       readonly kind: 'unmatched' | 'ambiguous';
@@ -97,7 +97,7 @@ export interface MatchWishes {
 export function createMatcher(
   users: readonly TeamUser[],
   { country, trustsIds }: MatchWishes,
-): (cells: Cells) => Match {
+): (cells: Cells) => RowMatch {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
   const byName = groupUsers(users, ({ mirror }) => joinName(mirror.name).toLowerCase());

@@ -11,7 +11,7 @@ import { firstOf, plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
-import { createMatcher, type Match, type MatchWishes, type TeamUser } from './match-user.ts';
+import { createMatcher, type RowMatch, type MatchWishes, type TeamUser } from './match-user.ts';
 import { mayHaveLostLetters } from './lost-letters.ts';
 import { isNoValue } from './no-value.ts';
 import { shapeOf } from './read-phone.ts';
@@ -229,7 +229,7 @@ export function planImport(
     reason,
   }));
   const read: ReadRow[] = [];
-  const doubtful: (Extract<Match, { kind: 'contradictory' }> & { readonly row: FileTableRow })[] = [];
+  const doubtful: (Extract<RowMatch, { kind: 'contradictory' }> & { readonly row: FileTableRow })[] = [];
   const inFile = new Set<TeamUser>();
   for (const row of table.rows) {
     const found = match(cellsOf(row, columns));
