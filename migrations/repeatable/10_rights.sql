@@ -73,19 +73,18 @@ declare
   granted text;
 begin
   for granted in
-    select format('grant select (%s) on %s to %s', string_agg(distinct quote_ident(t.attname), ', '), t.attrelid::regclass,
-                  case a.grantee when 0 then 'public' else a.grantee::regrole::text end)
-    from pg_class v
-    cross join lateral aclexplode(v.relacl) a
-    join pg_rewrite r on r.ev_class = v.oid
-    join pg_depend d on d.refclassid = 'pg_class'::regclass and (d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
-      or d.classid = 'pg_proc'::regclass and d.objid in (
-        select f.refobjid from pg_depend f where f.classid = 'pg_rewrite'::regclass and f.objid = r.oid and f.refclassid = 'pg_proc'::regclass))
-    join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
-    where v.relnamespace = 'report'::regnamespace and v.relkind = 'v' and a.privilege_type = 'SELECT' and a.grantee <> v.relowner
-      and d.refobjid <> v.oid
-      and not has_table_privilege(case a.grantee when 0 then 'public' else a.grantee::regrole::name end, d.refobjid, 'select')
-    group by t.attrelid, a.grantee
+    with recursive behind (view, place, number) as (
+      select c.oid, c.oid, 0 from pg_class c where c.relnamespace = 'report'::regnamespace and c.relkind = 'v'
+      union select b.view, d.refobjid, d.refobjsubid from behind b join pg_rewrite r on r.ev_class = b.place
+      join pg_depend d on d.refclassid = 'pg_class'::regclass and (d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+        or d.classid = 'pg_proc'::regclass and d.objid in (
+          select f.refobjid from pg_depend f where f.classid = 'pg_rewrite'::regclass and f.objid = r.oid and f.refclassid = 'pg_proc'::regclass)))
+    select format('grant select (%s) on %s to %s', string_agg(distinct quote_ident(t.attname), ', '), t.attrelid::regclass, w.who)
+    from behind b join pg_class v on v.oid = b.view cross join lateral aclexplode(v.relacl) a
+    join pg_attribute t on t.attrelid = b.place and t.attnum = b.number
+    cross join lateral (select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as who) w
+    where a.privilege_type = 'SELECT' and a.grantee <> v.relowner and b.place <> b.view and not has_table_privilege(a.grantee, b.place, 'select')
+    group by t.attrelid, w.who
     union all -- an editor may hold, and gets the sentences of the triggers that refuse the others
     select format('grant execute on function sync.hold(bigint, bigint, timestamptz, text, text[]) to %2$s; grant update (name), insert (team_id, id, name, name_split, %1$s) on mirror.users to %2$s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
     from pg_attribute t cross join lateral aclexplode(t.attacl) a

@@ -146,6 +146,7 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
   let db: Database;
   let views: readonly string[];
   const [every, some, other] = [`test_every_${suffix}`, `test_some_${suffix}`, `test_other_${suffix}`];
+  const alone = `test_alone_${suffix}`;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
     ({ db } = database);
@@ -155,6 +156,7 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
        grant usage on schema report to ${every}, ${some};
        grant select on all tables in schema report to ${every};
        grant select on report.held, report.changes to ${some};
+       create role ${alone}; grant usage on schema report to ${alone}; grant select on report.decisions to ${alone};
        revoke select on report.changes, report.decisions, sync.changes from musterd_editor;
        delete from sync.migrations where name ~ '^repeatable'`,
     );
@@ -174,7 +176,10 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
     await runSqlText(db, `update mirror.users set phone = '15550199', role_id = 3 where id = 4`);
   });
   afterAll(async () => {
-    await runSqlText(db, `drop owned by ${every}, ${some}; drop role ${every}, ${some}, ${other}`);
+    await runSqlText(
+      db,
+      `drop owned by ${every}, ${some}, ${alone}; drop role ${every}, ${some}, ${other}, ${alone}`,
+    );
     await database.close();
   });
 
@@ -194,6 +199,9 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
           told,
         ]);
       }
+    expect(await as(db, alone, 'select count(*)::text from report.decisions')).toEqual([
+      [expect.any(String)],
+    ]);
     const use = 'grant usage on schema sync to musterd_reader, musterd_editor';
     expect(await as(db, 'musterd_editor', 'select old from sync.changes', use)).toBe(
       'permission denied for table changes',
