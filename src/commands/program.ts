@@ -3,11 +3,11 @@ import { Argument, Command } from 'commander';
 import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
-import { addDirectCommands } from './direct-commands.ts';
-import { addFileCommands } from './file-commands.ts';
+import { addDirectCommands } from './call/direct-commands.ts';
+import { addFileCommands } from './files/file-commands.ts';
 import { type HelpGroup, helpBelow, overviewOf, shells } from './help.ts';
-import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
-import { addReadingCommands } from './reading-commands.ts';
+import { addHoldingCommands, addReturningCommands } from './decide/holding-commands.ts';
+import { addReadingCommands } from './look/reading-commands.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
 
@@ -59,21 +59,21 @@ function addRehearsal({ add, group }: Adding<Command>): void {
   addEmulatorOptions(
     add('emulator', 'emulate the service on this machine, for rehearsals', async (context, options) =>
       // Its --team is the id of a team, but the option for all commands has the same name and takes the value.
-      (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
+      (await loadEmulated(() => import('./rehearse/emulator.ts'))).emulatorCommand(context, {
         ...options,
         team: context.team ?? options['team'],
       }),
     ),
   );
   add('demo', 'run the whole story on an emulated service and an empty mirror', async (context, options) =>
-    (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
+    (await loadEmulated(() => import('./rehearse/demo.ts'))).demoCommand(context, options),
   ).option('--serve', 'keep everything running at the end, with a page, and say what to try');
 }
 
 function addPlan({ add, json }: Adding<Command>): void {
   json(
     add('plan', 'show what a run would do; writes nothing on either side', async (context, options) =>
-      (await import('./plan.ts')).planCommand(context, options),
+      (await import('./look/plan.ts')).planCommand(context, options),
     ),
   )
     .option('--exit-code', 'exit 2 if there are changes')
@@ -86,7 +86,7 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
   const api = add(
     'api <method> <path>',
     'call any endpoint, with authentication and rate limit; prints JSON',
-    async (context, options, args) => (await import('./api.ts')).apiCommand(context, options, args),
+    async (context, options, args) => (await import('./call/api.ts')).apiCommand(context, options, args),
   );
   api
     .option(
@@ -101,7 +101,7 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
     add(
       'check',
       'check settings, database, credentials, clock, and how this service behaves',
-      async (context, options) => (await import('./check.ts')).checkCommand(context, options),
+      async (context, options) => (await import('./set-up/check.ts')).checkCommand(context, options),
     ),
   );
   check.option(
@@ -180,26 +180,26 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   group('Run');
   json(
     add('reconcile', 'do one complete run, both ways', async (context) =>
-      (await import('./reconcile.ts')).reconcileCommand(context),
+      (await import('./sync/reconcile.ts')).reconcileCommand(context),
     ),
   ).option(...waitOption);
   group('Look');
   addPlan({ add, json, group });
   group('Run');
   add('daemon', 'reconcile now, on a schedule, and after each edit', async (context) =>
-    (await import('./daemon.ts')).daemonCommand(context),
+    (await import('./sync/daemon.ts')).daemonCommand(context),
   );
   group('Look');
   json(
     add('status', 'show the state of the mirror', async (context) =>
-      (await import('./status.ts')).statusCommand(context),
+      (await import('./look/status.ts')).statusCommand(context),
     ),
   );
   const adding = { add, json, group };
   group('Run');
   json(
     add('migrate', 'bring the schema up to date', async (context, options) =>
-      (await import('./migrate.ts')).migrateCommand(context, options),
+      (await import('./set-up/migrate.ts')).migrateCommand(context, options),
     ),
   ).option(
     '--drop-requests <file>',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pendingLines } from '../../src/commands/status.ts';
+import { pendingLines } from '../../src/commands/look/status.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';

@@ -118,7 +118,7 @@ test('has no map without its sources, and tells nobody to use npm run', () => {
   expect(sources.filter(({ path, text }) => text === '' && !path.endsWith('.json'))).toEqual([]);
   const advice = sources.filter(({ path, text }) => path.includes('/src/') && text.includes('npm run'));
   const own = advice.filter(({ path }) => !path.includes('node_modules'));
-  expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/demo\.ts$/)]);
+  expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/rehearse\/demo\.ts$/)]);
 });
 
 test('declares what is in the bundle, so that npm sees it: each package by its exact version', async () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseKey, parseValue, setField } from '../../src/commands/api.ts';
+import { parseKey, parseValue, setField } from '../../src/commands/call/api.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFilter } from '../../src/commands/changes.ts';
+import { readFilter } from '../../src/commands/look/changes.ts';
 import { readTimeFromNow } from '../../src/runs/time-from-now.ts';
 import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { runMusterd } from './run-musterd.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linesOfFields } from '../../src/commands/direct-send.ts';
+import { linesOfFields } from '../../src/commands/call/direct-send.ts';
 import {
   type MessageOptions,
   readId,
@@ -7,7 +7,7 @@ import {
   readNumbers,
   readSendTime,
   shownRequest,
-} from '../../src/commands/message-options.ts';
+} from '../../src/commands/call/message-options.ts';
 import { MusterdError, ServiceError } from '../../src/errors.ts';
 import { outcomeOf } from '../../src/runs/send-once.ts';
 import { decodeScheduledMessage } from '../../src/service/messages/wire-schedule.ts';

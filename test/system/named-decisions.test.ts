@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { resolveCommand } from '../../src/commands/resolve.ts';
+import { resolveCommand } from '../../src/commands/decide/resolve.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { createLog } from '../../src/log.ts';
 import { createTeams, editsOfEachKind, type Team } from './agreed/people.ts';

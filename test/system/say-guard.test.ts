@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sayGuard } from '../../src/commands/show-import.ts';
+import { sayGuard } from '../../src/commands/files/show-import.ts';
 import { configSchema } from '../../src/config/config.ts';
 
 const held = 'the guard will hold it: 30 users';

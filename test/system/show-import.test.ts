@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { importInJson, printPreview, printPreviewInMarkdown } from '../../src/commands/show-import.ts';
+import { importInJson, printPreview, printPreviewInMarkdown } from '../../src/commands/files/show-import.ts';
 import type { ImportPreview } from '../../src/runs/import/import-users.ts';
 
 const previewWith = (bad: number): ImportPreview => ({

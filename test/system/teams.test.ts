@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { worstExitCode } from '../../src/commands/each-team.ts';
+import { worstExitCode } from '../../src/commands/sync/each-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';

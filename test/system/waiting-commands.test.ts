@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/commands/context.ts';
-import { holdCommand } from '../../src/commands/hold.ts';
-import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { resyncCommand } from '../../src/commands/resync.ts';
-import { undoCommand } from '../../src/commands/undo.ts';
+import { holdCommand } from '../../src/commands/decide/hold.ts';
+import { reconcileCommand } from '../../src/commands/sync/reconcile.ts';
+import { resyncCommand } from '../../src/commands/sync/resync.ts';
+import { undoCommand } from '../../src/commands/decide/undo.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { type Lease, takeLease } from '../../src/mirror/team/lease.ts';

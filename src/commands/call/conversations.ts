@@ -1,0 +1,44 @@
+import { MusterdError } from '../../errors.ts';
+import { requireNamedInbox, requireNamedMember, requireNamedUser } from '../../runs/named-on-service.ts';
+import { encodeRead } from '../../service/messages/schedule-request.ts';
+import type { Context, ExitCode } from '../context.ts';
+import { type SendingOptions, sendConfirmed, withCaller } from './direct-send.ts';
+import { readEntries } from './message-options.ts';
+
+interface ReadOptions extends SendingOptions {
+  readonly inbox?: string;
+  readonly user?: string;
+  readonly target?: string;
+  readonly targets?: readonly string[];
+  readonly reassign?: string;
+}
+
+/** Marks conversations as read. */
+export const conversationsRead = (context: Context, options: ReadOptions): Promise<ExitCode> =>
+  withCaller(context, options, async (caller) => {
+    const { service, team } = caller;
+    const { target, targets, reassign } = options;
+    if (options.inbox === undefined || options.user === undefined)
+      throw new MusterdError('usage', 'Say which inbox and who has read it: --inbox and --user');
+    if ((target === undefined) === (targets === undefined) || target?.trim() === '')
+      throw new MusterdError('usage', 'Say whose conversation was read: either --target or --targets', {
+        hint: 'For example --target 14155550123.',
+      });
+    const inbox = await requireNamedInbox(service, options.inbox);
+    const user = await requireNamedMember(service, team, options.user, inbox);
+    const assignee = reassign === undefined ? undefined : await requireNamedUser(service, team, reassign);
+    const request = {
+      inboxId: inbox.id,
+      userId: user.id,
+      ...(targets === undefined ? { target: target ?? '' } : { targets: readEntries('targets', targets) }),
+      ...(assignee === undefined ? {} : { reassignId: assignee.id }),
+    };
+    return sendConfirmed(context, options, caller, {
+      operation: 'POST /v1/conversations/read',
+      subject: 'conversation_read',
+      body: encodeRead(request),
+      notes: { inbox_id: inbox.name, user_id: user.name, reassign_id: assignee?.name ?? '' },
+      send: (how) => service.readConversation(request, how),
+      words: 'Marked as read',
+    });
+  });

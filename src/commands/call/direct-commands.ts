@@ -1,0 +1,94 @@
+/** The commands that send tags, messages and read conversations. Each module is loaded only when it is called. */
+import { MusterdError } from '../../errors.ts';
+import { type Action, type Adding, asOption, type WithOptions, waitOption } from '../add-commands.ts';
+
+/** Declares a command below another one. */
+type AddBelow<C> = (name: string, description: string, action: Action) => C;
+
+interface Families<C> extends Pick<Adding<C>, 'json' | 'group'> {
+  readonly family: (name: string, description: string) => AddBelow<C>;
+}
+
+const collect = (value: string, all: readonly string[] = []) => [...all, value];
+/** The reader of an option that is given at most once. @throws MusterdError `usage` */
+const once = (name: string) => (value: string, before?: unknown) => {
+  if (before === undefined) return value;
+  throw new MusterdError('usage', `--${name} is given twice`, { hint: 'Nothing was sent. Give it once.' });
+};
+const direct = 'sent at once, nobody approves';
+const yesOption = ['--yes', 'send it without a question'] as const;
+const ifOption = ['--if <digest>', 'only if "schedule show" still shows this digest', once('if')] as const;
+const schedule = () => import('./schedule.ts');
+
+function withFields<C extends WithOptions<C>>(command: C): C {
+  return command
+    .option('--inbox <inbox>', 'sent from this inbox: id or name', once('inbox'))
+    .option('--user <user>', 'who sends it: id, email, phone or name', once('user'))
+    .option('--text <text>', 'its text, with merge tokens such as {{Title of a contact field}}', once('text'))
+    .option('--text-file <file>', 'its text, from this file; - for stdin', once('text-file'))
+    .option('--template <id>', 'the template that it is made from', once('template'))
+    .option('--at <time>', '2027-01-15T09:00:00+01:00, or 2027-01-15 09:00 with --zone', once('at'))
+    .option('--zone <zone>', 'the time zone of --at, such as Europe/Berlin', once('zone'))
+    .option('--to <number,…>', 'to each of these numbers; repeatable', collect)
+    .option('--list <id>', 'to the members of this list', once('list'))
+    .option('--conversation <id>', 'to this conversation', once('conversation'))
+    .option('--attachment <json>', '{"name", "type", "url"}; repeatable', collect)
+    .option('--gallery <json>', '{"url", "original_url", …}; repeatable', collect)
+    .option('--is-email <true|false>', 'the value of is_email', once('is-email'));
+}
+
+export function addDirectCommands<C extends WithOptions<C>>({ json, group, family }: Families<C>): void {
+  const sending = (command: C) =>
+    json(command)
+      .option(...yesOption)
+      .option(...asOption);
+  group('Send');
+  sending(
+    family('tag', `make tags: ${direct}`)(
+      'create <name>',
+      `create a tag, unless there is one of that name; ${direct}`,
+      async (context, options, [name = '']) => (await import('./tag.ts')).tagCreate(context, options, name),
+    ),
+  ).option(...waitOption);
+  const add = family('schedule', `schedule messages, change and cancel them: ${direct}`);
+  sending(
+    withFields(
+      add('create', `schedule a message; ${direct}`, async (context, options) =>
+        (await schedule()).scheduleCreate(context, options),
+      ),
+    ),
+  );
+  json(
+    add(
+      'show <id>',
+      'show a message as the service shows it, with its digest',
+      async (context, _, [id = '']) => (await schedule()).scheduleShow(context, id),
+    ),
+  );
+  sending(
+    withFields(
+      add(
+        'update <id>',
+        `change what is given; an option with nothing in it clears its field; ${direct}`,
+        async (context, options, [id = '']) => (await schedule()).scheduleUpdate(context, options, id),
+      ),
+    ),
+  ).option(...ifOption);
+  sending(
+    add('cancel <id>', `cancel a message; ${direct}`, async (context, options, [id = '']) =>
+      (await schedule()).scheduleCancel(context, options, id),
+    ),
+  ).option(...ifOption);
+  sending(
+    family('conversations', `mark conversations as read: ${direct}`)(
+      'read',
+      `mark a conversation as read; ${direct}`,
+      async (context, options) => (await import('./conversations.ts')).conversationsRead(context, options),
+    ),
+  )
+    .option('--inbox <inbox>', 'its inbox: id or name', once('inbox'))
+    .option('--user <user>', 'who has read it: id, email, phone or name', once('user'))
+    .option('--target <target>', 'its other side, such as a phone number', once('target'))
+    .option('--targets <target,…>', 'several of them; repeatable', collect)
+    .option('--reassign <user>', 'assign it to this user', once('reassign'));
+}

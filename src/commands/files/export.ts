@@ -1,0 +1,90 @@
+import { MusterdError } from '../../errors.ts';
+import { type Format, readFormatToWrite } from '../../files/format.ts';
+import { writeWholeFile } from '../../files/write-file.ts';
+import { createRowWriter, type RowWriter } from '../../files/write-rows.ts';
+import { plural } from '../../model/in-words.ts';
+import { momentMs } from '../../model/moment.ts';
+import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../../runs/export-rows.ts';
+import type { Setup } from '../../runs/open.ts';
+import { type Context, type ExitCode, exitCode } from '../context.ts';
+import { createStreamWrite, type Write } from '../stream-write.ts';
+import { printLine } from '../output.ts';
+import { withMirror } from '../setup.ts';
+
+export interface ExportOptions {
+  readonly format?: string;
+  readonly output?: string;
+  readonly asOf?: string;
+}
+
+function readWhat(text: string): string {
+  const what = exportable.find((name) => name === text);
+  if (what !== undefined) return what;
+  throw new MusterdError('usage', `"${text}" cannot be exported`, {
+    hint: `Give one of ${exportable.join(', ')}.`,
+  });
+}
+
+/** Keeps the text for Postgres, which reads it to the microsecond. */
+function readAsOf(text: string | undefined, what: string): string | undefined {
+  if (text === undefined) return undefined;
+  if (!isKnownAsOf(what))
+    throw new MusterdError('usage', `What ${what} were at a time is not exported`, {
+      hint: `--as-of goes with ${exportable.filter(isKnownAsOf).join(' and ')}.`,
+    });
+  if (Number.isNaN(momentMs(text)))
+    throw new MusterdError('usage', `"${text}" is not a time`, {
+      hint: 'Write it as in 2026-03-01 or 2026-03-01T08:00:00Z; without a zone it is in UTC.',
+    });
+  return /[Zz]|[+-]\d\d:?\d\d$/.test(text.slice(10)) ? text : `${text}Z`;
+}
+
+/** @returns how many rows were written */
+async function writeRows(
+  setup: Setup,
+  what: string,
+  how: { readonly format: Format; readonly signal: AbortSignal; readonly asOf: string | undefined },
+  write: Write,
+): Promise<number> {
+  let writer: RowWriter | undefined;
+  const begin = async (columns: readonly string[]) => {
+    writer = createRowWriter(how.format, columns);
+    await write(writer.begin);
+  };
+  const count = await exportRows(
+    setup,
+    what,
+    { begin, take: (page) => write(writer?.rows(page) ?? '') },
+    how.signal,
+    how.asOf,
+  );
+  await write(writer?.end() ?? '');
+  return count;
+}
+
+/** Writes rows of the mirror into a file. */
+export async function exportCommand(
+  context: Context,
+  options: ExportOptions,
+  what: string,
+): Promise<ExitCode> {
+  const { out, err, signal } = context;
+  const { output: file } = options;
+  const exported = readWhat(what);
+  const format = readFormatToWrite(options.format, file);
+  const asOf = readAsOf(options.asOf, exported);
+  return withMirror(context, async (setup) => {
+    const writeTo = (write: Write) => writeRows(setup, exported, { format, signal, asOf }, write);
+    if (file === undefined || file === '-') await writeTo(createStreamWrite(out, signal));
+    else {
+      const count = await writeWholeFile(file, writeTo);
+      printLine(err, `${plural(count, 'row')} written to ${file}`);
+    }
+    if (asOf !== undefined && exported === 'users' && (await isBeforeRecord(setup.mirror.db, asOf)))
+      printLine(
+        err,
+        'The roster was not recorded yet then: only users who have not changed since are known.',
+      );
+    return exitCode.ok;
+  });
+}

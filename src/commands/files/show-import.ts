@@ -1,0 +1,188 @@
+/** The words about an import: what cannot be used, what it changes, and what will become of it. */
+import type { Config } from '../../config/config.ts';
+import { columnOf } from '../../model/fields.ts';
+import type { Id } from '../../model/id.ts';
+import { firstOf, plural, printable } from '../../model/in-words.ts';
+import type { PlannedChange } from '../../model/user-changes.ts';
+import type { Confirmation } from '../../model/waiting.ts';
+import type { ImportResult, ImportPreview } from '../../runs/import/import-users.ts';
+import type { ImportChange } from '../../runs/import/plan-import.ts';
+import type { Context } from '../context.ts';
+import { inMarkdown, printLine } from '../output.ts';
+import { printTable } from '../print-table.ts';
+import { printChangesInMarkdown, printUserChanges } from '../show-user-changes.ts';
+
+/** The change as the plan of the next run would show it, with its line. */
+const plannedOf = ({
+  line,
+  userId,
+  name,
+  field,
+  from,
+  to,
+  base,
+  isGuess,
+  unsure,
+}: ImportChange): PlannedChange => ({
+  user_id: userId,
+  name,
+  change: unsure === undefined ? 'push' : 'hold',
+  batch: null,
+  edited_by: null,
+  edited_at: null,
+  field: columnOf(field),
+  base: base ?? null,
+  mirror: to,
+  service: from,
+  state: unsure === undefined ? 'waiting' : 'held',
+  reason: unsure === undefined ? null : 'limit',
+  detail: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
+});
+
+/** Says what the guard will do, one line each. @param why `undefined` if there is no reason, or not yet */
+export function sayGuard(
+  { refused, limited }: Pick<ImportPreview, 'refused' | 'limited'>,
+  { push }: Pick<Config, 'push'>,
+  { why }: Pick<Confirmation, 'why'>,
+): readonly string[] {
+  const heldAs = (reason: string) => {
+    if (push.fourEyes)
+      return `the guard will hold it: ${reason}; then somebody else has to approve it (push.fourEyes)`;
+    return why === undefined
+      ? `the guard will hold it: ${reason}; with --reason it is approved as it is`
+      : `approved beyond the limit: ${reason}`;
+  };
+  const isSeenByAnother = push.approve === 'always' && push.fourEyes && refused.length === 0;
+  return [
+    ...refused.map(heldAs),
+    ...limited.map((reason) => `will be held on its own: ${reason}`),
+    ...(isSeenByAnother ? ['it waits for somebody else to approve it (push.approve, push.fourEyes)'] : []),
+  ];
+}
+
+/** The most unusable rows that are named, to people and to programs. A file may have a million of them. */
+const mostNamed = { inWords: 200, inJson: 10_000 } as const;
+
+/** The sentence about those that are not named. */
+const sayUnnamed = (all: number): readonly string[] =>
+  all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
+
+const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
+  `${plural(rows, 'row')}: ${matched} matched, ${rows - matched} that cannot be used, ${plural(changing, 'user')} to change`;
+
+const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
+  `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
+
+/** Names them if the file is about most of the team. */
+function sayNotInFile({ notInFile, rows }: ImportPreview): readonly string[] {
+  const names = notInFile.length > rows ? [] : notInFile.map(({ user_id, name }) => `${name} (${user_id})`);
+  const count = `${plural(notInFile.length, 'user')} of the team not in the file`;
+  return notInFile.length === 0 ? [] : [`${count}${names.length > 0 ? `: ${firstOf(names)}` : ''}`];
+}
+
+const sayNotes = (preview: ImportPreview): readonly string[] => [
+  ...preview.notes,
+  ...sayNotInFile(preview),
+  ...(preview.ignored.length > 0 ? [`columns that are not read: ${preview.ignored.join(', ')}`] : []),
+];
+
+export function printPreview(context: Context, preview: ImportPreview, guard: readonly string[]): void {
+  const { out } = context;
+  const { problems, changes, cost, hash } = preview;
+  printLine(out, `${sayRows(preview)}; import ${hash}`);
+  for (const note of sayNotes(preview)) printLine(out, `note: ${printable(note)}`);
+  if (problems.length > 0)
+    printTable(
+      context,
+      ['line', 'row', 'why'],
+      problems.slice(0, mostNamed.inWords).map(({ line, kind, reason }) => [line, kind, reason]),
+    );
+  for (const sentence of sayUnnamed(problems.length)) printLine(out, sentence);
+  printUserChanges(context, changes.map(plannedOf));
+  for (const sentence of guard) printLine(out, printable(sentence));
+  if (cost.requests > 0) printLine(out, sayCost(preview));
+}
+
+/** Prints the same as Markdown. In the first line is the hash, and nothing that others wrote, for programs. */
+export function printPreviewInMarkdown(
+  { out }: Pick<Context, 'out'>,
+  preview: ImportPreview,
+  { guard, why }: { readonly guard: readonly string[]; readonly why: string },
+): void {
+  const { teamId, problems, changes, cost, hash } = preview;
+  const line = (text: string) => printLine(out, text);
+  line(`# Import \`${hash}\` into team ${teamId}`);
+  line('');
+  line(`${sayRows(preview)}${cost.requests > 0 ? `; ${sayCost(preview)}` : ''}.`);
+  line('');
+  line(`**${why}**`);
+  const remarks = [...guard, ...sayNotes(preview).map((note) => `note: ${note}`)];
+  if (remarks.length > 0) line('');
+  for (const remark of remarks) line(`- ${inMarkdown(remark)}`);
+  if (problems.length > 0) {
+    line('');
+    line('| line | row | why |');
+    line('|---|---|---|');
+    for (const { line: at, kind, reason } of problems.slice(0, mostNamed.inWords))
+      line(`| ${at} | ${kind} | ${inMarkdown(reason)} |`);
+    for (const sentence of sayUnnamed(problems.length)) line(`\n${sentence}`);
+  }
+  printChangesInMarkdown({ out }, changes.map(plannedOf));
+}
+
+export function printImported(context: Context, { changes, missed, approved }: ImportResult): void {
+  const users = new Set(changes.map(({ userId }) => userId)).size;
+  printLine(
+    context.out,
+    `Written into the mirror: ${plural(changes.length, 'field')} of ${plural(users, 'user')}; the next run sends them${approved > 0 ? `, and ${approved} of them may pass the limits on a whole run once` : ''}.`,
+  );
+  for (const [id, [first]] of Map.groupBy(missed, ({ userId }) => userId))
+    printLine(
+      context.err,
+      `left alone: ${id} ${printable(first?.name ?? '')} has gone, or was edited since this was shown`,
+    );
+}
+
+/** Prints how to take an import back. @param runs those that sent it, as far as they are known */
+export function printWayBack({ out }: Pick<Context, 'out'>, runs: readonly Id[]): void {
+  for (const run of runs) printLine(out, `take it back: musterd undo ${run}`);
+  if (runs.length === 0)
+    printLine(out, 'take it back: musterd withdraw, or musterd undo <run> after a run has sent it');
+}
+
+const changeInJson = ({ line, userId, name, field, from, to, isGuess }: ImportChange) => ({
+  line,
+  user_id: userId,
+  name,
+  field: columnOf(field),
+  from,
+  to,
+  guessed: isGuess,
+});
+
+export function importInJson(
+  preview: ImportPreview,
+  imported: ImportResult | undefined,
+  why: string | null,
+): object {
+  const { hash, rows, matched, problems, changes, ignored, notInFile, notes, refused, limited, cost } =
+    preview;
+  return {
+    hash,
+    rows,
+    matched,
+    problems: problems.slice(0, mostNamed.inJson),
+    problems_left_out: Math.max(0, problems.length - mostNamed.inJson),
+    ignored_columns: ignored,
+    not_in_file: notInFile,
+    notes,
+    changes: changes.map(changeInJson),
+    limit: refused,
+    limited,
+    cost,
+    applied: imported !== undefined,
+    why,
+    approved: imported?.approved ?? 0,
+    missed: (imported?.missed ?? []).map(changeInJson),
+  };
+}

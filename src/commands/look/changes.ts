@@ -1,0 +1,73 @@
+import { MusterdError } from '../../errors.ts';
+import { fieldColumns } from '../../model/fields.ts';
+import { callSubjects } from '../../model/direct-call.ts';
+import { ledgerKinds, ledgerOutcomes } from '../../model/ledger-words.ts';
+import { maxId } from '../../model/id.ts';
+import { readTimeFromNow } from '../../runs/time-from-now.ts';
+import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../../runs/read-ledger.ts';
+import { type Context, type ExitCode, exitCode } from '../context.ts';
+import { ledgerColumns } from './ledger-rows.ts';
+import { printJson, printLine } from '../output.ts';
+import { printRows } from '../print-table.ts';
+import { plural } from '../../model/in-words.ts';
+import { withMirror } from '../setup.ts';
+
+/** The options as they stand on the command line. */
+export interface ChangesOptions {
+  readonly user?: string;
+  readonly run?: string;
+  readonly field?: string;
+  readonly kind?: string;
+  readonly outcome?: string;
+  readonly since?: string;
+  readonly limit?: string;
+}
+
+/** The ledger: what moved, in which direction, and what became of it. */
+export async function changesCommand(context: Context, options: ChangesOptions): Promise<ExitCode> {
+  const filter = readFilter(options);
+  return withMirror(context, async (setup) => {
+    const found = await readLedgerOf(setup, { ...filter, limit: filter.limit + 1 }, options.user);
+    const more = found.length > filter.limit;
+    const rows = more ? found.slice(1) : found;
+    if (context.json) printJson(context, { changes: rows, more });
+    else show(context, rows);
+    if (more && !context.json) {
+      const shown = plural(rows.length, 'row');
+      printLine(context.err, `The newest ${shown}; --limit shows more.`);
+    }
+    return exitCode.ok;
+  });
+}
+
+function show(context: Context, rows: readonly LedgerRow[]): void {
+  if (rows.length === 0) printLine(context.err, 'Nothing in the ledger matches.');
+  else printRows(context, ledgerColumns, rows);
+}
+
+/** @throws MusterdError `usage` for a value that an option does not take */
+export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'> {
+  const { run, field, kind, outcome, since, limit } = options;
+  return {
+    runId: run === undefined ? null : wholeNumber('--run', run, maxId),
+    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...callSubjects]),
+    kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
+    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, ledgerOutcomes),
+    since: since === undefined ? null : readTimeFromNow('--since', since),
+    limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
+  };
+}
+
+function oneOf<Word extends string>(option: string, given: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === given);
+  if (found === undefined)
+    throw new MusterdError('usage', `${option} "${given}": use one of ${words.join(', ')}`);
+  return found;
+}
+
+function wholeNumber(option: string, given: string, largest: bigint): bigint {
+  const value = /^\d+$/.test(given) ? BigInt(given) : 0n;
+  if (value < 1n || value > largest)
+    throw new MusterdError('usage', `${option} "${given}" is not a whole number from 1 to ${largest}`);
+  return value;
+}

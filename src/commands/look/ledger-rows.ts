@@ -1,0 +1,21 @@
+/** Rows of the ledger in the form of `changes` and `why`. */
+import type { LedgerRow } from '../../runs/read-ledger.ts';
+import { showTime, showValue } from '../../model/field-values.ts';
+import type { PrintedColumns } from '../print-table.ts';
+
+const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));
+
+export const ledgerColumns: PrintedColumns<LedgerRow> = {
+  when: ({ closed_at, opened_at }) => showTime(closed_at ?? opened_at),
+  run: ({ run_id }) => run_id,
+  user: ({ user_id }) => user_id,
+  name: ({ name }) => name,
+  kind: ({ kind }) => kind,
+  field: ({ field }) => field,
+  from: ({ field, old_value }) => movedTo(field, old_value),
+  to: ({ field, new_value }) => movedTo(field, new_value),
+  outcome: ({ outcome }) => outcome,
+  'X-Request-Id': ({ request_id }) => request_id,
+  'edited by': ({ edited_by }) => edited_by,
+  'decided by': ({ decided_by }) => decided_by,
+};

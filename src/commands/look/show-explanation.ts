@@ -1,0 +1,156 @@
+/** The words in which `musterd why` shows what it found. */
+import { columnOf, type Field, fields } from '../../model/fields.ts';
+import type { UserState } from '../../model/user-state.ts';
+import { joinName } from '../../model/name.ts';
+import { readable } from '../../model/user.ts';
+import type { Context } from '../context.ts';
+import type { Explanation } from '../../runs/explain-user.ts';
+import { showTime, showValue } from '../../model/field-values.ts';
+import { ledgerColumns } from './ledger-rows.ts';
+import { paint, printJson, printLine } from '../output.ts';
+import { type PrintedColumns, printRows } from '../print-table.ts';
+import { printable } from '../../model/in-words.ts';
+
+/** The name to show: the service's, or the last known one. */
+function nameOf({ service, mirror, base }: UserState): string {
+  return (
+    readable(service?.name) ??
+    mirror?.joined ??
+    (base === undefined ? '' : base.joined || joinName(base.name))
+  );
+}
+
+export function showExplanation(context: Context, explanation: Explanation): void {
+  if (context.json) printJson(context, inJson(explanation));
+  else print(context, explanation);
+}
+
+function inJson(explanation: Explanation): object {
+  const { id, state, edit, answer, held, openPush, openOutcomes, moves, next } = explanation;
+  const outcomes = Object.entries(openOutcomes ?? {});
+  return {
+    user: {
+      id,
+      name: nameOf(state),
+      name_split: state.mirror?.split ?? null,
+      resolved: state.mirror?.resolved ?? null,
+      gone: state.mirror?.gone ?? null,
+      edited_at: edit?.at ?? null,
+      edited_by: edit?.by ?? null,
+    },
+    service: answer.reached
+      ? {
+          reached: true,
+          seen: answer.service !== undefined,
+          listed: answer.member !== undefined,
+          older: state.stale === true,
+          problem: null,
+        }
+      : { reached: false, seen: null, listed: null, older: null, problem: answer.error.message },
+    presence: explanation.case,
+    fields: explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => ({
+      field: columnOf(field),
+      base: base ?? null,
+      mirror: mirror ?? null,
+      service: service ?? null,
+      rule,
+      decision,
+      because,
+      held: heldInJson(held.find((hold) => hold.field === field)),
+    })),
+    open_push:
+      openPush === null
+        ? null
+        : {
+            change_id: openPush.intent.changeId,
+            run_id: openPush.runId,
+            opened_at: openPush.openedAt,
+            request_id: openPush.requestId,
+            sent: Object.fromEntries(
+              fields.flatMap((field) => {
+                const value = openPush.intent.sent[field];
+                return value === undefined ? [] : [[columnOf(field), value]];
+              }),
+            ),
+            shows: Object.fromEntries(
+              outcomes.map(([field, outcome]) => [columnOf(field as Field), outcome]),
+            ),
+          },
+    batch: batchInJson(held),
+    moves,
+    next,
+  };
+}
+
+/** The batch in which fields of the user wait. */
+function batchInJson(held: Explanation['held']): object | null {
+  const [first] = held.filter(
+    ({ reason, batch }) => batch !== null && reason !== 'asked' && reason !== 'conflict',
+  );
+  if (first === undefined) return null;
+  const inBatch = held.filter(({ batch }) => batch === first.batch);
+  return {
+    hash: first.batch,
+    has_user: true,
+    fields: inBatch.map(({ field }) => columnOf(field)),
+    made_at: first.since,
+    reasons: [...new Set(inBatch.map(({ detail }) => detail))],
+  };
+}
+
+function heldInJson(held: Explanation['held'][number] | undefined): object | null {
+  if (held === undefined) return null;
+  const { state, reason, detail, since, until, runId, batch, edit, mirrorValue, serviceValue } = held;
+  return {
+    state,
+    reason,
+    detail,
+    since,
+    until,
+    run_id: runId,
+    batch,
+    edit_id: edit,
+    mirror_value: mirrorValue ?? null,
+    service_value: serviceValue ?? null,
+  };
+}
+
+function print(context: Context, explanation: Explanation): void {
+  const { id, state, edit, answer, held, commands, openPush, moves, next } = explanation;
+  const line = (text: string) => printLine(context.out, printable(text));
+  const marks = [
+    ...(state.mirror === undefined ? ['not in the mirror'] : []),
+    ...(state.mirror?.gone === true ? ['gone'] : []),
+    ...(state.mirror?.resolved === false ? ['unresolved'] : []),
+    ...(state.mirror?.split === 'guessed' ? ['the halves of the name are a guess'] : []),
+    ...(answer.reached && answer.service === undefined ? ['not answered by the service'] : []),
+    ...(answer.reached && answer.member === undefined ? ['not listed by the team'] : []),
+    ...(state.stale === true ? ['shown older than before'] : []),
+  ];
+  line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
+  if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
+  if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
+  const holdOn = (one: Field) => held.find(({ field }) => field === one);
+  const columns: PrintedColumns<(typeof explanation.fields)[number]> = {
+    field: ({ field }) => columnOf(field),
+    base: ({ base }) => showValue(base),
+    mirror: ({ mirror }) => showValue(mirror),
+    service: ({ service }) => showValue(service),
+    rule: ({ rule }) => rule,
+    decision: ({ decision }) => decision,
+    because: ({ because }) => because,
+    'held since': ({ field }) => showTime(holdOn(field)?.since),
+    until: ({ field }) => showTime(holdOn(field)?.until),
+    edit: ({ field }) => holdOn(field)?.edit,
+  };
+  printRows(context, columns, explanation.fields);
+  for (const command of commands) line(`Decided as it is here by: ${command}, or --take service`);
+  if (openPush !== null) {
+    const sent = Object.keys(openPush.intent.sent) as Field[];
+    line(
+      `Open push of ${sent.map(columnOf).join(', ')}: written down by run ${openPush.runId} at ${showTime(openPush.openedAt)}, outcome not known`,
+    );
+  }
+  if (moves.length > 0) printRows(context, ledgerColumns, moves);
+  printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);
+}

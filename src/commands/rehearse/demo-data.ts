@@ -1,0 +1,149 @@
+/** The plot of the demo: which users are edited on which side, and how the two sides compare. */
+import type { UserRecord } from '../../emulator/played-team.ts';
+import type { Mirror } from '../../runs/open.ts';
+import { runDemoSql } from '../../runs/demo-database.ts';
+import { canonicalPhone } from '../../model/canonical.ts';
+
+/** A user as the demo sees it on the service's side. */
+export type ShownUser = Pick<UserRecord, 'id' | 'first' | 'last' | 'email' | 'phone' | 'roleId'>;
+
+export interface SqlEdit {
+  readonly userId: number;
+  readonly statement: string;
+  readonly why: string;
+}
+
+export interface Plot {
+  readonly onService: { readonly id: number; readonly phone: string };
+  readonly inMirror: readonly SqlEdit[];
+}
+
+function pick(users: readonly ShownUser[], what: string, test: (user: ShownUser) => boolean): ShownUser {
+  const user = users.find(test);
+  if (user === undefined) throw new Error(`the emulated team has no ${what}`);
+  return user;
+}
+
+/** Chooses four users: one to edit on the service, three in SQL. */
+export function editsOf(users: readonly ShownUser[]): Plot {
+  const twoWords = pick(
+    users,
+    'user of two names',
+    ({ first, last }) => first !== '' && /^\S+$/.test(last) && !first.includes(' '),
+  );
+  const single = pick(users, 'user of one name', ({ last, email }) => last === '' && email !== null);
+  const rest = users.filter(({ id }) => id !== twoWords.id && id !== single.id);
+  const role = pick(
+    rest,
+    'user without a special role',
+    ({ roleId, phone }) => roleId === 4 && phone !== null,
+  );
+  const onService = pick(rest, 'user with a phone', ({ id, phone }) => id !== role.id && phone !== null);
+  return {
+    onService: { id: onService.id, phone: '15550100' },
+    inMirror: [
+      {
+        userId: twoWords.id,
+        statement: `update mirror.users set first_name = 'Robin' where id = ${twoWords.id}`,
+        why: 'the first name alone; the service needs both halves',
+      },
+      {
+        userId: single.id,
+        statement: `update mirror.users set email = 'only.one.name@example.com' where id = ${single.id}`,
+        why: 'a name of a single word stays as it is',
+      },
+      {
+        userId: role.id,
+        statement: `update mirror.users set role_id = 1, phone = null where id = ${role.id}`,
+        why: 'promoted, and without a phone',
+      },
+    ].toSorted((a, b) => a.userId - b.userId),
+  };
+}
+
+/** Time between two runs while the demo goes on. */
+export const runEverySeconds = 2;
+
+/** Something to try in another terminal. */
+export interface Idea {
+  readonly why: string;
+  readonly commands: readonly string[];
+}
+
+/** More users than one run pushes without an approval, and fewer than the runs of a day may push. */
+const tooMany = 60;
+
+/** Ideas to try after the story, with users who have no part in it. */
+export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Plot): readonly Idea[] {
+  const played = new Set([onService.id, ...inMirror.map(({ userId }) => userId)]);
+  const others = users.filter(({ id }) => !played.has(id));
+  const [edited, moved, last] = [others[0], others[1], others.at(-tooMany - 1)];
+  if (edited === undefined || moved === undefined || last === undefined)
+    throw new Error('the emulated team is too small');
+  const update = { users: [{ id: moved.id, phone: '15550102' }] };
+  return [
+    {
+      why: 'Edit a user in SQL; a moment later the service has it.',
+      commands: [
+        `musterd sql "update mirror.users set phone = '15550101' where id = ${edited.id}" --write --wait`,
+      ],
+    },
+    {
+      why: `Edit one on the service, as somebody does in the web app; within ${runEverySeconds} seconds the mirror has it.`,
+      commands: [`echo '${JSON.stringify(update)}' | musterd api POST /v1/users/update --input -`],
+    },
+    {
+      why: 'Edit too many at once: they wait for a person, and this terminal says how to let them pass.',
+      commands: [
+        `musterd sql "update mirror.users set email = replace(email, '@', '@mail.') where id > ${last.id}" --write`,
+      ],
+    },
+    {
+      why: 'Ask why a user is as it is, and whether both sides are equal.',
+      commands: [`musterd why ${edited.id}`, 'musterd verify'],
+    },
+  ];
+}
+
+/** Runs one statement and returns its rows as text. */
+export async function readRows(
+  db: Mirror['db'],
+  query: string,
+): Promise<{ readonly head: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }> {
+  const { head, rows } = await runDemoSql(db, query);
+  return { head, rows: rows.map((row) => row.map(inWords)) };
+}
+
+function inWords(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'object') {
+    const { first = '', last = '' } = value as { first?: string; last?: string };
+    return `${first} ${last}`.trim();
+  }
+  return `${value as string | number | bigint | boolean}`;
+}
+
+/** The ids of users who differ between the service and the mirror, byte for byte except for a phone's plus sign. */
+export async function differencesOf(
+  db: Mirror['db'],
+  users: readonly ShownUser[],
+): Promise<readonly number[]> {
+  const { rows } = await runDemoSql(
+    db,
+    'select id, name, email, phone, role_id from mirror.users where gone_at is null',
+  );
+  const mirrored = new Map(rows.map(([id, ...values]) => [Number(id), values]));
+  const differs = ({ id, first, last, email, phone, roleId }: ShownUser) => {
+    const [name, ...rest] = mirrored.get(id) ?? [];
+    const [mirrorEmail, mirrorPhone, mirrorRole] = rest as [string | null, string | null, bigint];
+    return (
+      name !== [first, last].filter(Boolean).join(' ') ||
+      mirrorEmail !== email ||
+      canonicalPhone(mirrorPhone) !== canonicalPhone(phone) ||
+      Number(mirrorRole) !== roleId
+    );
+  };
+  const extra = mirrored.size > users.length ? [Number.NaN] : [];
+  return [...users.filter(differs).map(({ id }) => id), ...extra];
+}

@@ -1,0 +1,65 @@
+/** The stage of the demo: a service and a mirror that exist for as long as it runs. */
+import { type Config, configSchema } from '../../config/config.ts';
+import { createEmulator, type Emulator } from '../../emulator/create-emulator.ts';
+import { openEmbedded } from '../../embedded/embedded.ts';
+import { createLog, type Log } from '../../log.ts';
+import { openDemoDatabase } from '../../runs/demo-database.ts';
+import type { Mirror } from '../../runs/open.ts';
+import type { Context } from '../context.ts';
+import { runEverySeconds } from './demo-data.ts';
+import { printLine } from '../output.ts';
+
+export interface DemoStage {
+  readonly context: Context;
+  readonly emulator: Emulator;
+  readonly db: Mirror['db'];
+  /** The URL of the mirror, with the password. */
+  readonly url: string;
+  readonly config: Config;
+  readonly log: Log;
+}
+
+/** Opens everything, passes it to `work`, and leaves nothing behind. */
+export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) => Promise<R>): Promise<R> {
+  // If one cannot be closed, the others are closed nevertheless.
+  await using closers = new AsyncDisposableStack();
+  const emulator = await createEmulator({ http: true, seed: 1 });
+  closers.defer(() => emulator.close());
+  const embedded = await openEmbedded({
+    ephemeral: true,
+    onProgress: (step) => printLine(context.err, `${step} …`),
+  });
+  closers.defer(() => embedded.close());
+  const { db, url } = await openDemoDatabase(embedded.url);
+  closers.defer(() => db.close());
+  const {
+    MUSTERD_BASE_URL: baseUrl,
+    MUSTERD_SECRET_ID: secretId,
+    MUSTERD_SECRET_KEY: secretKey,
+  } = emulator.environment;
+  const config = configSchema.parse({
+    service: { baseUrl, secretId, secretKey },
+    schedule: { users: `*/${runEverySeconds} * * * * *` },
+    status: { details: true },
+  });
+  return await work({ context, emulator, db, url, config, log: logInWords(context) });
+}
+
+interface LogLine {
+  readonly team?: string;
+  readonly msg: string;
+  readonly err?: { readonly message: string };
+}
+
+/** A person reads along here, so each warning is shown in words, and once. The warnings of a run are in its report. */
+function logInWords({ err }: Pick<Context, 'err'>): Log {
+  const shownWarnings = new Set<string>();
+  const write = (text: string) => {
+    const { team, msg, err: error } = JSON.parse(text) as LogLine;
+    const words = error === undefined ? msg : `${msg} (${error.message})`;
+    if (team !== undefined || shownWarnings.has(words)) return;
+    shownWarnings.add(words);
+    printLine(err, words);
+  };
+  return createLog({ level: 'warn', stream: { write } });
+}

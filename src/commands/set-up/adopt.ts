@@ -1,0 +1,92 @@
+import { MusterdError } from '../../errors.ts';
+import { printable } from '../../model/in-words.ts';
+import { addressesInWords, placeInWords, type Placing } from '../../model/place.ts';
+import { type AdoptedPlace, type AdoptAs, adoptPlace, foreseeAdoption } from '../../runs/adopt-place.ts';
+import { askAtTerminal, confirmationOf } from '../confirmation.ts';
+import { type Context, type ExitCode, exitCode } from '../context.ts';
+import { leaseWait } from '../lease-wait.ts';
+import { printJson, printLine } from '../output.ts';
+import { withMirrorOf } from '../setup.ts';
+
+export interface AdoptOptions {
+  readonly asCopy?: boolean;
+  readonly also?: boolean;
+  readonly reason?: string;
+  readonly as?: string;
+  readonly yes?: boolean;
+}
+
+/** @throws MusterdError `usage` */
+function readAs({ asCopy = false, also = false }: AdoptOptions): AdoptAs {
+  if (asCopy && also) throw new MusterdError('usage', 'Give either --as-copy or --also');
+  if (asCopy) return 'copy';
+  return also ? 'also' : 'home';
+}
+
+/** The placing as JSON for scripts, in the words of `musterd status`. */
+export const placeInJson = ({ verdict, known, here, until }: Placing): object => ({
+  verdict,
+  at: here.address.at,
+  known_at: known?.addresses.map(({ at }) => at) ?? [],
+  until: verdict === 'elsewhere' ? until : null,
+  since: known?.since ?? null,
+  by: known?.by ?? null,
+  why: known?.why ?? null,
+});
+
+/** Says what is about to be recorded, and what follows from it. */
+function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
+  const { at } = here.address;
+  const was = known === null || known.addresses.length === 0 ? 'not on record' : addressesInWords(known);
+  if (as === 'also') return [`This mirror is known at ${was}, and would be known at ${at} as well.`];
+  const isAt = `On record it is at ${was}; it is at ${at} now.`;
+  return as === 'copy'
+    ? [isAt, 'It would be a copy: it goes on reading, sends nothing, and nothing is decided in it.']
+    : [isAt, `It would be at home at ${at} alone, and send from there. Stop the other one first.`];
+}
+
+function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: AdoptedPlace): void {
+  const line = (text: string) => printLine(context.out, printable(text));
+  if (!isNews) {
+    line(`Nothing would change: ${placeInWords(after)}`);
+    return;
+  }
+  const { known } = after;
+  if (known === null) return;
+  if (as === 'also') line(`This mirror is known at ${addressesInWords(known)} now.`);
+  else if (as === 'copy') line(`T${placeInWords(after).slice(1)}.`);
+  else {
+    line(`This mirror is at home at ${addressesInWords(known)} now: the next run sends what waits.`);
+    if (before.verdict === 'elsewhere' && before.known !== null)
+      line(`Whatever still runs at ${addressesInWords(before.known)} goes on by itself: stop it.`);
+  }
+}
+
+/** Records where this mirror is at home, or that it is a copy, after showing what follows from it. */
+export async function adoptCommand(context: Context, options: AdoptOptions): Promise<ExitCode> {
+  const as = readAs(options);
+  const { actor, why } = confirmationOf(context, options);
+  if (why === undefined)
+    throw new MusterdError('usage', '--reason is missing: say why', {
+      hint: "Such as musterd adopt --reason 'db-1 was replaced by db-2'",
+    });
+  return withMirrorOf(context, async ({ configuration: { teams }, mirror: { db } }) => {
+    const { placing, isNews } = await foreseeAdoption(db, as, why);
+    const stay = (code: ExitCode, words: string): ExitCode => {
+      if (context.json) printJson(context, { adopted: false, place: placeInJson(placing), why: words });
+      else printLine(context.err, words);
+      return code;
+    };
+    if (isNews && options.yes !== true) {
+      if (!context.json) for (const text of sayPlan(as, placing)) printLine(context.err, printable(text));
+      const ask = askAtTerminal(context);
+      if (ask === undefined) return stay(exitCode.usage, 'nothing is changed: add --yes to do this');
+      if (!(await ask('Do this?'))) return stay(exitCode.ok, 'nothing is changed');
+    }
+    const adopted = await adoptPlace(db, leaseWait(context, teams[0]).lease, { as, why, actor });
+    if (context.json)
+      printJson(context, { adopted: adopted.isNews, place: placeInJson(adopted.after), why: null });
+    else printAdopted(context, as, adopted);
+    return exitCode.ok;
+  });
+}
