@@ -3,9 +3,9 @@ import { configSchema, type Config } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
 import type { Database } from '../src/mirror/db/database.ts';
 import { type RunGroup, scheduledGroups } from '../src/model/run-group.ts';
-import { runReconcile } from '../src/runs/reconcile-team.ts';
-import type { RunReport } from '../src/runs/run-record.ts';
-import type { Watch } from '../src/runs/with-run.ts';
+import { runReconcile } from '../src/runs/sync/reconcile-team.ts';
+import type { RunReport } from '../src/runs/sync/run-record.ts';
+import type { Watch } from '../src/runs/sync/with-run.ts';
 import type { Environment } from './measure-process.ts';
 
 const silent = createLog({ level: 'silent' });

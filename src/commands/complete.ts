@@ -11,7 +11,7 @@ import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { shells } from './help.ts';
-import type { WaitingNames } from '../runs/waiting-names.ts';
+import type { WaitingNames } from '../runs/decide/waiting-names.ts';
 
 /** Values that a command takes, by the name of its option or argument. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
@@ -69,7 +69,7 @@ async function readNames(words: readonly string[], env: Environment): Promise<Na
   const teamName = optionOf('--team') ?? env['MUSTERD_TEAM'];
   const [{ database }] = teams;
   if (database.url === undefined) return none;
-  const { readWaitingNames } = await import('../runs/waiting-names.ts');
+  const { readWaitingNames } = await import('../runs/decide/waiting-names.ts');
   return { ...none, ...(await readWaitingNames(database.url, teamName === undefined ? names : [teamName])) };
 }
 

@@ -1,6 +1,6 @@
 /** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
 import type { Config } from '../config/config.ts';
-import type { LeasedTeam } from '../runs/with-run.ts';
+import type { LeasedTeam } from '../runs/sync/with-run.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';

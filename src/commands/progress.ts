@@ -2,7 +2,7 @@
 import { type Bar, Presets, SingleBar } from 'cli-progress';
 import type { Log } from '../log.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
-import type { Watch } from '../runs/with-run.ts';
+import type { Watch } from '../runs/sync/with-run.ts';
 import type { Context } from './context.ts';
 import { patienceMs, tellOfWait } from './lease-wait.ts';
 import { asTerminal } from './output.ts';

@@ -1,6 +1,6 @@
 /** Words about what became of edits, for the commands that wait for it. */
 import { type EditState, isOpen } from '../model/edit-state.ts';
-import type { SettledEdit } from '../runs/import/import-users.ts';
+import type { SettledEdit } from '../runs/files/import/import-users.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printTable } from './print-table.ts';
 

@@ -1,6 +1,6 @@
 /** Assembles `musterd daemon`: the loop, its store and queue, and the listener for edits. */
-import type { RunReport } from '../runs/run-record.ts';
-import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
+import type { RunReport } from '../runs/sync/run-record.ts';
+import { isFinal, runReconcile } from '../runs/sync/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createLoop } from './loop.ts';

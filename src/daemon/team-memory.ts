@@ -1,7 +1,7 @@
 /** The teams as read within the last minute, so that an edit needs no request for one: 100,000 members take half a second. */
 import type { Config } from '../config/config.ts';
 import type { Team } from '../model/team.ts';
-import type { TeamMemory } from '../runs/with-run.ts';
+import type { TeamMemory } from '../runs/sync/with-run.ts';
 
 /** How long a run of the edits may use one. */
 const recalledMs = 60_000;

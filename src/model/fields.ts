@@ -135,7 +135,7 @@ export function flawOf(field: SingleName, value: SingleValue): string | undefine
   return canBeEmptied ? undefined : `the service gives no way to remove ${article} ${noun}`;
 }
 
-/** The text that `readValue` of `runs/read-take.ts` reads as this value. */
+/** The text that `readValue` of `runs/decide/read-take.ts` reads as this value. */
 export function typedText(value: FieldValue): string {
   if (value === null) return '';
   return typeof value === 'object' ? `${value.first}|${value.last}` : String(value);

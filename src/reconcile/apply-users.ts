@@ -16,7 +16,7 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** The number of users, if the service shows everybody as the mirror has them (`runs/unchanged.ts`). */
+  /** The number of users, if the service shows everybody as the mirror has them (`runs/sync/unchanged.ts`). */
   readonly unchanged?: number | undefined;
   /** Called with the number of users if nothing was to be done about anybody. */
   readonly onAgreed?: (shown: number) => void;

@@ -8,7 +8,7 @@ import type { Team } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Setup } from './open.ts';
-import { withReading } from './with-run.ts';
+import { withReading } from './sync/with-run.ts';
 import { look } from '../reconcile/look.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { theOnly } from './named-user.ts';

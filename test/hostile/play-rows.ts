@@ -11,7 +11,7 @@ import { MusterdError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { alterText, alterValue } from './generate.ts';
 import { heapMb, type OnProgress, type Played } from './play-answers.ts';
 

@@ -6,7 +6,7 @@ import { readLearned } from '../../src/mirror/team/learned.ts';
 import { takeLease, takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { beginRun, finishRun } from '../../src/mirror/runs/runs.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { createRecord } from '../../src/runs/run-record.ts';
+import { createRecord } from '../../src/runs/sync/run-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('the record of a run', () => {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
-import { checkDatabase } from '../../src/runs/check/check-database.ts';
-import { createReport } from '../../src/runs/check/check-report.ts';
+import { runPlan, runReconcile } from '../../src/runs/sync/reconcile-team.ts';
+import { checkDatabase } from '../../src/runs/set-up/check/check-database.ts';
+import { createReport } from '../../src/runs/set-up/check/check-report.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
@@ -26,7 +26,7 @@ it('nothing is sent as a person typed it, but what a person typed', () => {
   const naming = (word: string) =>
     files.filter((name) => readFileSync(join(src, name), 'utf8').includes(word));
   expect(naming('asTyped')).toEqual(['mirror/db/database.ts', 'mirror/db/sql-text.ts']);
-  expect(naming('runSqlText(')).toEqual(['mirror/db/sql-text.ts', 'runs/demo-database.ts']);
+  expect(naming('runSqlText(')).toEqual(['mirror/db/sql-text.ts', 'runs/rehearse/demo-database.ts']);
 });
 
 describe.each(servers())('names in SQL on $name', (server) => {

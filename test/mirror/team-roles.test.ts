@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readUntil } from '../../src/runs/hold-fields.ts';
+import { readUntil } from '../../src/runs/decide/hold-fields.ts';
 import { readTimeFromNow } from '../../src/runs/time-from-now.ts';
 import { momentMs } from '../../src/model/moment.ts';
 import { findScheduleFlaw } from '../../src/service/messages/schedule-request.ts';

@@ -14,7 +14,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ListRead } from '../../src/page/list/list.ts';
 import { countsCsv } from '../../src/page/render/counts.ts';
 import { changes } from '../../src/page/render/ledger-view.ts';
-import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
+import { explainAsSeen } from '../../src/runs/look/explain-as-seen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { contextOf, textOf } from './page-context.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createEndpointCounts } from '../../src/runs/run-record.ts';
+import { createEndpointCounts } from '../../src/runs/sync/run-record.ts';
 import type { RequestEvent } from '../../src/service/event.ts';
 
 const request = (

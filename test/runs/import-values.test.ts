@@ -6,13 +6,13 @@ import {
   wantedName,
   wantedPhone,
   wantedRole,
-} from '../../src/runs/import/read-values.ts';
-import { isSamePhone, readNewPhone, readPhone, shapeOf } from '../../src/runs/import/read-phone.ts';
-import { columnWords } from '../../src/runs/import/column-words.ts';
-import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
-import type { TeamUser } from '../../src/runs/import/match-user.ts';
-import { unusableRows } from '../../src/runs/import/unusable-rows.ts';
-import { planImport, hashOfImport } from '../../src/runs/import/plan-import.ts';
+} from '../../src/runs/files/import/read-values.ts';
+import { isSamePhone, readNewPhone, readPhone, shapeOf } from '../../src/runs/files/import/read-phone.ts';
+import { columnWords } from '../../src/runs/files/import/column-words.ts';
+import { readColumns, readMapping, requireColumns } from '../../src/runs/files/import/columns.ts';
+import type { TeamUser } from '../../src/runs/files/import/match-user.ts';
+import { unusableRows } from '../../src/runs/files/import/unusable-rows.ts';
+import { planImport, hashOfImport } from '../../src/runs/files/import/plan-import.ts';
 import type { Field } from '../../src/model/fields.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { MovedField } from '../../src/mirror/users/moved-fields.ts';
-import { inverseOf } from '../../src/runs/inverse.ts';
+import { inverseOf } from '../../src/runs/decide/inverse.ts';
 
 const values = { name: { first: 'Ada', last: 'Berg' }, email: 'new@example.com', phone: null, roleId: 2n };
 const moved: MovedField = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { policyOf, reconcileSettings } from '../../src/runs/reconcile-team.ts';
+import { policyOf, reconcileSettings } from '../../src/runs/sync/reconcile-team.ts';
 
 it.each([
   ['always', false, true],

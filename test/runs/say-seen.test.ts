@@ -2,8 +2,8 @@ import type { Field } from '../../src/model/fields.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { HeldRow } from '../../src/mirror/users/held.ts';
-import { readSeen } from '../../src/runs/read-take.ts';
-import { sayDecideEach, saySeen, type SeenHold } from '../../src/runs/say-seen.ts';
+import { readSeen } from '../../src/runs/decide/read-take.ts';
+import { sayDecideEach, saySeen, type SeenHold } from '../../src/runs/decide/say-seen.ts';
 import { canonicalShown, sameValue } from '../../src/model/user.ts';
 
 /** The options of a command line, as a shell reads them. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readTable } from '../../src/files/read-table.ts';
-import { createIsRead, readColumns, readOnly } from '../../src/runs/import/columns.ts';
-import type { TeamUser } from '../../src/runs/import/match-user.ts';
-import { planImport } from '../../src/runs/import/plan-import.ts';
+import { createIsRead, readColumns, readOnly } from '../../src/runs/files/import/columns.ts';
+import type { TeamUser } from '../../src/runs/files/import/match-user.ts';
+import { planImport } from '../../src/runs/files/import/plan-import.ts';
 
 const firstNames = [
   'Anna',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTable } from '../../src/files/read-table.ts';
-import { createIsRead, readColumns, requireColumns } from '../../src/runs/import/columns.ts';
+import { createIsRead, readColumns, requireColumns } from '../../src/runs/files/import/columns.ts';
 
 /** How a sheet is read: its columns, its first cells by meaning, and the notes. */
 async function readSheet(text: string) {

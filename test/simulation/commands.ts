@@ -5,7 +5,7 @@
 import type { Config } from '../../src/config/config.ts';
 import type { MirrorUser } from '../../src/model/user.ts';
 import type { Setup } from '../../src/runs/open.ts';
-import type { LeasedTeam } from '../../src/runs/with-run.ts';
+import type { LeasedTeam } from '../../src/runs/sync/with-run.ts';
 import type { Connections } from '../../src/service/connections.ts';
 import type { Random } from '../../src/emulator/random.ts';
 import { databaseUrl } from './ground.ts';
@@ -83,12 +83,12 @@ export async function createCommands(
   const { createDatabase } = await import('../../src/mirror/db/database.ts');
   const { createLog } = await import('../../src/log.ts');
   const { MusterdError } = await import('../../src/errors.ts');
-  const { resolve } = await import('../../src/runs/resolve-field.ts');
-  const { endHold, holdFields } = await import('../../src/runs/hold-fields.ts');
-  const { applyUndo } = await import('../../src/runs/undo-run.ts');
-  const { runResync } = await import('../../src/runs/resync-team.ts');
-  const { adoptPlace } = await import('../../src/runs/adopt-place.ts');
-  const { applyImport, previewImport } = await import('../../src/runs/import/import-users.ts');
+  const { resolve } = await import('../../src/runs/decide/resolve-field.ts');
+  const { endHold, holdFields } = await import('../../src/runs/decide/hold-fields.ts');
+  const { applyUndo } = await import('../../src/runs/decide/undo-run.ts');
+  const { runResync } = await import('../../src/runs/sync/resync-team.ts');
+  const { adoptPlace } = await import('../../src/runs/set-up/adopt-place.ts');
+  const { applyImport, previewImport } = await import('../../src/runs/files/import/import-users.ts');
   const { readTable } = await import('../../src/files/read-table.ts');
   const random: Random = world.random(`orders of ${service.team.id}`);
   const log = createLog({ level: 'silent' });

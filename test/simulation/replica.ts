@@ -20,7 +20,7 @@ export async function createReplicas(
   fail: (error: unknown) => void,
 ): Promise<Replicas> {
   const { createDatabase } = await import('../../src/mirror/db/database.ts');
-  const { runReconcile } = await import('../../src/runs/reconcile-team.ts');
+  const { runReconcile } = await import('../../src/runs/sync/reconcile-team.ts');
   const { serve } = await import('../../src/daemon/serve.ts');
   const { createLog } = await import('../../src/log.ts');
   const { MusterdError } = await import('../../src/errors.ts');

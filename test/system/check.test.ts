@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Report } from '../../src/runs/check/check-report.ts';
-import { checkLength } from '../../src/runs/check/check-access.ts';
+import type { Report } from '../../src/runs/set-up/check/check-report.ts';
+import { checkLength } from '../../src/runs/set-up/check/check-access.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { runMusterd } from './run-musterd.ts';

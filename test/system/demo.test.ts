@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShownUser } from '../../src/commands/rehearse/demo-data.ts';
 import { reportNews } from '../../src/commands/rehearse/demo-serve.ts';
 import { MusterdError } from '../../src/errors.ts';
-import type { RunReport } from '../../src/runs/run-record.ts';
+import type { RunReport } from '../../src/runs/sync/run-record.ts';
 import { SOURCES } from '../support/built.ts';
 import { ROOT } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';

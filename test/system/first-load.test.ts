@@ -11,7 +11,7 @@ import { readPageFrame } from '../../src/page/read/page-reader.ts';
 import type { ListRead } from '../../src/page/list/list.ts';
 import { people } from '../../src/page/list/people.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
-import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runPlan, runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
 import { createStage, type Stage } from './stage.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runPlan, runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';

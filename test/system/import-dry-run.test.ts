@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { printPreviewInMarkdown } from '../../src/commands/files/show-import.ts';
-import type { ImportPreview } from '../../src/runs/import/import-users.ts';
+import type { ImportPreview } from '../../src/runs/files/import/import-users.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 

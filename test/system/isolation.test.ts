@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 import { writeCredentials } from '../../src/mirror/team/credentials.ts';
@@ -11,7 +11,7 @@ import { takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { writeLearned } from '../../src/mirror/team/learned.ts';
-import { runResync } from '../../src/runs/resync-team.ts';
+import { runResync } from '../../src/runs/sync/resync-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { createStage, type Stage } from './stage.ts';

@@ -9,7 +9,7 @@ import {
   shownRequest,
 } from '../../src/commands/call/message-options.ts';
 import { MusterdError, ServiceError } from '../../src/errors.ts';
-import { outcomeOf } from '../../src/runs/send-once.ts';
+import { outcomeOf } from '../../src/runs/call/send-once.ts';
 import { decodeScheduledMessage } from '../../src/service/messages/wire-schedule.ts';
 
 const berlin = 'Europe/Berlin';

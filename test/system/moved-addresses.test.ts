@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import type { TeamControl } from '../../src/emulator/team-control.ts';
 import { createLog } from '../../src/log.ts';

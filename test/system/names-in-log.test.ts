@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { spawnMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';

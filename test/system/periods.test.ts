@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import { applyUndo } from '../../src/runs/undo-run.ts';
+import { applyUndo } from '../../src/runs/decide/undo-run.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');

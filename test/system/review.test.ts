@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { keepSettings } from '../../src/runs/keep-settings.ts';
-import { applyUndo } from '../../src/runs/undo-run.ts';
+import { applyUndo } from '../../src/runs/decide/undo-run.ts';
 import { byText } from '../support/by-text.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { importInJson, printPreview, printPreviewInMarkdown } from '../../src/commands/files/show-import.ts';
-import type { ImportPreview } from '../../src/runs/import/import-users.ts';
+import type { ImportPreview } from '../../src/runs/files/import/import-users.ts';
 
 const previewWith = (bad: number): ImportPreview => ({
   teamId: 41n,

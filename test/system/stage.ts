@@ -1,5 +1,5 @@
-import type { RunReport } from '../../src/runs/run-record.ts';
-import { type PlanReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
+import type { RunReport } from '../../src/runs/sync/run-record.ts';
+import { type PlanReport, runPlan, runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';

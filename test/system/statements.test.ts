@@ -5,7 +5,7 @@ import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { prune } from '../../src/mirror/runs/retention.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
 import { serve } from '../../src/daemon/serve.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
 import { runMusterd } from './run-musterd.ts';

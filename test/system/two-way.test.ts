@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { runResync } from '../../src/runs/resync-team.ts';
+import { runResync } from '../../src/runs/sync/resync-team.ts';
 import { byText } from '../support/by-text.ts';
 import { embeddedServer, servers } from '../support/servers.ts';
 import { createStage, createStages, onService, type Stage, type StageOptions } from './stage.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });

@@ -1,4 +1,4 @@
-import type { RunReport } from '../../src/runs/run-record.ts';
+import type { RunReport } from '../../src/runs/sync/run-record.ts';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { limitWords } from '../../src/reconcile/guard/field-limits.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-fields.ts';
+import { type ExplainedFacts, adviceFor } from '../../src/runs/look/explain-fields.ts';
 import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
-import { callService, explainRefusal } from '../../runs/call-service.ts';
+import { callService, explainRefusal } from '../../runs/call/call-service.ts';
 import { findOperation } from '../../service/operation.ts';
 import { parseJson } from '../../service/parse-json.ts';
 import type { RawRequest } from '../../service/raw-request.ts';

@@ -1,5 +1,5 @@
 import { MusterdError } from '../../errors.ts';
-import { requireNamedInbox, requireNamedMember, requireNamedUser } from '../../runs/named-on-service.ts';
+import { requireNamedInbox, requireNamedMember, requireNamedUser } from '../../runs/call/named-on-service.ts';
 import { encodeRead } from '../../service/messages/schedule-request.ts';
 import type { Context, ExitCode } from '../context.ts';
 import { type SendingOptions, sendConfirmed, withCaller } from './direct-send.ts';

@@ -2,14 +2,14 @@
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
-import { explainRefusal } from '../../runs/call-service.ts';
+import { explainRefusal } from '../../runs/call/call-service.ts';
 import {
   type DirectCall,
   type DirectCaller,
   type DirectResult,
   sendOnce,
   withDirectCaller,
-} from '../../runs/send-once.ts';
+} from '../../runs/call/send-once.ts';
 import { isObject, type JsonObject } from '../../service/json-object.ts';
 import { askAtTerminal, confirmationOf } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';

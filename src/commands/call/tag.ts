@@ -1,6 +1,6 @@
 import type { Id } from '../../model/id.ts';
 import { plural, printable } from '../../model/in-words.ts';
-import { createTag, findTags, readTagName } from '../../runs/create-tag.ts';
+import { createTag, findTags, readTagName } from '../../runs/call/create-tag.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { confirmSend, type SendingOptions, showOutcome, withCaller } from './direct-send.ts';
 import { leaseWait } from '../lease-wait.ts';

@@ -1,6 +1,12 @@
 import { MusterdError } from '../../errors.ts';
 import { plural } from '../../model/in-words.ts';
-import { approve, type DecidedBatch, type DecidedRows, reject, withdraw } from '../../runs/approve-batch.ts';
+import {
+  approve,
+  type DecidedBatch,
+  type DecidedRows,
+  reject,
+  withdraw,
+} from '../../runs/decide/approve-batch.ts';
 import { confirmationOf } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printJson, printLine } from '../output.ts';

@@ -2,7 +2,7 @@ import { MusterdError } from '../../errors.ts';
 import { fields } from '../../model/fields.ts';
 import { showTime } from '../../model/field-values.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
-import { type RequestedHolds, endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
+import { type RequestedHolds, endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../../runs/named-user.ts';
 import { confirmationOf, reasonOf } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';

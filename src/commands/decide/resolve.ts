@@ -3,14 +3,19 @@ import { columnOf } from '../../model/fields.ts';
 import { showTime, showValue } from '../../model/field-values.ts';
 import { printable } from '../../model/in-words.ts';
 import { type NamePair, samePair } from '../../model/name.ts';
-import { type HeldNow, readHeldNow } from '../../runs/held-now.ts';
+import { type HeldNow, readHeldNow } from '../../runs/decide/held-now.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { Setup } from '../../runs/open.ts';
-import { type BatchResolution, resolveBatch } from '../../runs/resolve-batch.ts';
-import { readSeen, readTake, type SeenOptions } from '../../runs/read-take.ts';
-import { sayValue } from '../../runs/require-held.ts';
-import { sayResolve } from '../../runs/say-seen.ts';
-import { type ResolvedField, resolve, type SeenField, type WinningValue } from '../../runs/resolve-field.ts';
+import { type BatchResolution, resolveBatch } from '../../runs/decide/resolve-batch.ts';
+import { readSeen, readTake, type SeenOptions } from '../../runs/decide/read-take.ts';
+import { sayValue } from '../../runs/decide/require-held.ts';
+import { sayResolve } from '../../runs/decide/say-seen.ts';
+import {
+  type ResolvedField,
+  resolve,
+  type SeenField,
+  type WinningValue,
+} from '../../runs/decide/resolve-field.ts';
 import { numbered } from './approve.ts';
 import { type AskPerson, askAtTerminal, confirmationOf, longestReason } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';

@@ -4,7 +4,7 @@ import { writeWholeFile } from '../../files/write-file.ts';
 import { createRowWriter, type RowWriter } from '../../files/write-rows.ts';
 import { plural } from '../../model/in-words.ts';
 import { momentMs } from '../../model/moment.ts';
-import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../../runs/export-rows.ts';
+import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../../runs/files/export-rows.ts';
 import type { Setup } from '../../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { createStreamWrite, type Write } from '../stream-write.ts';

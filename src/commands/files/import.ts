@@ -6,15 +6,15 @@ import { readBytes, readTable } from '../../files/read-table.ts';
 import { writeWholeFile } from '../../files/write-file.ts';
 import { createRowWriter } from '../../files/write-rows.ts';
 import { plural } from '../../model/in-words.ts';
-import { createIsRead, readColumns, readMapping, readOnly } from '../../runs/import/columns.ts';
+import { createIsRead, readColumns, readMapping, readOnly } from '../../runs/files/import/columns.ts';
 import {
   applyImport,
   type ImportPreview,
   type ImportRequest,
   previewImport,
   settledOf,
-} from '../../runs/import/import-users.ts';
-import { unusableRows } from '../../runs/import/unusable-rows.ts';
+} from '../../runs/files/import/import-users.ts';
+import { unusableRows } from '../../runs/files/import/unusable-rows.ts';
 import type { Setup } from '../../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { askAtTerminal, confirmationOf, noteFourEyes } from '../confirmation.ts';

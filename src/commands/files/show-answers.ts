@@ -1,7 +1,7 @@
 /** Shows the answers of statements page by page, as a table or in a format for programs. */
 import { type AnswerFormat, createAnswersWriter, wordsOf } from '../../files/write-answers.ts';
 import { plural, printable } from '../../model/in-words.ts';
-import type { AnswerSink, SqlColumn, SqlRow } from '../../runs/open-sql.ts';
+import type { AnswerSink, SqlColumn, SqlRow } from '../../runs/files/open-sql.ts';
 import { escapeUnprintable } from '../../service/printable.ts';
 import type { Context } from '../context.ts';
 import { printLine } from '../output.ts';

@@ -2,7 +2,7 @@
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
 import type { Mirror } from '../../runs/open.ts';
-import { relationOf, relationsOf } from '../../runs/open-sql.ts';
+import { relationOf, relationsOf } from '../../runs/files/open-sql.ts';
 import type { Context } from '../context.ts';
 import { printLine } from '../output.ts';
 

@@ -5,7 +5,7 @@ import { type AnswerFormat, answerFormats } from '../../files/write-answers.ts';
 import { plural, printableLines } from '../../model/in-words.ts';
 import type { EditState } from '../../model/edit-state.ts';
 import { splitSql, type SqlStatement } from '../../model/sql-statements.ts';
-import { openSql, type SqlSession, transactionWords } from '../../runs/open-sql.ts';
+import { openSql, type SqlSession, transactionWords } from '../../runs/files/open-sql.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printLine } from '../output.ts';
 import { type SetupOfTeams, withMirrorOf } from '../setup.ts';

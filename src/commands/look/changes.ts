@@ -4,7 +4,7 @@ import { callSubjects } from '../../model/direct-call.ts';
 import { ledgerKinds, ledgerOutcomes } from '../../model/ledger-words.ts';
 import { maxId } from '../../model/id.ts';
 import { readTimeFromNow } from '../../runs/time-from-now.ts';
-import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../../runs/read-ledger.ts';
+import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../../runs/look/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { printJson, printLine } from '../output.ts';

@@ -1,5 +1,5 @@
 /** Rows of the ledger in the form of `changes` and `why`. */
-import type { LedgerRow } from '../../runs/read-ledger.ts';
+import type { LedgerRow } from '../../runs/look/read-ledger.ts';
 import { showTime, showValue } from '../../model/field-values.ts';
 import type { PrintedColumns } from '../print-table.ts';
 

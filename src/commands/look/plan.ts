@@ -6,9 +6,9 @@ import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../../mod
 import type { HeldEdit, WaitingField } from '../../model/waiting.ts';
 import { afterBatch } from '../../reconcile/guard/left-waiting.ts';
 import { nameIn } from '../../reconcile/read/roster.ts';
-import { type PlanReport, runPlan } from '../../runs/reconcile-team.ts';
+import { type PlanReport, runPlan } from '../../runs/sync/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
-import { type KnownPlan, readKnownPlan } from '../../runs/known-plan.ts';
+import { type KnownPlan, readKnownPlan } from '../../runs/look/known-plan.ts';
 import { watched } from '../progress.ts';
 import { inMarkdown, printJson, printLine } from '../output.ts';
 import { needsServiceAlone, withMirror } from '../setup.ts';

@@ -4,7 +4,7 @@ import type { UserState } from '../../model/user-state.ts';
 import { joinName } from '../../model/name.ts';
 import { readable } from '../../model/user.ts';
 import type { Context } from '../context.ts';
-import type { Explanation } from '../../runs/explain-user.ts';
+import type { Explanation } from '../../runs/look/explain-user.ts';
 import { showTime, showValue } from '../../model/field-values.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { paint, printJson, printLine } from '../output.ts';

@@ -1,4 +1,4 @@
-import { verifyTeam } from '../../runs/verify-team.ts';
+import { verifyTeam } from '../../runs/look/verify-team.ts';
 import type { Comparison } from '../../verify/compare.ts';
 import type { OneSided, Value } from '../../verify/difference.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';

@@ -1,6 +1,6 @@
 import { printable } from '../../model/in-words.ts';
 import { adviceOn, placeInWords, sendBlockOf } from '../../model/place.ts';
-import { explainUser } from '../../runs/explain-user.ts';
+import { explainUser } from '../../runs/look/explain-user.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printLine } from '../output.ts';
 import { needsServiceAlone, withMirror } from '../setup.ts';

@@ -1,7 +1,7 @@
 /** The plot of the demo: which users are edited on which side, and how the two sides compare. */
 import type { UserRecord } from '../../emulator/played-team.ts';
 import type { Mirror } from '../../runs/open.ts';
-import { runDemoSql } from '../../runs/demo-database.ts';
+import { runDemoSql } from '../../runs/rehearse/demo-database.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 
 /** A user as the demo sees it on the service's side. */

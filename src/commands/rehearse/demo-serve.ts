@@ -4,7 +4,7 @@ import { serve, type RunWatch } from '../../daemon/serve.ts';
 import { servePage } from '../../page/serve/serve-page.ts';
 import { MusterdError } from '../../errors.ts';
 import { printableLines, quoted } from '../../model/in-words.ts';
-import type { RunReport } from '../../runs/run-record.ts';
+import type { RunReport } from '../../runs/sync/run-record.ts';
 import type { Context } from '../context.ts';
 import type { Idea } from './demo-data.ts';
 import type { DemoStage } from './demo-stage.ts';

@@ -3,7 +3,7 @@ import { type Config, configSchema } from '../../config/config.ts';
 import { createEmulator, type Emulator } from '../../emulator/create-emulator.ts';
 import { openEmbedded } from '../../embedded/embedded.ts';
 import { createLog, type Log } from '../../log.ts';
-import { openDemoDatabase } from '../../runs/demo-database.ts';
+import { openDemoDatabase } from '../../runs/rehearse/demo-database.ts';
 import type { Mirror } from '../../runs/open.ts';
 import type { Context } from '../context.ts';
 import { runEverySeconds } from './demo-data.ts';

@@ -1,7 +1,7 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist only for it. */
-import type { RunReport } from '../../runs/run-record.ts';
-import { type PlanReport, runPlan, runReconcile } from '../../runs/reconcile-team.ts';
-import { migrateMirror } from '../../runs/migrate-mirror.ts';
+import type { RunReport } from '../../runs/sync/run-record.ts';
+import { type PlanReport, runPlan, runReconcile } from '../../runs/sync/reconcile-team.ts';
+import { migrateMirror } from '../../runs/set-up/migrate-mirror.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { differencesOf, editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
 import { type DemoStage as Stage, onDemoStage } from './demo-stage.ts';

@@ -1,7 +1,12 @@
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
 import { addressesInWords, placeInWords, type Placing } from '../../model/place.ts';
-import { type AdoptedPlace, type AdoptAs, adoptPlace, foreseeAdoption } from '../../runs/adopt-place.ts';
+import {
+  type AdoptedPlace,
+  type AdoptAs,
+  adoptPlace,
+  foreseeAdoption,
+} from '../../runs/set-up/adopt-place.ts';
 import { askAtTerminal, confirmationOf } from '../confirmation.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { leaseWait } from '../lease-wait.ts';

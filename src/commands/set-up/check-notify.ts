@@ -5,7 +5,7 @@ import { describeProbe } from '../../daemon/notice-body.ts';
 import { targetsOf } from '../../daemon/tell.ts';
 import { post } from '../../daemon/webhook.ts';
 import { toJson } from '../../model/json.ts';
-import type { Report } from '../../runs/check/check-report.ts';
+import type { Report } from '../../runs/set-up/check/check-report.ts';
 
 /** Posts a test. Only its readers can tell whether it arrives where people look. */
 export async function checkNotify(config: Config, signal: AbortSignal, report: Report): Promise<void> {

@@ -1,7 +1,7 @@
-import { checkDatabase } from '../../runs/check/check-database.ts';
-import { checkPage } from '../../runs/check/check-page.ts';
-import { createReport, keepProbes, type Report } from '../../runs/check/check-report.ts';
-import { checkService } from '../../runs/check/check-service.ts';
+import { checkDatabase } from '../../runs/set-up/check/check-database.ts';
+import { checkPage } from '../../runs/set-up/check/check-page.ts';
+import { createReport, keepProbes, type Report } from '../../runs/set-up/check/check-report.ts';
+import { checkService } from '../../runs/set-up/check/check-service.ts';
 import { openMirror } from '../../runs/open.ts';
 import { requireService } from '../../runs/open-service.ts';
 import { proxyFor } from '../../service/proxy.ts';

@@ -1,7 +1,7 @@
 import { writeWholeFile } from '../../files/write-file.ts';
 import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
-import { migrateMirror } from '../../runs/migrate-mirror.ts';
+import { migrateMirror } from '../../runs/set-up/migrate-mirror.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printJson, printLine } from '../output.ts';
 import { withMirrorOf } from '../setup.ts';

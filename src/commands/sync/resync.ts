@@ -1,7 +1,7 @@
 import { MusterdError } from '../../errors.ts';
 import { type PlannedChange, changesOf } from '../../model/user-changes.ts';
 import { nameIn } from '../../reconcile/read/roster.ts';
-import { planResync, type ResyncReport, runResync } from '../../runs/resync-team.ts';
+import { planResync, type ResyncReport, runResync } from '../../runs/sync/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { watched } from '../progress.ts';
 import { paint, printJson, printLine } from '../output.ts';

@@ -4,8 +4,8 @@ import { type Field, fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { perList } from '../../model/waiting-page.ts';
 import { ofBatch, type Verb, verbs } from '../render/decide-form.ts';
-import { readValue } from '../../runs/read-take.ts';
-import type { WinningValue } from '../../runs/resolve-field.ts';
+import { readValue } from '../../runs/decide/read-take.ts';
+import type { WinningValue } from '../../runs/decide/resolve-field.ts';
 
 /** The longest text that a person may write; the way back may name rows. */
 const longestText = 1_000;

@@ -10,11 +10,11 @@ import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
 import type { Question } from '../render/question.ts';
 import { isHoldField } from '../render/hold-form.ts';
 import { count } from '../render/words.ts';
-import { approve, reject } from '../../runs/approve-batch.ts';
-import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
+import { approve, reject } from '../../runs/decide/approve-batch.ts';
+import { endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { Mirror } from '../../runs/open.ts';
-import { resolveAll } from '../../runs/resolve-field.ts';
+import { resolveAll } from '../../runs/decide/resolve-field.ts';
 import { type DecisionForm, readDecisionForm, readReason, readTyped, unreadable } from './decision-form.ts';
 
 export interface Deciding {

@@ -1,6 +1,6 @@
 /** Plays steps on a team of six, tells the model of each, and asks it about everything that the service is sent. */
-import { runReconcile } from '../../../src/runs/reconcile-team.ts';
-import { resolve, type SeenField, type WinningValue } from '../../../src/runs/resolve-field.ts';
+import { runReconcile } from '../../../src/runs/sync/reconcile-team.ts';
+import { resolve, type SeenField, type WinningValue } from '../../../src/runs/decide/resolve-field.ts';
 import { MusterdError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createDatabase } from '../../../src/mirror/db/database.ts';

@@ -1,0 +1,60 @@
+/** Undoes one run: writes the inverse of its changes as edits, which the next run pushes through all guards. */
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import { approveEdits, type EditDecision } from '../../mirror/users/decide-edits.ts';
+import type { Confirmation } from '../../model/waiting.ts';
+import type { Database, Queryable, Transaction } from '../../mirror/db/database.ts';
+import { editUsers } from '../../mirror/users/edits.ts';
+import { underLease } from '../../mirror/team/lease.ts';
+import type { LeasedTeam } from '../../mirror/team/lease-holder.ts';
+import { hasRun, readMovedFields } from '../../mirror/users/moved-fields.ts';
+import { readTeamId } from '../../mirror/team/pinned-teams.ts';
+import type { Id } from '../../model/id.ts';
+import { decideFor, waitsFor } from '../four-eyes.ts';
+import { type Inverse, inverseOf, type UndoPlan, withoutMissed } from './inverse.ts';
+
+/** Plans an undo, by reading only the mirror. @throws MusterdError `usage` if the team has no such run */
+export async function planUndo(
+  db: Queryable,
+  { team }: { readonly team: string },
+  run: bigint,
+): Promise<UndoPlan & { readonly teamId: Id }> {
+  const teamId = await readTeamId(db, team);
+  if (teamId === null || !(await hasRun(db, team, run))) {
+    throw new MusterdError('usage', `There is no run ${run} of team "${team}"`, {
+      hint: 'report.runs lists them; "musterd changes" shows what each one moved.',
+    });
+  }
+  return { ...inverseOf(teamId, await readMovedFields(db, teamId, run)), teamId };
+}
+
+/** Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them. */
+async function approveInverse(
+  tx: Transaction,
+  teamId: Id,
+  changes: readonly Inverse[],
+  confirmed: Pick<EditDecision, 'why' | 'waits'>,
+): Promise<void> {
+  // Only values that both sides agree on are undone, so the edit starts from the base.
+  const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
+  await approveEdits(tx, teamId, confirmed, rows);
+}
+
+/**
+ * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
+ * @returns what was done; users edited in between are listed as left alone
+ */
+export async function applyUndo(
+  db: Database,
+  leased: LeasedTeam & Pick<Config, 'push'>,
+  run: bigint,
+  { actor, why }: Confirmation,
+): Promise<UndoPlan> {
+  return underLease(db, leased, async (tx) => {
+    await decideFor(tx, leased, actor, { why });
+    const { teamId, ...plan } = await planUndo(tx, leased, run);
+    const edited = await editUsers(tx, teamId, plan.edits);
+    if (why !== undefined) await approveInverse(tx, teamId, plan.changes, { why, waits: waitsFor(leased) });
+    return withoutMissed(plan, edited);
+  });
+}

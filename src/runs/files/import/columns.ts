@@ -1,0 +1,206 @@
+/** The meaning of a file's columns. */
+import { MusterdError } from '../../../errors.ts';
+import { isEmailAddress } from '../../../model/canonical.ts';
+import type { Field } from '../../../model/fields.ts';
+import { firstOf, printable } from '../../../model/in-words.ts';
+import type { FileTable } from '../../../model/file-table.ts';
+import { isNoValue } from './no-value.ts';
+import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
+
+/** The text in lower case, without accents, spaces and punctuation. */
+const simple = (text: string) =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+
+type SimpleWords = Readonly<Partial<Record<ImportColumn | 'half', readonly string[]>>>;
+
+const languages: readonly SimpleWords[] = Object.values(columnWords).map((words) =>
+  Object.fromEntries(Object.entries(words).map(([meaning, all]) => [meaning, all.split(',').map(simple)])),
+);
+
+const meanings: ReadonlyMap<string, ImportColumn> = new Map(
+  languages.flatMap((words) =>
+    [...importColumns, 'half' as const].flatMap((meaning) =>
+      (words[meaning] ?? []).map((word) => [word, meaning === 'half' ? 'name' : meaning] as const),
+    ),
+  ),
+);
+
+/** A column that the command line maps to a field. */
+export interface Mapping {
+  readonly column: string;
+  readonly meaning: ImportColumn;
+}
+
+/** @param text `Column=field` @throws MusterdError `usage` */
+export function readMapping(text: string): Mapping {
+  const at = text.lastIndexOf('=');
+  const meaning = importColumns.find((name) => name === text.slice(at + 1).trim());
+  if (at < 1 || meaning === undefined)
+    throw new MusterdError('usage', `--map "${text}" is not a column, "=" and a field`, {
+      hint: `Such as --map "Work email=email"; the fields are ${importColumns.join(', ')}.`,
+    });
+  return { column: text.slice(0, at).trim(), meaning };
+}
+
+/** The index of each known column, and the names of the others. */
+export interface Columns {
+  readonly places: ReadonlyMap<ImportColumn, number>;
+  readonly ignored: readonly string[];
+  /** Sentences about columns that were guessed. */
+  readonly notes: readonly string[];
+}
+
+function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
+  const exact = columns.indexOf(column);
+  const place = exact >= 0 ? exact : columns.findIndex((name) => simple(name) === simple(column));
+  if (place >= 0) return place;
+  throw new MusterdError('usage', `--map: there is no column "${column}"`, {
+    hint: `The file has ${columns.join(', ')}.`,
+  });
+}
+
+/** @throws MusterdError `usage` for a column that occurs twice, and for a whole name without the request to split it */
+export function readColumns(table: FileTable, mappings: readonly Mapping[]): Columns {
+  const { columns } = table;
+  const places = new Map<ImportColumn, number>();
+  const take = (meaning: ImportColumn, place: number) => {
+    const before = places.get(meaning);
+    if (before !== undefined)
+      throw new MusterdError(
+        'usage',
+        `The columns "${columns[before]}" and "${columns[place]}" are both read as ${meaning}`,
+        { hint: `Say which one it is: --map "${columns[before]}=${meaning}".` },
+      );
+    places.set(meaning, place);
+  };
+  for (const mapping of mappings) take(mapping.meaning, placeOfMapped(table, mapping));
+  const mapped = new Set(places.keys());
+  const taken = new Set(places.values());
+  for (const [place, column] of columns.entries()) {
+    const meaning = meanings.get(simple(column));
+    if (meaning !== undefined && !mapped.has(meaning) && !taken.has(place)) take(meaning, place);
+  }
+  if (!mapped.has('name')) takeOtherHalf(columns, places);
+  refuseWholeNames(columns, places, mapped);
+  const notes = takeByContent(table, places);
+  const used = new Set(places.values());
+  return { places, ignored: columns.filter((_, place) => !used.has(place)), notes };
+}
+
+const contents = {
+  email: isEmailAddress,
+  phone: (cell: string) => /^\+[0-9 ()./-]{7,}$/.test(cell),
+} as const;
+
+/** What a column is, if each of its cells says so, and its name does not look like one of them. */
+function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
+  const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell, 'email'));
+  const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
+  return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
+}
+
+/** Makes a function that says whether a column is read, because cells of other columns are not kept. */
+export const createIsRead = (mappings: readonly Mapping[]) => {
+  const mapped = new Set(mappings.map(({ column }) => simple(column)));
+  return (column: string, sample: readonly string[]): boolean =>
+    meanings.has(simple(column)) || mapped.has(simple(column)) || meaningOf(column, sample) !== undefined;
+};
+
+/** Finds the email and the phone by content, in columns without a name: one with a name may be of somebody else, such as a manager. */
+function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, number>): readonly string[] {
+  const used = new Set(places.values());
+  const found = Map.groupBy(
+    columns.keys().filter((place) => !used.has(place) && columns[place] === ''),
+    (place) =>
+      meaningOf(
+        columns[place] ?? '',
+        rows.slice(0, 20).map(({ cells }) => cells[place] ?? ''),
+      ),
+  );
+  return (['email', 'phone'] as const).flatMap((meaning) => {
+    const [place, ...others] = found.get(meaning) ?? [];
+    if (place === undefined || others.length > 0 || places.has(meaning)) return [];
+    places.set(meaning, place);
+    return [`the column "${columns[place]}" is read as ${meaning}, by its content`];
+  });
+}
+
+/** In some languages the word for one half of a name can also mean a whole name. */
+function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
+  const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
+  for (const [half, other] of [
+    ['first_name', 'last_name'],
+    ['last_name', 'first_name'],
+  ] as const) {
+    const whole = places.get('name');
+    const isSaid = languages.some(
+      (words) => words[half]?.includes(wordOf(half)) && words.half?.includes(wordOf('name')),
+    );
+    if (whole === undefined || places.has(other) || !isSaid) continue;
+    places.set(other, whole);
+    places.delete('name');
+  }
+}
+
+const identities = ['id', 'email', 'phone'] as const;
+
+/** @throws MusterdError `usage` if the columns do not identify a user, or contain nothing to change */
+export function requireColumns({ columns, rows }: FileTable, { places, ignored }: Columns): void {
+  if (rows.length === 0) return;
+  const found = firstOf(
+    columns.map((column) => `"${printable(column)}"`),
+    20,
+  );
+  const [first = 'Column'] = ignored;
+  const refuse = (missing: string, such: ImportColumn) =>
+    new MusterdError('usage', `No column of the file is ${missing}: it has ${found}`, {
+      hint: `Say what they are, such as --map "${printable(first)}=${such}".`,
+    });
+  if (identities.every((identity) => !places.has(identity)))
+    throw refuse('the id, the email or the phone by which a person is found', 'email');
+  if (ignored.length > 0 && places.size === 1 && !places.has('name'))
+    throw refuse('a value to change', 'first_name');
+}
+
+/** A whole name next to its halves is ignored, unless somebody asked for it. */
+function refuseWholeNames(
+  columns: readonly string[],
+  places: Map<ImportColumn, number>,
+  mapped: ReadonlySet<ImportColumn>,
+): void {
+  const whole = places.get('name');
+  if (whole === undefined || mapped.has('name')) return;
+  if (places.has('first_name') || places.has('last_name')) {
+    places.delete('name');
+    return;
+  }
+  throw new MusterdError('usage', `The column "${columns[whole]}" holds whole names`, {
+    hint: `Split it into first_name and last_name. Or say --map "${columns[whole]}=name": each is split by a guess.`,
+  });
+}
+
+const fieldOf: Readonly<Record<string, Field>> = {
+  name: 'name',
+  first_name: 'name',
+  last_name: 'name',
+  email: 'email',
+  phone: 'phone',
+  role: 'roleId',
+  role_id: 'roleId',
+};
+
+/** Reads which fields may be changed. @throws MusterdError `usage` */
+export function readOnly(text: string | undefined): ReadonlySet<Field> {
+  if (text === undefined) return new Set(Object.values(fieldOf));
+  const words = text.split(',').map((word) => word.trim());
+  return new Set(
+    words.map((word) => {
+      const field = fieldOf[word];
+      if (field !== undefined) return field;
+      throw new MusterdError('usage', `--only "${word}": use some of ${Object.keys(fieldOf).join(', ')}`);
+    }),
+  );
+}

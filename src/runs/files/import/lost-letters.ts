@@ -1,0 +1,67 @@
+/** Values that have lost their letters on the way through a spreadsheet. */
+import { canonicalName } from '../../../model/name.ts';
+
+/** Whether letters that a code page lacks have become question marks. */
+function isCutToCodePage(text: string, now: string): boolean {
+  // A code page has no combining characters, so a letter that it lacks may have been one character, or several.
+  return ['NFC', 'NFD'].some((form) => {
+    const [units, before] = [text, now.normalize(form)];
+    return (
+      text !== before &&
+      units.length === before.length &&
+      [...units.split('').entries()].every(
+        ([at, unit]) =>
+          unit === before[at] || ((unit === '?' || unit === '\ufffd') && before.charCodeAt(at) > 127),
+      )
+    );
+  });
+}
+
+/** Code pages in which spreadsheets save CSV, besides Windows-1252. A file that is not UTF-8 is read as that one. */
+const codePages = [
+  'windows-1250',
+  'windows-1251',
+  'windows-1253',
+  'windows-1254',
+  'windows-1257',
+  'macintosh',
+] as const;
+
+/** The byte of each letter beyond ASCII. */
+function bytesOf(codePage: string): ReadonlyMap<string, number> {
+  const high = Array.from({ length: 128 }, (_, n) => n + 128);
+  const letters = new TextDecoder(codePage).decode(Uint8Array.from(high));
+  return new Map(Array.from(letters, (letter, n) => [letter, n + 128]));
+}
+
+function encode(text: string, bytes: ReadonlyMap<string, number>): Uint8Array {
+  const byteOf = (letter: string) =>
+    letter <= '\x7f' ? letter.charCodeAt(0) : (bytes.get(letter) ?? '?'.charCodeAt(0));
+  return Uint8Array.from(text, byteOf);
+}
+
+const tables = new Map<string, ReadonlyMap<string, number>>();
+
+function tableOf(codePage: string): ReadonlyMap<string, number> {
+  const table = tables.get(codePage) ?? bytesOf(codePage);
+  tables.set(codePage, table);
+  return table;
+}
+
+/** Whether bytes of another code page, or of UTF-8, were read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
+function isMisread(text: string, now: string): boolean {
+  if (/^[\x20-\x7e]*$/.test(now)) return false;
+  const read = canonicalName(text);
+  const west = new TextDecoder('windows-1252');
+  const ways = [new TextEncoder().encode(now), ...codePages.map((page) => encode(now, tableOf(page)))];
+  return ways
+    .map((bytes) => canonicalName(west.decode(bytes)))
+    .some((misread) => read === misread || isCutToCodePage(read, misread));
+}
+
+/** Whether a text is the present one after letters were lost or mixed up between code pages. */
+export const hasLostLetters = (text: string, now: string): boolean =>
+  text !== now && (isCutToCodePage(text, now) || isMisread(text, now));
+
+/** Whether letters of a text may be lost, in a file that has lost some. */
+export const mayHaveLostLetters = (text: string): boolean => /[^\x20-\x3e\x40-\x7e]/.test(text);

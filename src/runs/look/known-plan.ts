@@ -1,0 +1,23 @@
+/** The plan for a login that may not ask the service: what waits, as the mirror knows it. */
+import { readKnownChanges } from '../../mirror/users/known-plan.ts';
+import { readLogin } from '../../mirror/users/decide-edits.ts';
+import type { Id } from '../../model/id.ts';
+import type { PlannedChange } from '../../model/user-changes.ts';
+import { requireTeamId } from '../named-user.ts';
+import { requireSchema, type Setup } from '../open.ts';
+
+export interface KnownPlan {
+  readonly login: string;
+  readonly id: Id;
+  readonly changes: readonly PlannedChange[];
+}
+
+/** @returns `undefined` for the login that owns the mirror, for which the service is asked */
+export async function readKnownPlan(setup: Setup): Promise<KnownPlan | undefined> {
+  const { db } = setup.mirror;
+  await requireSchema(db);
+  const { login, isOwner } = await readLogin(db.kysely);
+  if (isOwner) return undefined;
+  const id = await requireTeamId(setup);
+  return { login, id, changes: await readKnownChanges(db.kysely, id) };
+}

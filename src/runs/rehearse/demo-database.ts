@@ -1,0 +1,22 @@
+/** The mirror of the demo: a database of its own on a server that exists for as long as the demo runs. */
+import { createDatabase, type Database } from '../../mirror/db/database.ts';
+import { runSqlText } from '../../mirror/db/sql-text.ts';
+
+const applicationName = 'musterd demo';
+
+/** An ordinary role owns it, as the README advises: the demo prints its password. @returns it with its URL */
+export async function openDemoDatabase(superuserUrl: string): Promise<{ db: Database; url: string }> {
+  const server = createDatabase({ url: superuserUrl, applicationName, maxConnections: 1 });
+  try {
+    await runSqlText(server, `create role demo login createrole password 'demo'`);
+    await runSqlText(server, 'create database demo owner demo');
+  } finally {
+    await server.close();
+  }
+  const url = new URL(superuserUrl);
+  [url.username, url.password, url.pathname] = ['demo', 'demo', '/demo'];
+  return { db: createDatabase({ url: url.href, applicationName }), url: url.href };
+}
+
+/** One statement of the demo's. */
+export const runDemoSql = (db: Database, text: string) => runSqlText(db, text);

@@ -1,0 +1,57 @@
+import type { Database } from '../../../mirror/db/database.ts';
+import { readPlacing } from '../../../mirror/team/known-place.ts';
+import { createIsOurs, pendingMigrations } from '../../../mirror/migrations.ts';
+import { missingPrivileges, openSchemas, othersObjects, readServer } from '../../../mirror/team/probes.ts';
+import { adviceOn, placeInWords } from '../../../model/place.ts';
+import type { Report } from './check-report.ts';
+import { inShort } from '../../open.ts';
+import { missingRoles } from '../../../mirror/db/roles-for-people.ts';
+
+/** Checks whether this is where the mirror is at home, because nothing is sent from anywhere else. */
+async function checkPlace(db: Database, report: Report): Promise<void> {
+  const placing = await readPlacing(db);
+  const { verdict } = placing;
+  const advice = adviceOn(placing);
+  const level = verdict === 'elsewhere' ? 'fail' : verdict === 'copy' ? 'note' : 'ok';
+  report.add('place', level, `${placeInWords(placing)}${advice === '' ? '' : `. ${advice}`}`);
+}
+
+/** Checks version, encoding, migrations, privileges. @returns whether the schema is complete */
+export async function checkDatabase(db: Database, report: Report): Promise<boolean> {
+  try {
+    const { version, encoding, user } = await readServer(db);
+    report.add('database', 'ok', `Postgres ${version}, ${encoding}, as ${user}`);
+    const pending = await pendingMigrations(db);
+    const roles = await missingRoles(db, pending.length > 0);
+    if (roles.length > 0) report.add('roles for people', 'note', roles.map((line) => line.trim()).join(' '));
+    if (pending.length > 0) {
+      report.add(
+        'migrations',
+        'note',
+        `not applied yet: ${inShort(pending)}; reconcile and "musterd migrate" do it`,
+      );
+      return false;
+    }
+    report.add('migrations', 'ok', 'complete');
+    await checkPlace(db, report);
+    const isOurs = createIsOurs();
+    const others = await othersObjects(db, isOurs);
+    if (others.length > 0) report.add("others' objects in our schemas", 'ok', others.join(', '));
+    const missing = await missingPrivileges(db, isOurs);
+    if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
+    else report.add('privileges', 'ok', 'all that a run needs');
+    const open = await openSchemas(db);
+    const advice = open.map((name) => `revoke create on schema ${name} from …`).join('; ');
+    if (open.length === 0) report.add('search_path', 'ok', 'nobody else creates in its schemas');
+    else
+      report.add(
+        'search_path',
+        'note',
+        `others may create functions in it, which people's SQL calls: ${advice}`,
+      );
+    return true;
+  } catch (error) {
+    report.fail('database', error);
+    return false;
+  }
+}
