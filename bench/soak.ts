@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { createEmulator, type Emulator } from '../src/emulator/create-emulator.ts';
-import { parseFaults } from '../src/emulator/faults.ts';
+import { parseFaults } from '../src/emulator/faults/faults.ts';
 import { createRandom } from '../src/emulator/random.ts';
 import { createDatabase } from '../src/mirror/db/database.ts';
 import { runSqlText } from '../src/mirror/db/sql-text.ts';

@@ -1,21 +1,21 @@
-import { addControlRoutes, isControl } from './control-routes.ts';
-import { createStranger, createTeams } from './create-teams.ts';
-import { createEmulatorClock, type EmulatorClock } from './emulator-clock.ts';
-import { createFaultBox } from './fault-box.ts';
-import type { Fault } from './faults.ts';
-import { createHooks, type Hooks } from './hooks.ts';
-import { createLateWrites } from './late-writes.ts';
-import { createServer, type ListeningServer } from './web-server.ts';
-import { addOpenApiRoute, openApiPath } from './open-api.ts';
+import { addControlRoutes, isControl } from './control/control-routes.ts';
+import { createStranger, createTeams } from './rules/create-teams.ts';
+import { createEmulatorClock, type EmulatorClock } from './rules/emulator-clock.ts';
+import { createFaultBox } from './faults/fault-box.ts';
+import type { Fault } from './faults/faults.ts';
+import { createHooks, type Hooks } from './faults/hooks.ts';
+import { createLateWrites } from './faults/late-writes.ts';
+import { createServer, type ListeningServer } from './wire/web-server.ts';
+import { addOpenApiRoute, openApiPath } from './wire/open-api.ts';
 import type { EmulatorOptions } from './options.ts';
-import { createRateLimit } from './rate-limit.ts';
-import { createRequestLog, type LoggedRequest } from './request-log.ts';
-import { addServiceRoutes } from './service-routes.ts';
-import { type Snapshot, takeSnapshot } from './snapshot.ts';
-import { keepStateFile, readTeams } from './state-file.ts';
-import type { PlayedTeam } from './played-team.ts';
-import { createTeamControl, type TeamControl } from './team-control.ts';
-import { defaultVariants, type Variants } from './variants.ts';
+import { createRateLimit } from './rules/rate-limit.ts';
+import { createRequestLog, type LoggedRequest } from './wire/request-log.ts';
+import { addServiceRoutes } from './wire/service-routes.ts';
+import { type Snapshot, takeSnapshot } from './control/snapshot.ts';
+import { keepStateFile, readTeams } from './control/state-file.ts';
+import type { PlayedTeam } from './rules/played-team.ts';
+import { createTeamControl, type TeamControl } from './control/team-control.ts';
+import { defaultVariants, type Variants } from './faults/variants.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 export interface Emulator extends Hooks {

@@ -1,5 +1,5 @@
-import type { Fault } from './faults.ts';
-import type { Variants } from './variants.ts';
+import type { Fault } from './faults/faults.ts';
+import type { Variants } from './faults/variants.ts';
 
 /** An API Secret (interface.md, Authentication). */
 export interface TeamSecret {

@@ -22,13 +22,20 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Star
   return { ...emulator, [Symbol.asyncDispose]: () => emulator.close() };
 }
 
-export { faultTable, parseFaults } from './faults.ts';
-export { parseVariants, variantTable } from './variants.ts';
+export { faultTable, parseFaults } from './faults/faults.ts';
+export { parseVariants, variantTable } from './faults/variants.ts';
 export type { Emulator, EmulatorOptions };
-export type { EmulatorClock } from './emulator-clock.ts';
-export type { Fault, FaultDescription, FaultKind, FaultOf, FaultParametersOf, FaultTable } from './faults.ts';
-export type { Hook, Hooks, Rewrite } from './hooks.ts';
-export type { Match } from './match.ts';
+export type { EmulatorClock } from './rules/emulator-clock.ts';
+export type {
+  Fault,
+  FaultDescription,
+  FaultKind,
+  FaultOf,
+  FaultParametersOf,
+  FaultTable,
+} from './faults/faults.ts';
+export type { Hook, Hooks, Rewrite } from './faults/hooks.ts';
+export type { Match } from './faults/match.ts';
 export type { TeamOptions, TeamSecret } from './options.ts';
 export type {
   DeliveryRecord,
@@ -38,12 +45,12 @@ export type {
   SurveyRecord,
   TagRecord,
   UserRecord,
-} from './played-team.ts';
-export type { LoggedRequest } from './request-log.ts';
-export type { Moment } from './show-timestamp.ts';
-export type { UserChange } from './update-user.ts';
-export type { Snapshot } from './snapshot.ts';
-export type { NewUser, TeamControl } from './team-control.ts';
+} from './rules/played-team.ts';
+export type { LoggedRequest } from './wire/request-log.ts';
+export type { Moment } from './wire/show-timestamp.ts';
+export type { UserChange } from './rules/update-user.ts';
+export type { Snapshot } from './control/snapshot.ts';
+export type { NewUser, TeamControl } from './control/team-control.ts';
 export type {
   VariantChoice,
   VariantChoiceOrNumber,
@@ -51,4 +58,4 @@ export type {
   Variants,
   VariantTable,
   VariantValueOf,
-} from './variants.ts';
+} from './faults/variants.ts';

@@ -1,12 +1,12 @@
-import type { EmulatorClock } from './emulator-clock.ts';
-import type { FaultBox } from './fault-box.ts';
-import type { HookRunner } from './hooks.ts';
-import type { LateWrites } from './late-writes.ts';
-import type { RateLimit } from './rate-limit.ts';
-import type { RequestLog } from './request-log.ts';
-import type { PlayedTeam } from './played-team.ts';
-import { restoreSnapshot } from './snapshot.ts';
-import type { Variants } from './variants.ts';
+import type { EmulatorClock } from './rules/emulator-clock.ts';
+import type { FaultBox } from './faults/fault-box.ts';
+import type { HookRunner } from './faults/hooks.ts';
+import type { LateWrites } from './faults/late-writes.ts';
+import type { RateLimit } from './rules/rate-limit.ts';
+import type { RequestLog } from './wire/request-log.ts';
+import type { PlayedTeam } from './rules/played-team.ts';
+import { restoreSnapshot } from './control/snapshot.ts';
+import type { Variants } from './faults/variants.ts';
 
 /** Everything that the serving side works on. */
 export interface EmulatorWorld {

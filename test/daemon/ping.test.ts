@@ -3,7 +3,7 @@ import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createPing, type PingOptions } from '../../src/daemon/ping.ts';
-import { createServerCertificate } from '../../src/emulator/certificate.ts';
+import { createServerCertificate } from '../../src/emulator/wire/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** A watcher on loopback. */

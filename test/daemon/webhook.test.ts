@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { describeCallError } from '../../src/daemon/call-out.ts';
 import { readSigningKey } from '../../src/daemon/signing-key.ts';
 import { type WebhookPost, post } from '../../src/daemon/webhook.ts';
-import { createServerCertificate } from '../../src/emulator/certificate.ts';
+import { createServerCertificate } from '../../src/emulator/wire/certificate.ts';
 
 async function listen(answer: RequestListener): Promise<URL> {
   const server = createServer(answer);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withEmptyObjects } from '../../src/emulator/alter-answer.ts';
+import { withEmptyObjects } from '../../src/emulator/faults/alter-answer.ts';
 import { secretOf } from './call.ts';
 import { createPlainClient } from './plain-client.ts';
 import { withEmulator } from './with-emulator.ts';

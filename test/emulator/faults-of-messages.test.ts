@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { parseFaults } from '../../src/emulator/faults.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { type Called, call } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { faultKinds, faultSettings, faultTable, parseFaults } from '../../src/emulator/faults.ts';
+import { faultKinds, faultSettings, faultTable, parseFaults } from '../../src/emulator/faults/faults.ts';
 import { type Called, call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { oddNames } from '../../src/emulator/person-names.ts';
+import { oddNames } from '../../src/emulator/rules/person-names.ts';
 import { withEmulator } from './with-emulator.ts';
 
 describe('the generator', () => {

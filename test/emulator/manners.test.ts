@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import * as answers from '../../src/emulator/answer-schemas.ts';
+import * as answers from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { endpoints } from '../../src/emulator/endpoints.ts';
+import { endpoints } from '../../src/emulator/rules/endpoints.ts';
 import {
   type Calling,
   chunkedBytes,

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
-import { endpoints } from '../../src/emulator/endpoints.ts';
-import { openApiDocument } from '../../src/emulator/open-api.ts';
+import { endpoints } from '../../src/emulator/rules/endpoints.ts';
+import { openApiDocument } from '../../src/emulator/wire/open-api.ts';
 import { call } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contactField, survey, tag } from '../../src/emulator/answer-schemas.ts';
+import { contactField, survey, tag } from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { type Called, call } from './call.ts';
 import { withEmulator } from './with-emulator.ts';

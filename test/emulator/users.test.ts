@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memberships } from '../../src/emulator/answer-schemas.ts';
+import { memberships } from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { type Called, call } from './call.ts';
 import { withEmulator } from './with-emulator.ts';

@@ -8,7 +8,7 @@ import {
   variantValues,
   type VariantName,
   type Variants,
-} from '../../src/emulator/variants.ts';
+} from '../../src/emulator/faults/variants.ts';
 import { call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 

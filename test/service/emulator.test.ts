@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
-import { parseVariants, variantNames, variantTable } from '../../src/emulator/variants.ts';
+import { parseVariants, variantNames, variantTable } from '../../src/emulator/faults/variants.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
-import { endpoints } from '../../src/emulator/endpoints.ts';
+import { endpoints } from '../../src/emulator/rules/endpoints.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';

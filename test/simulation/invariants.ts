@@ -2,8 +2,8 @@
  * What must hold, whatever the seed. Each is one function: at the first byte of a push, at its effect, at each commit, and at
  * the end, when nothing has gone wrong for a while. The names are those of docs/reliability.md.
  */
-import { joinedName } from '../../src/emulator/encode.ts';
-import type { UserRecord } from '../../src/emulator/played-team.ts';
+import { joinedName } from '../../src/emulator/wire/encode.ts';
+import type { UserRecord } from '../../src/emulator/rules/played-team.ts';
 import type { Commands, Done } from './commands.ts';
 import { canonicalOf, type Column, columns, keyOf, type People } from './people.ts';
 import type { Plan } from './plan.ts';

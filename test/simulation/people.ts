@@ -1,6 +1,6 @@
 /** Those who edit in SQL and on the service, and those who decide. What they did is kept, for the invariants. */
 import type { Random } from '../../src/emulator/random.ts';
-import type { UserChange } from '../../src/emulator/update-user.ts';
+import type { UserChange } from '../../src/emulator/rules/update-user.ts';
 import type { Plan } from './plan.ts';
 import type { Postgres } from './postgres.ts';
 import type { Service } from './service.ts';

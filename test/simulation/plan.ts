@@ -1,5 +1,5 @@
 /** What a seed decides before anything happens: the settings, the service's variants, who is there, what goes wrong. */
-import { type Variants, defaultVariants } from '../../src/emulator/variants.ts';
+import { type Variants, defaultVariants } from '../../src/emulator/faults/variants.ts';
 import type { Random } from '../../src/emulator/random.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import type { Order } from './commands.ts';

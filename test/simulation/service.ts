@@ -3,11 +3,11 @@
  * history of every value, and plays the faults that the seed draws.
  */
 import type { Dispatcher } from 'undici';
-import type { Endpoint, EndpointAnswer } from '../../src/emulator/endpoint.ts';
-import { endpoints } from '../../src/emulator/endpoints.ts';
-import { type PlayedTeam, putUser, type UserRecord } from '../../src/emulator/played-team.ts';
-import { laterThan, type UserChange, writeUser } from '../../src/emulator/update-user.ts';
-import type { Variants } from '../../src/emulator/variants.ts';
+import type { Endpoint, EndpointAnswer } from '../../src/emulator/wire/endpoint.ts';
+import { endpoints } from '../../src/emulator/rules/endpoints.ts';
+import { type PlayedTeam, putUser, type UserRecord } from '../../src/emulator/rules/played-team.ts';
+import { laterThan, type UserChange, writeUser } from '../../src/emulator/rules/update-user.ts';
+import type { Variants } from '../../src/emulator/faults/variants.ts';
 import type { Process, World } from './world.ts';
 
 export const faultNames = [

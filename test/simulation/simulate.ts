@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'undici';
 import type { Config } from '../../src/config/config.ts';
-import { createTeams } from '../../src/emulator/create-teams.ts';
-import { type PlayedTeam, putUser } from '../../src/emulator/played-team.ts';
+import { createTeams } from '../../src/emulator/rules/create-teams.ts';
+import { type PlayedTeam, putUser } from '../../src/emulator/rules/played-team.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { type Commands, createCommands } from './commands.ts';
 import type { Ground } from './ground.ts';

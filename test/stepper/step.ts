@@ -1,7 +1,7 @@
 /** One seed: runs and people in sessions of a real Postgres, a statement at a time; then calm, until nothing moves any more. */
 import type { Pool } from 'undici';
-import { createTeams } from '../../src/emulator/create-teams.ts';
-import type { UserChange } from '../../src/emulator/update-user.ts';
+import { createTeams } from '../../src/emulator/rules/create-teams.ts';
+import type { UserChange } from '../../src/emulator/rules/update-user.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { createInvariants, Violation } from '../simulation/invariants.ts';
 import { createPeople } from '../simulation/people.ts';

@@ -15,7 +15,7 @@ const accepted: Proof = [
 const authentication: readonly Row[] = [
   rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
     client: ['service/token.ts', 'Credentials'],
-    emulator: ['emulator/open-api.ts', 'securitySchemes'],
+    emulator: ['emulator/wire/open-api.ts', 'securitySchemes'],
     tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
   }),
   rule(jwt, '1. a Secret ID and a Secret Key', {
@@ -25,12 +25,12 @@ const authentication: readonly Row[] = [
   }),
   rule(jwt, '2. header: alg HS256, typ JWT', {
     client: ['service/token.ts', 'makers.HS256'],
-    emulator: ['emulator/authenticate.ts', 'headerProblem'],
+    emulator: ['emulator/wire/authenticate.ts', 'headerProblem'],
     tests: [signed, refused],
   }),
   rule(jwt, '3. payload: iss and iat', {
     client: ['service/token.ts', 'makers.iss'],
-    emulator: ['emulator/authenticate.ts', 'ageProblem'],
+    emulator: ['emulator/wire/authenticate.ts', 'ageProblem'],
     tests: [signed, refused],
   }),
   rule(jwt, '3. how far iat may lie ahead (not shown)', {
@@ -39,7 +39,7 @@ const authentication: readonly Row[] = [
       'createClockSkew',
       'measures the difference, and corrects it within a bound',
     ],
-    emulator: ['emulator/authenticate.ts', 'leewayMs'],
+    emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'ours is %i s off: measured, warned about, corrected'],
       ['service/emulator.test.ts', 'every variant › %s'],
@@ -48,22 +48,22 @@ const authentication: readonly Row[] = [
   }),
   rule(jwt, '4. the signing secret: id, two bars, key', {
     client: ['service/token.ts', 'signingKey'],
-    emulator: ['emulator/authenticate.ts', 'signedWith'],
+    emulator: ['emulator/wire/authenticate.ts', 'signedWith'],
     tests: [signed, refused],
   }),
   rule(jwt, '5. HMAC-SHA256; base64url without padding', {
     client: ['service/token.ts', 'makers.sign'],
-    emulator: ['emulator/authenticate.ts', 'decodeSegment'],
+    emulator: ['emulator/wire/authenticate.ts', 'decodeSegment'],
     tests: [signed, refused],
   }),
   rule(jwt, '6. sent as a Bearer', {
     client: ['service/token.ts', 'createTokens.Bearer'],
-    emulator: ['emulator/authenticate.ts', 'authenticate.Bearer'],
+    emulator: ['emulator/wire/authenticate.ts', 'authenticate.Bearer'],
     tests: [signed, refused],
   }),
   rule(jwt, '7. 5 minutes after iat it ends; until then it may be used again', {
     client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
-    emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
+    emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
       ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
@@ -72,7 +72,7 @@ const authentication: readonly Row[] = [
   }),
   rule(jwt, '8. secrets and tokens never stand in a log', {
     client: ['secret.ts', 'createSecret'],
-    emulator: ['emulator/request-log.ts', 'LoggedRequest'],
+    emulator: ['emulator/wire/request-log.ts', 'LoggedRequest'],
     tests: [
       [
         'service/faults.test.ts',
@@ -84,7 +84,7 @@ const authentication: readonly Row[] = [
   }),
   rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
     client: ['service/credential-check.ts', 'createCredentialCheck.inboxes'],
-    emulator: ['emulator/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
+    emulator: ['emulator/rules/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
     tests: [
       [
         'service/faults.test.ts',
@@ -94,7 +94,7 @@ const authentication: readonly Row[] = [
   }),
   rule('Authentication: rotation', 'create a second secret, verify it with a call, revoke the old one', {
     client: ['service/token.ts', 'Credentials.next'],
-    emulator: ['emulator/team-control.ts', 'TeamControl.revokeSecret'],
+    emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
       ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over'],
       ['system/check.test.ts', 'says which of two secrets is in use, and when the old one was last needed'],
@@ -103,7 +103,7 @@ const authentication: readonly Row[] = [
   }),
   rule('Authentication: legacy key', 'the team API key as the Bearer', {
     client: ['service/token.ts', 'makers.apiKey'],
-    emulator: ['emulator/authenticate.ts', 'authenticate.apiKey'],
+    emulator: ['emulator/wire/authenticate.ts', 'authenticate.apiKey'],
     tests: [
       [
         'service/client.test.ts',
@@ -119,7 +119,7 @@ const documented: Proof = ['service/requests.test.ts', '%i %s: an error with sta
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
     client: ['service/answer.ts', 'readRefusal', 'words at best, never needed'],
-    emulator: ['emulator/answer-schemas.ts', 'errorLabel'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('errors are a JSON string'),
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
@@ -127,7 +127,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
-    emulator: ['emulator/endpoint.ts', 'Endpoint.bad_data'],
+    emulator: ['emulator/wire/endpoint.ts', 'Endpoint.bad_data'],
     tests: [
       documented,
       ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
@@ -136,13 +136,13 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '400 `error`: the user endpoints', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
-    emulator: ['emulator/endpoint.ts', 'refused'],
+    emulator: ['emulator/wire/endpoint.ts', 'refused'],
     tests: [documented, conforms('a user that does not exist is a 400 with the label error')],
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
     client: ['service/token.ts', 'createTokens.refused', 'one fresh token, the other secret, then the end'],
-    emulator: ['emulator/answer-request.ts', 'admit.Unauthorized'],
+    emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
       [
@@ -160,7 +160,7 @@ const errors: readonly Row[] = [
   ),
   rule('Errors', '404 for the id of a tag, a survey or a schedule (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'null'],
-    emulator: ['emulator/endpoint.ts', 'notFound'],
+    emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
       ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
@@ -169,7 +169,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '429 `too many requests`', {
     client: ['service/rate-limiter.ts', 'createRate.throttled', 'holds every call of the team'],
-    emulator: ['emulator/answer-request.ts', 'admit too many requests'],
+    emulator: ['emulator/wire/answer-request.ts', 'admit too many requests'],
     tests: [
       documented,
       [
@@ -182,7 +182,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '429: when to come back (not shown)', {
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
-    emulator: ['emulator/answer-request.ts', 'retryAfter'],
+    emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       [
         'service/faults.test.ts',
@@ -195,7 +195,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', 'default `error` of write endpoints: server error', {
     client: ['service/retry.ts', 'isRepeatable', 'a write is not sent again: its outcome is unknown'],
-    emulator: ['emulator/faults.ts', 'faultTable.status'],
+    emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
       ['service/faults.test.ts', '%i on a write: not sent again, and said to be unknown'],
@@ -205,7 +205,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '1. body and status of other server errors (not shown)', {
     client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
-    emulator: ['emulator/faults.ts', 'faultTable.status'],
+    emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       ['service/faults.test.ts', 'on a read: tried again, with growing waits, and not forever'],
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
@@ -214,7 +214,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '2. what else is a 400 (not shown)', {
     client: ['reconcile/push/push.ts', 'pushBatch', 'looks for the one bad value, and holds it alone'],
-    emulator: ['emulator/user-endpoints.ts', 'checkUpdate'],
+    emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
         'system/two-way.test.ts',
@@ -229,7 +229,7 @@ const errors: readonly Row[] = [
 const limits: readonly Row[] = [
   rule('Limits', '500 requests a minute, all calls', {
     client: ['service/rate-limiter.ts', 'createRate'],
-    emulator: ['emulator/rate-limit.ts', 'createRateLimit'],
+    emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
       ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 95 %% of it used (seed %i)'],
       ['service/rate-limiter.test.ts', '%s: what is allowed is used, and never more arrives'],
@@ -240,7 +240,7 @@ const limits: readonly Row[] = [
   }),
   rule('Limits', 'a JWT lives for 5 minutes', {
     client: ['service/token.ts', 'reuseMs'],
-    emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
+    emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
       ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
@@ -248,7 +248,7 @@ const limits: readonly Row[] = [
   }),
   rule('Limits', 'at most 2 API Secrets', {
     client: ['service/token.ts', 'Credentials.next', 'one in place and one to come, no third'],
-    emulator: ['emulator/create-teams.ts', 'teamOf'],
+    emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
       ['service/faults.test.ts', 'both refused: an end'],
@@ -257,7 +257,7 @@ const limits: readonly Row[] = [
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
   rule('Limits', 'largest `limit` (not shown)', {
     client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
-    emulator: ['emulator/read-page.ts', 'pageLimit'],
+    emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/pages.test.ts', 'is read whole, twice, however many rows it has and whatever limit it takes'],
       ['service/pages.test.ts', 'that gives %i rows and skips as many as were asked for is read whole'],
@@ -267,7 +267,7 @@ const limits: readonly Row[] = [
   }),
   rule('Limits', 'largest request body (not shown)', {
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
-    emulator: ['emulator/web-server.ts', 'settings.bodyLimit'],
+    emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
       ['service/client.test.ts', 'nobody to update makes no request; more than 25 at once is refused'],
       ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
@@ -278,12 +278,12 @@ const limits: readonly Row[] = [
 const versioning: readonly Row[] = [
   rule('Versioning', '1. every path begins with `/v1`; version 1.0', {
     client: ['service/operation.ts', 'operations'],
-    emulator: ['emulator/open-api.ts', 'openApiDocument.version'],
+    emulator: ['emulator/wire/open-api.ts', 'openApiDocument.version'],
     tests: [signed, ['emulator/open-api.test.ts', 'has every endpoint once, under a name of its own']],
   }),
   rule('Versioning', '2. the legacy key is planned for deprecation', {
     client: ['service/client.ts', 'openChannel legacy-api-key', 'a warning at each start'],
-    emulator: ['emulator/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
+    emulator: ['emulator/wire/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
     tests: [
       [
         'service/client.test.ts',
@@ -294,7 +294,7 @@ const versioning: readonly Row[] = [
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
     client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
-    emulator: ['emulator/encode.ts', 'bend'],
+    emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called']],
     variants: ['extra-fields'],
   }),

@@ -26,8 +26,8 @@ const message = (method: string): Source => [
   'service/messages/message-endpoints.ts',
   `createMessageEndpoints.${method}`,
 ];
-const listings = 'emulator/paged-endpoints.ts listingEndpoints';
-const schedules = 'emulator/schedule-endpoints.ts scheduleEndpoints';
+const listings = 'emulator/rules/paged-endpoints.ts listingEndpoints';
+const schedules = 'emulator/rules/schedule-endpoints.ts scheduleEndpoints';
 const read = conforms('each reading endpoint answers 200 with JSON');
 const one = conforms('one tag and one survey are as the listings show them');
 const scheduled = conforms('a message is scheduled, read, replaced and cancelled');
@@ -41,20 +41,25 @@ const withId = [
 ];
 
 export const endpointRows: readonly Row[] = [
-  endpoint('GET /v1/inboxes', listed('inboxes', 'list'), 'emulator/team-endpoints.ts teamEndpoints', read),
+  endpoint(
+    'GET /v1/inboxes',
+    listed('inboxes', 'list'),
+    'emulator/rules/team-endpoints.ts teamEndpoints',
+    read,
+  ),
   endpoint(
     'GET /v1/users/get',
     roster('users'),
-    'emulator/user-endpoints.ts userEndpoints',
+    'emulator/rules/user-endpoints.ts userEndpoints',
     conforms('users/get reads its filter from the body of a GET'),
   ),
   endpoint(
     'POST /v1/users/update',
     roster('updateUsers'),
-    'emulator/user-endpoints.ts userEndpoints',
+    'emulator/rules/user-endpoints.ts userEndpoints',
     conforms('users/update answers with the updated users'),
   ),
-  endpoint('GET /v1/team', roster('team'), 'emulator/team-endpoints.ts teamEndpoints', read),
+  endpoint('GET /v1/team', roster('team'), 'emulator/rules/team-endpoints.ts teamEndpoints', read),
   endpoint('POST /v1/contact-fields', listed('contact-fields', 'list'), listings, read),
   endpoint('POST /v1/tags', listed('tags', 'list'), listings, read),
   endpoint(
@@ -69,16 +74,16 @@ export const endpointRows: readonly Row[] = [
     ...endpoint(
       'POST /v1/tag',
       message('createTag'),
-      'emulator/tag-endpoints.ts tagEndpoints',
+      'emulator/rules/tag-endpoints.ts tagEndpoints',
       conforms('a created tag can be read'),
     ),
     variants: ['same-tag', 'tag-names', 'tag-spaces'],
   },
-  endpoint('GET /v1/tag/{id}', listed('tags', 'row'), 'emulator/tag-endpoints.ts tagEndpoints', one),
+  endpoint('GET /v1/tag/{id}', listed('tags', 'row'), 'emulator/rules/tag-endpoints.ts tagEndpoints', one),
   endpoint(
     'POST /v1/conversations/read',
     message('readConversation'),
-    'emulator/conversation-endpoints.ts conversationEndpoints',
+    'emulator/rules/conversation-endpoints.ts conversationEndpoints',
     conforms('a conversation is marked as read'),
   ),
   endpoint('POST /v1/schedule', message('createSchedule'), schedules, scheduled),
@@ -89,7 +94,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'path `id`: a required integer',
     client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
-    emulator: ['emulator/answer-request.ts', 'perform.id'],
+    emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'one tag by its id'],
       ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
@@ -100,7 +105,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'answer of contacts/count: a string that holds the count',
     client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
-    emulator: ['emulator/answer-schemas.ts', 'contactCount'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
       ['service/faults.test.ts', '%s is a count'],
       ['service/faults.test.ts', '%s is not'],
@@ -113,7 +118,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'answer of conversations/read: a string',
     client: ['service/messages/wire-schedule.ts', 'decodeString'],
-    emulator: ['emulator/answer-schemas.ts', 'conversationAnswer'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'conversationAnswer'],
     tests: [
       ['service/wire.test.ts', 'write results: whole, or an id alone'],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
@@ -124,7 +129,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'answer of cancelling: the string `ok`',
     client: ['service/messages/wire-schedule.ts', 'decodeString.expected'],
-    emulator: ['emulator/answer-schemas.ts', 'cancelled'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelling takes only the string `ok`'],
       ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
@@ -135,7 +140,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'every endpoint asks for credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
-    emulator: ['emulator/answer-request.ts', 'admit'],
+    emulator: ['emulator/wire/answer-request.ts', 'admit'],
     tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
   },
 ];

@@ -6,7 +6,7 @@ const section = 'Endpoints, notes';
 export const noteRows: readonly Row[] = [
   rule(section, '1. users/get reads a JSON body on a GET; it answers users by phone or email', {
     client: ['service/http.ts', 'createHttp.body'],
-    emulator: ['emulator/service-routes.ts', 'addServiceRoutes.hasBody'],
+    emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
       ['service/faults.test.ts', 'it is sent, and kept connections carry all: %i at most'],
       ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
@@ -20,7 +20,7 @@ export const noteRows: readonly Row[] = [
       'readRoster',
       'asks once, then by address for those who were left out',
     ],
-    emulator: ['emulator/user-endpoints.ts', 'getUnfilteredUsers'],
+    emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'plays the four answers to no filter'],
       ['system/check.test.ts', 'with %j finds out %s'],
@@ -30,7 +30,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '2. first and last name are linked: both together, or one is overwritten', {
     client: ['model/user.ts', 'UserPatch', 'half a name cannot be expressed'],
-    emulator: ['emulator/update-user.ts', 'nameEdit'],
+    emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
       ['emulator/users.test.ts', 'overwrites the other half of the name when one is sent alone'],
       [
@@ -43,7 +43,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '2. what is stored of a written value (not shown)', {
     client: ['reconcile/push/outcome.ts', 'judge', 'compares what was answered with what was sent'],
-    emulator: ['emulator/update-user.ts', 'editOf'],
+    emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
       ['system/two-way.test.ts', 'takes over a normalised answer without a second push'],
@@ -52,7 +52,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '2. further attributes of UpdateUser (not shown)', {
     client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
-    emulator: ['emulator/request-schemas.ts', 'userUpdate.looseObject', 'lets them through, unread'],
+    emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'lets them through, unread'],
     tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (not shown)', {
@@ -61,7 +61,7 @@ export const noteRows: readonly Row[] = [
       'findScheduleFlaw',
       'asks for inbox, time, content and one family of targets before it sends',
     ],
-    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
@@ -74,7 +74,7 @@ export const noteRows: readonly Row[] = [
       'createMessageEndpoints.localId',
       'a new schedule always has one, and no write is repeated blindly',
     ],
-    emulator: ['emulator/schedule-endpoints.ts', 'createSchedule.local_id'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
       ['service/client.test.ts', '%s is on time'],
       ['emulator/schedules.test.ts', 'a repeated local_id makes no second message, or does'],
@@ -87,7 +87,7 @@ export const noteRows: readonly Row[] = [
       'findTimeFlaw',
       'RFC 3339, on a quarter of an hour, 15 minutes ahead',
     ],
-    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
       [
@@ -99,12 +99,12 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
-    emulator: ['emulator/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
     tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
   }),
   rule(section, '5. accepted values of `order` (not shown)', {
     client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],
-    emulator: ['emulator/read-page.ts', 'orderBy'],
+    emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'come newest first, or as asked; an unknown order is ignored or refused'],
       ['service/emulator.test.ts', 'every variant › %s'],
@@ -113,7 +113,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '5. default page size (not shown)', {
     client: ['service/page.ts', 'PageQuery.limit', 'always sends `limit`'],
-    emulator: ['emulator/read-page.ts', 'pageLimit'],
+    emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
@@ -122,7 +122,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '5. page numbering (not shown)', {
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
-    emulator: ['emulator/read-page.ts', 'firstRow'],
+    emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
       ['service/pages.test.ts', 'is read whole, twice, however many rows it has and whatever limit it takes'],
       ['emulator/pages.test.ts', 'number their pages: %s'],

@@ -1,4 +1,4 @@
-import type { VariantName } from '../../src/emulator/variants.ts';
+import type { VariantName } from '../../src/emulator/faults/variants.ts';
 
 /** What a cell says where the interface names a thing and no way to it. */
 export const noPath = 'the interface shows no path';

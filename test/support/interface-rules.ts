@@ -4,7 +4,7 @@ import { conforms, type Row, rule, withoutPath } from './interface-row.ts';
 const general: readonly Row[] = [
   rule('General rules', '1. all bodies are JSON', {
     client: ['service/answer.ts', 'judgeHead'],
-    emulator: ['emulator/answer-request.ts', 'answerRequest.stringify'],
+    emulator: ['emulator/wire/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', '%s is refused, and taken where the setting says so'],
@@ -15,7 +15,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '2. HTTPS only; plain HTTP fails', {
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],
-    emulator: ['emulator/web-server.ts', 'createServer'],
+    emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'the base URL %s is refused'],
       ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
@@ -25,7 +25,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '2. calls without authentication fail', {
     client: ['service/call.ts', 'attempt.authorization', 'no call leaves without'],
-    emulator: ['emulator/authenticate.ts', 'authenticate'],
+    emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
       ['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted'],
       ['service/client.test.ts', '%s: method, path and authentication'],
@@ -33,7 +33,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
     client: ['service/call-outcome.ts', 'AnswerMetadata.requestId', 'in every event and every error'],
-    emulator: ['emulator/service-routes.ts', 'addServiceRoutes X-Request-Id'],
+    emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries X-Request-Id, each its own'),
       ['service/requests.test.ts', '%i %s: an error with status, label and request id'],
@@ -41,7 +41,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
     client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
-    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
@@ -50,7 +50,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
-    emulator: ['emulator/encode.ts', 'encodeInbox'],
+    emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
     tests: [['service/emulator.test.ts', 'every variant › %s']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
@@ -59,7 +59,7 @@ const general: readonly Row[] = [
 const fields: readonly Row[] = [
   rule('Resources', 'timestamps of users: ISO 8601, UTC', {
     client: ['mirror/db/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
-    emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
+    emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('a user has the documented fields, of the documented types'),
       ['service/wire.test.ts', 'every documented field, exactly, and nothing left over'],
@@ -69,7 +69,7 @@ const fields: readonly Row[] = [
   }),
   rule('Resources', 'ids are integers', {
     client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
-    emulator: ['emulator/answer-schemas.ts', 'user.id'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
       ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
       ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
@@ -82,7 +82,7 @@ const fields: readonly Row[] = [
       'takeFields',
       'an id is needed, all else is not; what is unknown stays in `raw`',
     ],
-    emulator: ['emulator/encode.ts', 'bend'],
+    emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
       ['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called'],
@@ -92,7 +92,7 @@ const fields: readonly Row[] = [
   }),
   rule('Inbox', '`invited`: a list of strings', {
     client: ['model/listed/inboxes.ts', 'inboxes.invited', 'of any other type, it stays in `raw`'],
-    emulator: ['emulator/encode.ts', 'encodeInbox.invited'],
+    emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
     tests: [
       [
         'service/wire.test.ts',
@@ -103,7 +103,7 @@ const fields: readonly Row[] = [
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
     client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares digits alone'],
-    emulator: ['emulator/encode.ts', 'phoneText'],
+    emulator: ['emulator/wire/encode.ts', 'phoneText'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
@@ -112,7 +112,7 @@ const fields: readonly Row[] = [
   }),
   rule('User', '`updated_at`: the last update', {
     client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision hangs on it'],
-    emulator: ['emulator/update-user.ts', 'writeUser'],
+    emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update moves updated_at'),
       ['emulator/users.test.ts', 'leaves alone what was not sent, and moves updated_at each time'],
@@ -122,12 +122,12 @@ const fields: readonly Row[] = [
   }),
   rule('Scheduled message', '`execute`: the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
-    emulator: ['emulator/schedule-endpoints.ts', 'showSchedule.execute'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule.execute'],
     tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
   }),
   rule('Write result', 'creating or updating a tag or a schedule answers one', {
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
-    emulator: ['emulator/schedule-endpoints.ts', 'created'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/wire.test.ts', 'write results: whole, or an id alone'],
       ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
@@ -136,7 +136,7 @@ const fields: readonly Row[] = [
   }),
   rule('Shared pagination body', '`filters` is of the object’s own kind', {
     client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
-    emulator: ['emulator/count-contacts.ts', 'countMatching', 'a count for each combination'],
+    emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'a count for each combination'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
@@ -144,7 +144,7 @@ const fields: readonly Row[] = [
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
     client: ['model/listed/contact-fields.ts', 'contactFields', 'kept where they are; nothing hangs on them'],
-    emulator: ['emulator/encode.ts', 'revision'],
+    emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
       ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
@@ -181,7 +181,7 @@ const withoutPaths: readonly Row[] = [
 const open: readonly Row[] = [
   rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
     client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
-    emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
+    emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/wire.test.ts', 'all fields, absent ones as null, unknown and mistyped ones in `raw`'],
       ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
@@ -190,18 +190,18 @@ const open: readonly Row[] = [
   }),
   rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
     client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
-    emulator: ['emulator/answer-schemas.ts', 'survey.type'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
     tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
     client: ['model/listed/tags.ts', 'tags.color', 'any text'],
-    emulator: ['emulator/answer-schemas.ts', 'tag.color'],
+    emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
     tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
   }),
   rule('States and transitions', 'of any resource (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
     emulator: [
-      'emulator/schedule-endpoints.ts',
+      'emulator/rules/schedule-endpoints.ts',
       'settledAnswer',
       'a message that was sent cannot be changed',
     ],

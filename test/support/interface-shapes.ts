@@ -40,8 +40,8 @@ export const place = (file: string, symbol: string): Place => ({ file, symbol })
 const rowId = { id: place('service/wire.ts', 'decodeRows.id') };
 export const one = (shape: Shape): Nested => ({ shape, list: false });
 export const many = (shape: Shape): Nested => ({ shape, list: true });
-const answers = 'emulator/answer-schemas.ts';
-export const requests = 'emulator/request-schemas.ts';
+const answers = 'emulator/wire/answer-schemas.ts';
+export const requests = 'emulator/wire/request-schemas.ts';
 
 const inWidgetSettings = {
   background_color: 'string',

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { parseFaults } from '../../src/emulator/faults.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage, type StageOptions } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { UserRecord } from '../../src/emulator/played-team.ts';
+import type { UserRecord } from '../../src/emulator/rules/played-team.ts';
 import { backUp } from './agreed/back-up.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage } from './stage.ts';

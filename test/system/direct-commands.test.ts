@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
-import type { Fault } from '../../src/emulator/faults.ts';
+import type { Fault } from '../../src/emulator/faults/faults.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { temporaryFolder } from '../support/checkout.ts';

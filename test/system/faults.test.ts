@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { parseFaults } from '../../src/emulator/faults.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { createStage, createStages, onService, type Stage } from './stage.ts';
 
 const stages = createStages();

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { variantNames } from '../../src/emulator/variants.ts';
+import { variantNames } from '../../src/emulator/faults/variants.ts';
 import { checks } from '../emulator/conformance.ts';
 import { inMirror, isOfData, strayNames } from '../support/interface-mirror.ts';
 import { noPath, type Proof, type Row, type Source } from '../support/interface-row.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../src/emulator/faults.ts';
+import type { Fault } from '../../src/emulator/faults/faults.ts';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
-import { parseFaults } from '../../src/emulator/faults.ts';
-import type { TeamControl } from '../../src/emulator/team-control.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
+import type { TeamControl } from '../../src/emulator/control/team-control.ts';
 import { createLog } from '../../src/log.ts';
 import { configFor, createStage, type Stage } from './stage.ts';
 

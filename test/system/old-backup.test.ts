@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
-import { parseFaults } from '../../src/emulator/faults.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseFaults } from '../../src/emulator/faults.ts';
+import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** A proxy that answers out of its cache, or a replica that lags. */

@@ -1,6 +1,6 @@
 import { listedResources } from '../../src/model/listed-resources.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Variants } from '../../src/emulator/variants.ts';
+import type { Variants } from '../../src/emulator/faults/variants.ts';
 import { byText } from '../support/by-text.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 /** The plot of the demo: which users are edited on which side, and how the two sides compare. */
-import type { UserRecord } from '../../emulator/played-team.ts';
+import type { UserRecord } from '../../emulator/rules/played-team.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { runDemoSql } from '../../runs/rehearse/demo-database.ts';
 import { canonicalPhone } from '../../model/canonical.ts';

@@ -6,9 +6,9 @@ import {
   faultSettings,
   faultTable,
   parseFaults,
-} from '../../emulator/faults.ts';
+} from '../../emulator/faults/faults.ts';
 import type { TeamSecret, EmulatorOptions } from '../../emulator/options.ts';
-import { parseVariants, variantNames, variantTable, variantValues } from '../../emulator/variants.ts';
+import { parseVariants, variantNames, variantTable, variantValues } from '../../emulator/faults/variants.ts';
 import { MusterdError } from '../../errors.ts';
 import { quoted } from '../../model/in-words.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
