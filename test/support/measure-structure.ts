@@ -108,11 +108,11 @@ export function measureStructure(root = here): readonly Figure[] {
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
     figure('src: files', files.length, 515),
-    figure('src: lines', countLines(src), 50_450),
+    figure('src: lines', countLines(src), 50_406),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 13),
-    figure('migrations: lines', countLines(migrations), 3_539),
+    figure('migrations: lines', countLines(migrations), 3_538),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
