@@ -10,9 +10,8 @@ import type { SeenField, WinningValue } from './resolve-field.ts';
 /** @throws MusterdError `usage` for an impossible value. All other checks are made by the trigger on the mirror. */
 export function readValue(field: Field, text: string): FieldValue {
   if (field === 'name') {
-    const [first = '', last, ...more] = text.split('|').map((half) => half.trim());
-    if (more.length > 0) throw new MusterdError('usage', `"${text}" has more than one bar`);
-    return last === undefined ? splitName(text) : { first, last };
+    const [first = '', ...last] = text.split('|');
+    return last.length === 0 ? splitName(text) : { first: first.trim(), last: last.join('|').trim() };
   }
   if (isText(field)) return stored(text.trim());
   const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
