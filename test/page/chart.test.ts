@@ -28,9 +28,7 @@ it('has its figures in a gutter and its times below, none of which leaves the pi
   expect(page).toMatch(/text-anchor="start">0h<.*text-anchor="end">4h</);
 });
 
-it('draws no line over a time that was not counted, and says so', () => {
+it('draws no line over a time that was not counted', () => {
   const line = (page: string) => /vector-effect="non-scaling-stroke" d="([^"]*)"/.exec(page)?.[1] ?? '';
   expect(line(drawn(1, null, 3, 4)).split('M')).toHaveLength(3);
-  expect(drawn(1, null, 3)).toContain('not counted');
-  expect(drawn(1, 2, 3)).not.toContain('not counted');
 });

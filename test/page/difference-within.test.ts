@@ -19,7 +19,7 @@ describe('the difference within a value', () => {
     ['soren.inglis@example.com', 's.inglis@example.com', '[s].inglis@example.com'],
     ['madhuri.41.3@example.com', 'only.one.name@example.com', '[only.one.name]@example.com'],
     ['Anna Berg', 'Anna Maria Berg', 'Anna [Maria ]Berg'],
-    ['a b c d', 'b a c d', '[b ]a c d'],
+    ['a b c d', 'b a c d', '[b a] c d'],
     ['Zoë Berg', 'Zoe\u0308 Berg', '[Zoe\u0308] Berg'],
     // Nearly nothing is common: all of it.
     ['81900324680', '15550100', '[15550100]'],
@@ -30,6 +30,7 @@ describe('the difference within a value', () => {
     // Something is only missing: its neighbour.
     ['Anna Maria Berg', 'Anna Berg', 'Anna [Berg]'],
     ['Anna Berg', 'Anna', '[Anna]'],
+    ['..', '.', '[.]'],
     ['Anna (x) Berg', 'Anna Berg', 'Anna [Berg]'],
     ['41440102217', '4144010221', '414401022[1]'],
     ['+41440102217', '41440102217', '[4]1440102217'],

@@ -256,11 +256,10 @@ describe('counts', () => {
     teamId: 41n,
     days: 90,
     segment: 'all',
-    last: [{ segment: 'all', count: 312_456, countedAt: at }],
+    last: [{ segment: 'all', count: 312_456, countedAt: at, before: null }],
     steps: [step(600, 312_456)],
     stepMs: 900_000,
     weeks: [],
-    monthAgo: [],
     tags: { now: 1_200, months },
     contactFields: { now: 60, months },
     roles: [{ team_id: 41n, role_id: 4n, name: 'member', members: 400 }],
@@ -289,10 +288,9 @@ describe('counts', () => {
       ],
       last: [
         ...read.last,
-        { segment: 'new', count: 7, countedAt: at },
-        { segment: 'old', count: 9, countedAt: at },
+        { segment: 'new', count: 7, countedAt: at, before: null },
+        { segment: 'old', count: 9, countedAt: at, before: 6 },
       ],
-      monthAgo: [{ segment: 'old', count: 6, countedAt: at }],
     };
     const page = countsView({ ...read, ...more }, contextFor('/counts')).main.toString();
     expect(page).toContain('aria-label="Contacts over 90 days: from 300 to 301');

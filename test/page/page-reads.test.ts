@@ -242,7 +242,7 @@ describe('counts and tags', () => {
       lowest: 941,
       highest: 1000,
     });
-    expect(read.monthAgo[0]?.count).toBe(280);
+    expect(read.last[0]?.before).toBe(280);
     expect(read.roles.map(({ role_id: id, members }) => [Number(id), members])).toEqual([
       [1, 6],
       [2, 4],

@@ -239,46 +239,14 @@ const mostOfOne = 200;
 export async function readHistory(reader: PageReader, userId: Id): Promise<readonly LedgerLine[]> {
   const { db, teamIds } = reader;
   const ofOne = sql`team_id = any (${idArray(teamIds)}) and user_id = ${userId}`;
-  const { rows } = await sql<{
-    at: Date;
-    field: string;
-    old: string | null;
-    new: string | null;
-    by: string | null;
-  }>`
-    select changed_at as at, field, old_value as old, new_value as new, edited_by as by from report.roster_changes
+  const { rows: edits } = await sql<LedgerLine>`
+    select 'edit' as kind, 0::bigint as change_id, team_id, user_id, field, old_value, new_value, edited_by, changed_at as opened_at,
+      null as closed_at, null as run_id, null as name, null as base_value, null as outcome, null as request_id, null as decided_by,
+      null as decided_why, null as edit_id, null as batch
+    from report.roster_changes
     where ${ofOne} and side = 'mirror' and field in ('first_name', 'last_name', 'email', 'phone', 'role_id')
     order by changed_at desc limit ${mostOfOne}`.execute(db);
   const moves = await readMoves(reader, ofOne, mostOfOne);
-  const edits = rows.map(({ at, field, old, new: now, by }): LedgerLine => {
-    const none = {
-      change_id: 0n,
-      team_id: teamIds[0] ?? 0n,
-      user_id: userId,
-      run_id: null,
-      name: null,
-      batch: null,
-      edit_id: null,
-    };
-    const open = {
-      request_id: null,
-      closed_at: at,
-      opened_at: at,
-      decided_by: null,
-      decided_why: null,
-      outcome: null,
-    };
-    return {
-      ...none,
-      ...open,
-      kind: 'edit',
-      field,
-      base_value: null,
-      old_value: old,
-      new_value: now,
-      edited_by: by,
-    };
-  });
   const when = ({ closed_at: closed, opened_at: opened }: LedgerLine) => (closed ?? opened).getTime();
   return [...moves, ...edits].toSorted(
     (a, b) =>

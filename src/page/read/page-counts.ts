@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
-import { type Contacts, readContacts } from './page-glance.ts';
+import { type Contacts, countBy, monthBefore, readContacts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 import { segmentsOf } from '../../mirror/listings/segments.ts';
 
@@ -25,12 +25,8 @@ export interface CountedWeek {
   readonly highest: number;
 }
 
-/** The last count of each segment. */
-export interface LastCount {
-  readonly segment: string;
-  readonly count: number;
-  readonly countedAt: Date;
-}
+/** The last count of a segment, and what it was 30 days before. */
+export type LastCount = Omit<Contacts, 'teamId'>;
 
 /** The last count of each step: one index lookup per step and segment. @param only `null`: all segments */
 async function readSteps(
@@ -151,8 +147,6 @@ export interface CountsRead {
   readonly steps: readonly CountedStep[];
   readonly stepMs: number;
   readonly weeks: readonly CountedWeek[];
-  /** The last counts as of 30 days ago. */
-  readonly monthAgo: readonly LastCount[];
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
@@ -171,16 +165,14 @@ export function stepFor(days: number, paceMs: number | null): number {
   return steps.find((step) => step >= wanted) ?? 7 * dayMs;
 }
 
-/** Reads the last count of each segment up to a time. */
-async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<readonly LastCount[]> {
+/** Reads the last count of each segment. */
+async function readLast({ db, now }: PageReader, teamId: Id): Promise<readonly LastCount[]> {
   const { rows } = await sql<LastCount>`
     with recursive ${segmentsOf(teamId)}
-    select s.segment, l.count::float8 as count, l.counted_at as "countedAt" from segments s
-    cross join lateral (
-      select c.count, c.counted_at from mirror.contact_counts c
-      where c.team_id = ${teamId} and c.segment = s.segment and c.counted_at <= ${by}
-      order by c.counted_at desc limit 1
-    ) l
+    select s.segment, l.count, l.counted_at as "countedAt", b.count as before
+    from (select ${teamId}::bigint as id) t cross join segments s
+    cross join lateral (${countBy(now)}) l
+    left join lateral (${countBy(monthBefore(now))}) b on true
     order by s.segment`.execute(db);
   return rows;
 }
@@ -197,11 +189,11 @@ export async function readCounts(
   const { now, teamIds } = reader;
   const [teamId] = teamIds;
   const chosen = teamId === undefined ? [] : [teamId];
-  const last = teamId === undefined ? [] : await readCountsBy(reader, teamId, now);
+  const last = teamId === undefined ? [] : await readLast(reader, teamId);
   const named =
     [wanted, 'all'].map((word) => last.find(({ segment }) => segment === word)).find(Boolean) ?? last[0];
   const segment = named?.segment ?? null;
-  const none = { last, steps: [], stepMs: dayMs, weeks: [], monthAgo: [] };
+  const none = { last, steps: [], stepMs: dayMs, weeks: [] };
   return {
     teamId: teamId ?? null,
     days,
@@ -220,7 +212,7 @@ async function readLine(
   reader: PageReader,
   teamId: Id,
   { days, segment, isCsv }: { readonly days: number; readonly segment: string; readonly isCsv: boolean },
-): Promise<Pick<CountsRead, 'steps' | 'stepMs' | 'weeks' | 'monthAgo'>> {
+): Promise<Pick<CountsRead, 'steps' | 'stepMs' | 'weeks'>> {
   const { now } = reader;
   const stepMs = stepFor(days, await readPace(reader, teamId, segment));
   const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
@@ -232,6 +224,5 @@ async function readLine(
       from: new Date(now.getTime() - days * dayMs),
       to: now,
     }),
-    monthAgo: await readCountsBy(reader, teamId, new Date(now.getTime() - 30 * dayMs)),
   };
 }

@@ -94,15 +94,17 @@ const readFacts = ({ teams, now }: PageReader) => sql<Counted>`
     ) m
   ) r`;
 
+export const monthBefore = (now: Date): Date => new Date(now.getTime() - 30 * dayMs);
+/** The last count up to a moment, in the segment s of the team t. */
+export const countBy = (when: Date) => sql`
+  select c.count::float8 as count, c.counted_at from mirror.contact_counts c
+  where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;
+
 /**
  * The contacts in the segment "all" of each team, or else its first one. By a row of its own: with row-level security a
  * comparison with the sub-selects themselves would read all counts of the team.
  */
-export const readContacts = (teamIds: readonly Id[], now: Date) => {
-  const countBy = (when: Date) => sql`
-    select c.count::float8 as count, c.counted_at from mirror.contact_counts c
-    where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;
-  return sql<Contacts>`
+export const readContacts = (teamIds: readonly Id[], now: Date) => sql<Contacts>`
     select t.id as "teamId", s.segment, l.count, l.counted_at as "countedAt", b.count as before
     from unnest(${idArray(teamIds)}) t (id)
     cross join lateral (
@@ -112,9 +114,8 @@ export const readContacts = (teamIds: readonly Id[], now: Date) => {
       ) as segment offset 0
     ) s
     cross join lateral (${countBy(now)}) l
-    left join lateral (${countBy(new Date(now.getTime() - 30 * dayMs))}) b on true
+    left join lateral (${countBy(monthBefore(now))}) b on true
     order by t.id`;
-};
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
   const { db, teams, teamIds, now } = reader;

@@ -3,8 +3,13 @@ import { extent } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { type Html, html } from './html.ts';
-import { gapsOf, type Point, thin } from './series.ts';
 import { count } from './words.ts';
+
+/** `null` if it was not counted then. */
+export interface Point {
+  readonly atMs: number;
+  readonly value: number | null;
+}
 
 /** The number of columns of pixels that can be told apart. */
 const width = 1_000;
@@ -34,12 +39,11 @@ export function lineChart(points: readonly Point[], sentence: string, timeWords:
   const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
   const x = scaleUtc([firstMs, lastMs], [0, width]);
   const y = axisOf(points);
-  const drawn = thin(points, (atMs) => x(atMs));
   const isCounted = ({ value }: Point) => value !== null;
   const [xOf, yOf] = [({ atMs }: Point) => x(atMs), ({ value }: Point) => y(value ?? 0)];
   // Nobody knows what was between two counts, and a straight line claims least.
-  const drawnLine = line<Point>(xOf, yOf).defined(isCounted).digits(1)(drawn) ?? '';
-  const tint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1)(drawn) ?? '';
+  const drawnLine = line<Point>(xOf, yOf).defined(isCounted).digits(1)(points) ?? '';
+  const tint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1)(points) ?? '';
   const bottom = above + height;
   const values = y
     .ticks(4)
@@ -49,11 +53,6 @@ export function lineChart(points: readonly Point[], sentence: string, timeWords:
     ({ at }) =>
       html`<line class="${at === bottom ? 'idle' : 'track'}" stroke="currentColor" x1="0" x2="100%" y1="${at}" y2="${at}"/>`,
   );
-  const missing = gapsOf(points).map(({ fromMs, toMs }) => {
-    const [from, wide] = [percent(x(fromMs)), percent(x(toMs) - x(fromMs))];
-    const middle = Math.min(100, from + wide / 2);
-    return html`<rect class="track" fill-opacity="0.6" x="${from}%" y="${above}" width="${wide}%" height="${height}"/><text x="${middle}%" y="${above - 8}" text-anchor="${anchorAt(middle)}">not counted</text>`;
-  });
   const marks = x.ticks(5).map((at) => {
     const place = percent(x(at));
     return html`<text x="${place}%" y="${bottom + 18}" text-anchor="${anchorAt(place)}">${timeWords(at)}</text>`;
@@ -61,5 +60,5 @@ export function lineChart(points: readonly Point[], sentence: string, timeWords:
   const figures = values.map(
     ({ value, at }) => html`<text x="100%" y="${at + 4}" text-anchor="end">${count(value)}</text>`,
   );
-  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true">${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${drawnLine}"/></svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
+  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true">${grid}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${drawnLine}"/></svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }

@@ -1,11 +1,10 @@
 /** Counts: contacts over time with their table, other segments, tags, contact fields and roles. */
 import type { CountsRead, ListedRead } from '../read/page-counts.ts';
-import { axisFrom, lineChart } from './chart.ts';
+import { axisFrom, lineChart, type Point } from './chart.ts';
 import { chips, csvChip, empty, heading, section, table, toListings } from './components.ts';
 import { growthOf } from './glance-teams.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
-import { gapsOf, markMissing } from './series.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
 import { at, clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
@@ -46,29 +45,28 @@ function weekTable(context: PageContext, { weeks }: CountsRead): Html {
 
 function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: CountsRead): Html {
   const own = steps.filter((step) => step.segment === segment);
-  const points = markMissing(
-    own.map(({ from, last }) => ({ atMs: from.getTime(), value: last })),
-    stepMs,
-  );
-  const gaps = gapsOf(points).map(
-    ({ fromMs, toMs }) => `${day(new Date(fromMs), now)} to ${day(new Date(toMs), now)}`,
-  );
+  // Where nobody counted for more than a step, the line is broken.
+  const points = own.flatMap(({ from, last }, i): readonly Point[] => {
+    const before = own[i - 1]?.from.getTime() ?? Number.POSITIVE_INFINITY;
+    const isMissing = from.getTime() - before > stepMs * 1.5;
+    const point = { atMs: from.getTime(), value: last };
+    return isMissing ? [{ atMs: before + stepMs, value: null }, point] : [point];
+  });
   const begin = axisFrom(points) === 0 ? '' : `; the axis begins at ${count(axisFrom(points))}`;
   const [first, last] = [own[0]?.last ?? 0, own.at(-1)?.last ?? 0];
-  const sentence = `Contacts over ${days} days: from ${count(first)} to ${count(last)}${gaps.length === 0 ? '' : `; not counted ${gaps.join(', ')}`}.`;
+  const sentence = `Contacts over ${days} days: from ${count(first)} to ${count(last)}.`;
   const timeWords = (when: Date) =>
     days <= 7 && when.getUTCHours() !== 0 ? clockTime(when, when) : day(when, now);
   return html`<div class="card"><p class="note">Segment “${visible(segment ?? '')}”${begin}</p>${lineChart(points, sentence, timeWords)}</div>`;
 }
 
 /** All segments, each with how it moved, and a link to its line. */
-function segments(context: PageContext, { last, monthAgo, segment: main }: CountsRead): Html {
+function segments(context: PageContext, { last, segment: main }: CountsRead): Html {
   if (last.length < 2) return none;
-  const rows = last.map(({ segment, count: now }) => {
-    const before = monthAgo.find((row) => row.segment === segment)?.count;
+  const rows = last.map(({ segment, count: now, before }) => {
     const name = segment === main ? html`<b>${visible(segment)}</b>` : visible(segment);
     const link = html`<a href="${href(context, { segment })}">${name}</a>`;
-    return { cells: [link, count(now), before === undefined ? noNumber : difference(now - before)] };
+    return { cells: [link, count(now), before === null ? noNumber : difference(now - before)] };
   });
   const columns = numbers('Segment', 'Contacts', 'In 30 days');
   return section('Segments', table(context, { caption: 'Segments', kind: 'few', columns, rows }));
@@ -154,11 +152,10 @@ function ofRoles(context: PageContext, { roles, teamId }: CountsRead): Html {
   });
 }
 
-function lead({ now }: PageContext, { last, monthAgo, segment }: CountsRead): string {
+function lead({ now }: PageContext, { last, segment }: CountsRead): string {
   const of = last.find((row) => row.segment === segment);
   if (of === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
-  const before = monthAgo.find((row) => row.segment === segment)?.count;
-  const moved = before === undefined ? '' : `, ${difference(of.count - before)} in 30 days`;
+  const moved = of.before === null ? '' : `, ${growthOf(of)}`;
   return `${many(of.count, 'contact')}${moved}. Counted last at ${clockTime(of.countedAt, now, true)}.`;
 }
 

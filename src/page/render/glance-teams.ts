@@ -21,7 +21,7 @@ export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefin
     .toSorted((a, b) => Number(a.staleSince) - Number(b.staleSince))[0];
 
 /** `+7 in 30 days` */
-export const growthOf = ({ count: now, before }: Contacts): string =>
+export const growthOf = ({ count: now, before }: Pick<Contacts, 'count' | 'before'>): string =>
   before === null ? 'not counted 30 days ago' : `${difference(now - before)} in 30 days`;
 
 /** Of a team of which nothing was counted yet. */

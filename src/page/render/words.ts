@@ -6,11 +6,6 @@ const numbers = new Intl.NumberFormat('en-US');
 /** `4,821` */
 export const count = (value: number | bigint): string => numbers.format(value);
 
-const inLettersTo12 = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
-
-/** `two`, as in a sentence; above twelve in figures. */
-export const inLetters = (value: number): string => inLettersTo12[value - 1] ?? count(value);
-
 /** `3 users`, `1 user`, `4,821 users`. */
 export const many = (value: number | bigint, single: string, more = `${single}s`): string =>
   `${count(value)} ${Number(value) === 1 ? single : more}`;
@@ -66,8 +61,6 @@ const seconds = part({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayOfYear = part({ day: 'numeric', month: 'short' });
 const dayOfAnyYear = part({ day: 'numeric', month: 'short', year: 'numeric' });
 const longWeekday = part({ weekday: 'long' });
-/** `Sat` */
-export const weekday = part({ weekday: 'short' });
 const longDay = part({ day: 'numeric', month: 'long' });
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
