@@ -35,7 +35,6 @@ const inDocuments: ReadonlySet<string> = new Set([
   'lists-390-light',
   'list-390-dark',
   'receipt-under-way-light',
-  'teams-light',
   'runs-of-1',
   'counts-of-1',
   'tags-of-1',

@@ -225,8 +225,8 @@ describe('lists, a question and a receipt', () => {
     await fillMirror(two.db, [small, { ...small, team: 'north', teamId: 8 }]);
     const other = await servePage(two.db);
     await page.goto(other.origin);
-    await page.locator('details.team summary').click();
-    await page.locator('details.team a', { hasText: 'north' }).click();
+    await page.getByLabel('Team', { exact: true }).selectOption('north');
+    await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL(`${other.origin}/?team=north`);
     await context.close();
     await other.server.close();

@@ -124,13 +124,6 @@ function tickRange(tick) {
   if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
 }
 
-/** Shows only the teams whose names contain what is typed. */
-function findTeam(field) {
-  const typedText = field.value.trim().toLowerCase();
-  for (const one of field.parentElement.querySelectorAll('li:not(:first-child)'))
-    one.hidden = !one.querySelector('a > span').textContent.toLowerCase().includes(typedText);
-}
-
 /** On a phone the tab of the view may be out of sight. */
 function showTab() {
   const tab = document.querySelector('.tabs [aria-current]');
@@ -139,7 +132,6 @@ function showTab() {
 }
 
 showCopies();
-for (const field of document.querySelectorAll('[data-find-team]')) field.hidden = false;
 showTab();
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy]');
@@ -156,7 +148,6 @@ document.addEventListener('click', (event) => {
 });
 document.addEventListener('input', (event) => {
   if (event.target.name === 'at') event.target.form.querySelector('[value="at"]').checked = true;
-  if (event.target.matches('[data-find-team]')) findTeam(event.target);
 });
 if (live !== null) {
   const events = new EventSource('/events');

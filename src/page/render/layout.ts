@@ -1,9 +1,10 @@
 /** The document around a view: head, header with teams and tabs, and foot. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
+import { filterForm } from './components.ts';
 import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';
-import { dot, icon, pill } from './pills.ts';
+import { dot, icon } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
 import { clockTime, count, exactTime, many, named, visible } from './words.ts';
 
@@ -38,41 +39,25 @@ export function worstFirst({
   });
 }
 
-/** With more teams than these, people search for one by name, if there is a script. */
-const mostAtOnce = 12;
-
+/** Chooses a team for the view that is shown; of one, its name. */
 function switcher(context: PageContext): Html {
-  const { team, teams, standings } = context;
+  const { team, teams, standings, query } = context;
   if (teams.length < 2)
     return team === null
       ? none
       : html`<span class="quiet" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
-  const sum = [...standings.values()].reduce((all, { waiting }) => all + waiting, 0);
-  const badge = (number: number): Html =>
-    number === 0
-      ? html`<span class="note">nothing waits</span>`
-      : html`<span class="${isCopy(context) ? 'badge calm' : 'badge'}"><span aria-hidden="true">${count(number)}</span><span class="away">, ${many(number, 'thing waits', 'things wait')}</span></span>`;
-  const stateOf = ({ teamId }: SeenTeam): Html => {
+  const stateOf = ({ teamId }: SeenTeam): string => {
     const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
-    return staleSince === null
-      ? badge(waiting)
-      : pill('alarm', 'act', html`stale since ${clockTime(staleSince, context.now)}`);
+    if (staleSince !== null) return `: stale since ${clockTime(staleSince, context.now)}`;
+    return waiting === 0 ? '' : `: ${many(waiting, 'thing waits', 'things wait')}`;
   };
-  const link = (target: SeenTeam | null, words: Html, state: Html) =>
-    html`<li><a class="row between" href="${href(context, { team: target?.team ?? null, open: null })}"${target?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
-  const choices = [
-    link(
-      null,
-      html`<b>All teams</b> <span class="dim on-service">${count(teams.length)} in the settings</span>`,
-      badge(sum),
-    ),
-    ...worstFirst(context).map((team) => link(team, bothNames(team), stateOf(team))),
-  ];
-  const find =
-    teams.length > mostAtOnce
-      ? html`<input class="long" data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
-      : none;
-  return html`<span class="quiet" aria-hidden="true">/</span><details class="team"><summary class="row">${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
+  const choices = worstFirst(context).map((one) => {
+    const others = one.name === null || one.name === '' || one.name === one.team ? '' : `, ${one.name}`;
+    return html`<option value="${one.team}"${one.team === team?.team ? html` selected` : none}>${visible(`${one.team}${others}${stateOf(one)}`)}</option>`;
+  });
+  const inside = html`<select class="team" name="team" aria-label="Team"><option value="">All teams: ${count(teams.length)}</option>${choices}</select>`;
+  const kept = [...query.keys()].filter((key) => !['team', 'page', 'note', 'ticks'].includes(key));
+  return filterForm(context, { kept, inside, button: 'Show' });
 }
 
 function tabLinks(context: PageContext, current: Tab): Html {

@@ -137,6 +137,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
     const isCsv = csvEnd.test(whole);
     const params = Object.entries(request.params as Readonly<Record<string, string>>);
     const query = new URLSearchParams(search);
+    if (query.get('team') === '') query.delete('team');
     if (hasNul([...query.values(), ...params.map(([, value]) => value)]))
       throw Object.assign(new Error('a NUL character in the address'), { statusCode: 400 });
     return {
