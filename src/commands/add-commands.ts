@@ -27,6 +27,4 @@ export interface Adding<C> {
   /** Sets the group of `--help` for the commands that follow. */
   readonly group: (name: HelpGroup) => void;
   readonly add: (name: string, description: string, action: Action) => C;
-  /** Gives a command `--json`. */
-  readonly json: (command: C) => C;
 }

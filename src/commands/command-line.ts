@@ -8,6 +8,7 @@ import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../er
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
 import type { LogOptions } from '../log.ts';
 import { describeDenial } from '../runs/denial.ts';
+import { withoutJson } from './help.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from './stop.ts';
@@ -114,6 +115,14 @@ function readWait(seconds: string): number {
       hint: 'It takes the word that follows: write it last, or with a number, such as --wait 60.',
     });
   return Number(seconds) * 1000;
+}
+
+/** @throws MusterdError `usage` */
+function readJson(program: Command, command: Command): boolean {
+  const json = program.opts()['json'] === true;
+  if (json && withoutJson.has(command.name()))
+    throw new MusterdError('usage', `${command.name()} has no --json`);
+  return json;
 }
 
 async function createContext(
@@ -231,7 +240,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
         .flat()
         .flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
       const isSql = command.name() === 'sql';
-      const json = options['json'] === true || (isSql && options['format'] === 'json');
+      const json = readJson(program, command) || (isSql && options['format'] === 'json');
       const isShown = !json && !endless.has(command.name());
       const { seen, showItself } = isShown
         ? withSign(world, command.name())

@@ -10,7 +10,7 @@ import { callSubjects } from '../model/direct-call.ts';
 import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import { shells } from './help.ts';
+import { shells, withoutJson } from './help.ts';
 import type { WaitingNames } from '../runs/decide/waiting-names.ts';
 
 /** Values that a command takes, by the name of its option or argument. */
@@ -97,6 +97,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
   for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
     const name = long?.replace(/^--/, '');
     if (long === undefined || name === undefined || name === 'version') continue;
+    if (name === 'json' && withoutJson.has(path)) continue;
     const alias = short?.replace(/^-/, '');
     if (required || optional) at.option(name, description, offerAll(valuesOf(long)), alias);
     else if (alias === undefined) at.option(name, description);

@@ -8,6 +8,17 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehear
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
+/** These print something else, or are JSON in any case. */
+export const withoutJson: ReadonlySet<string> = new Set([
+  'daemon',
+  'page',
+  'api',
+  'export',
+  'completion',
+  'emulator',
+  'demo',
+]);
+
 /** The part of the guide about each command; any other command stands below "Commands". */
 const partsOfGuide: Readonly<Record<string, string>> = {
   reconcile: 'what-a-run-does',
@@ -64,7 +75,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'tag create': ['musterd tag create VIP --yes'],
   'schedule create': [
     "musterd schedule create --inbox 'Front desk' --to 14155550123 --text 'See you' --at '2027-01-15 09:00' --zone Europe/Berlin",
-    'musterd schedule create --inbox 7 --list 12 --at 2027-01-15T08:00:00Z --text-file - --yes --json < text.txt',
+    'musterd schedule create --inbox 7 --list 12 --at 2027-01-15T08:00:00Z --text "$(cat text.txt)" --yes --json',
   ],
   'schedule show': ['musterd schedule show 9001'],
   'schedule update': [
@@ -114,7 +125,7 @@ export function overviewOf(program: Command): string {
     return rows.map((row, at) => `  ${(at === 0 ? group.slice(0, -1) : '').padEnd(10)}${row}`);
   });
   return [
-    'Usage: musterd [--config <file>] [--team <name>] <command>',
+    'Usage: musterd [--config <file>] [--team <name>] [--json] <command>',
     '',
     program.description(),
     '',
@@ -122,6 +133,7 @@ export function overviewOf(program: Command): string {
     '',
     '  --config <file>  settings, YAML (or MUSTERD_CONFIG)',
     '  --team <name>    one team of several (or MUSTERD_TEAM)',
+    '  --json           print JSON instead of text',
     '  --version        print the version',
     '',
     'musterd <command> --help says what a command does.',

@@ -16,9 +16,7 @@ function addEmulatorOptions(command: Command): Command {
     .option('--users <n>', 'users of the team', '200')
     .option('--tags <n>', 'tags', '1200')
     .option('--fields <n>', 'contact fields', '60')
-    .option('--contacts <n>', 'contacts', '312456')
     .option('--surveys <n>', 'surveys', '3')
-    .option('--team <id>', 'id of the team', '41')
     .option('--secret <id:key>', 'an API Secret; at most two', collect)
     .option('--api-key <key>', 'the legacy team API key')
     .option('--port <n>', 'port; 0: any free one', '0')
@@ -28,7 +26,6 @@ function addEmulatorOptions(command: Command): Command {
     .option('--seed <n>', 'seed of the random content', '1')
     .option('--rate <n>', 'requests a minute; 0: no limit', '500')
     .option('--state <file>', 'keep the teams in this file, and load them from it if it exists')
-    .option('--authority <file>', 'write the certificate authority to this file')
     .option(
       '--control-token <token>',
       'token that the control endpoint requires; without one it answers loopback only',
@@ -57,12 +54,11 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
 function addRehearsal({ add, group }: Adding<Command>): void {
   group('Rehearse');
   addEmulatorOptions(
-    add('emulator', 'emulate the service on this machine, for rehearsals', async (context, options) =>
-      // Its --team is the id of a team, but the option for all commands has the same name and takes the value.
-      (await loadEmulated(() => import('./rehearse/emulator.ts'))).emulatorCommand(context, {
-        ...options,
-        team: context.team ?? options['team'],
-      }),
+    add(
+      'emulator',
+      'emulate the service on this machine, for rehearsals; --team is the id of its team',
+      async (context, options) =>
+        (await loadEmulated(() => import('./rehearse/emulator.ts'))).emulatorCommand(context, options),
     ),
   );
   add('demo', 'run the whole story on an emulated service and an empty mirror', async (context, options) =>
@@ -70,18 +66,16 @@ function addRehearsal({ add, group }: Adding<Command>): void {
   ).option('--serve', 'keep everything running at the end, with a page, and say what to try');
 }
 
-function addPlan({ add, json }: Adding<Command>): void {
-  json(
-    add('plan', 'show what a run would do; writes nothing on either side', async (context, options) =>
-      (await import('./look/plan.ts')).planCommand(context, options),
-    ),
+function addPlan({ add }: Adding<Command>): void {
+  add('plan', 'show what a run would do; writes nothing on either side', async (context, options) =>
+    (await import('./look/plan.ts')).planCommand(context, options),
   )
     .option('--exit-code', 'exit 2 if there are changes')
     .option('--markdown', 'print Markdown, one section per user');
 }
 
 /** Commands that look at the service itself. */
-function addServiceCommands({ add, json, group }: Adding<Command>): void {
+function addServiceCommands({ add, group }: Adding<Command>): void {
   group('Look');
   const api = add(
     'api <method> <path>',
@@ -97,12 +91,10 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
     .option('--input <file>', 'the JSON body; - for stdin')
     .option('--paginate', 'fetch all pages of a listing, as one list')
     .option('-i, --include', 'print status and headers first');
-  const check = json(
-    add(
-      'check',
-      'check settings, database, credentials, clock, and how this service behaves',
-      async (context, options) => (await import('./set-up/check.ts')).checkCommand(context, options),
-    ),
+  const check = add(
+    'check',
+    'check settings, database, credentials, clock, and how this service behaves',
+    async (context, options) => (await import('./set-up/check.ts')).checkCommand(context, options),
   );
   check.option(
     '--write-probe <user>',
@@ -155,15 +147,16 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     .version(version)
     .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
     .option('--team <name>', 'one team of several (or MUSTERD_TEAM)')
+    .option('--json', 'print JSON instead of text')
     .showHelpAfterError('(musterd --help lists the commands)')
     .exitOverride();
   const ofCommand = program.createHelp();
   program.configureHelp({
+    showGlobalOptions: true,
     formatHelp: (command, helper) =>
       command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
   });
   const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
-  const json = (command: Command) => command.option('--json', 'print JSON instead of text');
   const below =
     (parent: Command, path = '') =>
     (name: string, description: string, action: Action, isDefault = false) => {
@@ -178,29 +171,23 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   const family = (name: string, description: string) =>
     below(program.command(name).description(description), name);
   group('Run');
-  json(
-    add('reconcile', 'do one complete run, both ways', async (context) =>
-      (await import('./sync/reconcile.ts')).reconcileCommand(context),
-    ),
+  add('reconcile', 'do one complete run, both ways', async (context) =>
+    (await import('./sync/reconcile.ts')).reconcileCommand(context),
   ).option(...waitOption);
   group('Look');
-  addPlan({ add, json, group });
+  addPlan({ add, group });
   group('Run');
   add('daemon', 'reconcile now, on a schedule, and after each edit', async (context) =>
     (await import('./sync/daemon.ts')).daemonCommand(context),
   );
   group('Look');
-  json(
-    add('status', 'show the state of the mirror', async (context) =>
-      (await import('./look/status.ts')).statusCommand(context),
-    ),
+  add('status', 'show the state of the mirror', async (context) =>
+    (await import('./look/status.ts')).statusCommand(context),
   );
-  const adding = { add, json, group };
+  const adding = { add, group };
   group('Run');
-  json(
-    add('migrate', 'bring the schema up to date', async (context, options) =>
-      (await import('./set-up/migrate.ts')).migrateCommand(context, options),
-    ),
+  add('migrate', 'bring the schema up to date', async (context, options) =>
+    (await import('./set-up/migrate.ts')).migrateCommand(context, options),
   ).option(
     '--drop-requests <file>',
     'write the messages, tags and read conversations that 0.1.0 has left open in SQL to this file, and drop them',

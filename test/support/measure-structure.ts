@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createProgram } from '../../src/commands/program.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { measureWalk, recordWalks, type Walk } from './record-walks.ts';
 import {
@@ -126,6 +127,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('branches of one function, most', most, 15),
     figure('files on one level of mirror/', onOneLevel.length, 2),
     figure('settings', settingsOf(root), 55),
+    ...(root === here ? measureCommands() : []),
     figure('rooms', arrows.size, 20),
     figure('floors', countFloors(arrows), 7),
     figure(
@@ -138,6 +140,23 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
     figure('tables in sync, besides sync.migrations', tables.length, 12),
     figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 180),
+  ];
+}
+
+/** What somebody can type. */
+function measureCommands(): readonly Figure[] {
+  const commands: { readonly options: readonly unknown[] }[] = [];
+  const silent = { write: () => undefined };
+  const program = createProgram({
+    version: '0',
+    out: silent,
+    err: silent,
+    wire: (command) => void commands.push(command),
+  });
+  const options = [program, ...commands].reduce((sum, { options: own }) => sum + own.length, 0);
+  return [
+    { what: 'commands', value: commands.length, limit: 32 },
+    { what: 'options', value: options, limit: 140 },
   ];
 }
 

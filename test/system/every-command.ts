@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import { withoutJson } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/commands/program.ts';
 
 /** Arguments with which a command gets as far as its settings; nothing but its name where left out. */
@@ -32,7 +33,7 @@ const program = createProgram({ version: '0', out: silent, err: silent, wire: ()
 /** All that the program has. */
 export const everyCommand = leavesOf(program).map(([name, command]) => ({
   name,
-  hasJson: command.options.some(({ long }) => long === '--json'),
+  hasJson: !withoutJson.has(name),
   takesMany: command.registeredArguments.some(({ variadic }) => variadic),
 }));
 

@@ -8,8 +8,7 @@ import { readEntries } from './message-options.ts';
 interface ReadOptions extends SendingOptions {
   readonly inbox?: string;
   readonly user?: string;
-  readonly target?: string;
-  readonly targets?: readonly string[];
+  readonly target?: readonly string[];
   readonly reassign?: string;
 }
 
@@ -17,20 +16,21 @@ interface ReadOptions extends SendingOptions {
 export const conversationsRead = (context: Context, options: ReadOptions): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
     const { service, team } = caller;
-    const { target, targets, reassign } = options;
+    const { target, reassign } = options;
     if (options.inbox === undefined || options.user === undefined)
       throw new MusterdError('usage', 'Say which inbox and who has read it: --inbox and --user');
-    if ((target === undefined) === (targets === undefined) || target?.trim() === '')
-      throw new MusterdError('usage', 'Say whose conversation was read: either --target or --targets', {
+    if (target === undefined)
+      throw new MusterdError('usage', 'Say whose conversation was read: --target', {
         hint: 'For example --target 14155550123.',
       });
+    const targets = readEntries('target', target);
     const inbox = await requireNamedInbox(service, options.inbox);
     const user = await requireNamedMember(service, team, options.user, inbox);
     const assignee = reassign === undefined ? undefined : await requireNamedUser(service, team, reassign);
     const request = {
       inboxId: inbox.id,
       userId: user.id,
-      ...(targets === undefined ? { target: target ?? '' } : { targets: readEntries('targets', targets) }),
+      ...(targets.length > 1 ? { targets } : { target: targets[0] ?? '' }),
       ...(assignee === undefined ? {} : { reassignId: assignee.id }),
     };
     return sendConfirmed(context, options, caller, {

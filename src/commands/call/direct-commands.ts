@@ -5,7 +5,7 @@ import { type Action, type Adding, asOption, type WithOptions, waitOption } from
 /** Declares a command below another one. */
 type AddBelow<C> = (name: string, description: string, action: Action) => C;
 
-interface Families<C> extends Pick<Adding<C>, 'json' | 'group'> {
+interface Families<C> extends Pick<Adding<C>, 'group'> {
   readonly family: (name: string, description: string) => AddBelow<C>;
 }
 
@@ -25,7 +25,6 @@ function withFields<C extends WithOptions<C>>(command: C): C {
     .option('--inbox <inbox>', 'sent from this inbox: id or name', once('inbox'))
     .option('--user <user>', 'who sends it: id, email, phone or name', once('user'))
     .option('--text <text>', 'its text, with merge tokens such as {{Title of a contact field}}', once('text'))
-    .option('--text-file <file>', 'its text, from this file; - for stdin', once('text-file'))
     .option('--template <id>', 'the template that it is made from', once('template'))
     .option('--at <time>', '2027-01-15T09:00:00+01:00, or 2027-01-15 09:00 with --zone', once('at'))
     .option('--zone <zone>', 'the time zone of --at, such as Europe/Berlin', once('zone'))
@@ -37,11 +36,8 @@ function withFields<C extends WithOptions<C>>(command: C): C {
     .option('--is-email <true|false>', 'the value of is_email', once('is-email'));
 }
 
-export function addDirectCommands<C extends WithOptions<C>>({ json, group, family }: Families<C>): void {
-  const sending = (command: C) =>
-    json(command)
-      .option(...yesOption)
-      .option(...asOption);
+export function addDirectCommands<C extends WithOptions<C>>({ group, family }: Families<C>): void {
+  const sending = (command: C) => command.option(...yesOption).option(...asOption);
   group('Send');
   sending(
     family('tag', `make tags: ${direct}`)(
@@ -58,12 +54,8 @@ export function addDirectCommands<C extends WithOptions<C>>({ json, group, famil
       ),
     ),
   );
-  json(
-    add(
-      'show <id>',
-      'show a message as the service shows it, with its digest',
-      async (context, _, [id = '']) => (await schedule()).scheduleShow(context, id),
-    ),
+  add('show <id>', 'show a message as the service shows it, with its digest', async (context, _, [id = '']) =>
+    (await schedule()).scheduleShow(context, id),
   );
   sending(
     withFields(
@@ -88,7 +80,6 @@ export function addDirectCommands<C extends WithOptions<C>>({ json, group, famil
   )
     .option('--inbox <inbox>', 'its inbox: id or name', once('inbox'))
     .option('--user <user>', 'who has read it: id, email, phone or name', once('user'))
-    .option('--target <target>', 'its other side, such as a phone number', once('target'))
-    .option('--targets <target,…>', 'several of them; repeatable', collect)
+    .option('--target <target,…>', 'its other side, such as a phone number; repeatable', collect)
     .option('--reassign <user>', 'assign it to this user', once('reassign'));
 }

@@ -1,8 +1,6 @@
 /** Schedules messages, shows, changes and cancels them: one call of the service each. */
 import { createHash, randomUUID } from 'node:crypto';
 import { MusterdError } from '../../errors.ts';
-import { decodeText } from '../../files/decode-text.ts';
-import { readBytes } from '../../files/read-table.ts';
 import type { Id } from '../../model/id.ts';
 import { printable } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
@@ -24,23 +22,11 @@ import { readSettings } from '../setup.ts';
 interface ScheduleOptions extends MessageOptions, SendingOptions {
   readonly inbox?: string;
   readonly user?: string;
-  readonly textFile?: string;
   /** The digest of the message that is to be changed. */
   readonly if?: string;
 }
 
-const largestBody = 10_000_000;
-
 const usage = (words: string, hint?: string) => new MusterdError('usage', words, { hint });
-
-/** The options with the text of --text-file. */
-async function withText(context: Context, options: ScheduleOptions): Promise<ScheduleOptions> {
-  const { text, textFile } = options;
-  if (textFile === undefined) return options;
-  if (text !== undefined) throw usage('Give either --text or --text-file');
-  const bytes = await readBytes(textFile, context.signal);
-  return { ...options, text: decodeText(bytes, true).text.replace(/\r?\n$/, '') };
-}
 
 /** The inbox and the sender, and their names. */
 async function readSender(
@@ -66,12 +52,10 @@ function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject
     throw usage(
       `The message cannot be sent: ${flaw}`,
       flaw.startsWith('content')
-        ? 'Give --text, --text-file, --template, --attachment or --gallery.'
+        ? 'Give --text, --template, --attachment or --gallery.'
         : 'Give a time at least 15 minutes ahead: --at.',
     );
-  const body = encodeSchedule(request);
-  if (Buffer.byteLength(toJson(body)) > largestBody) throw usage('The message is larger than 10 MB');
-  return body;
+  return encodeSchedule(request);
 }
 
 /** The same value with the keys of each object in order. */
@@ -141,7 +125,7 @@ export const scheduleCreate = (context: Context, options: ScheduleOptions): Prom
   withCaller(context, options, async (caller) => {
     const { ids, notes } = await readSender(caller, options);
     const localId = randomUUID();
-    const request = readMessage(await withText(context, options), { ...ids, localId });
+    const request = readMessage(options, { ...ids, localId });
     return sendConfirmed(context, options, caller, {
       operation: 'POST /v1/schedule',
       subject: 'message',
@@ -186,7 +170,7 @@ export const scheduleUpdate = (context: Context, options: ScheduleOptions, text:
     const { id } = shown.message;
     const before = shownRequest(shown.message, options);
     const { ids, notes } = await readSender(caller, options, before.inboxId);
-    const request = readMessage(await withText(context, options), ids, before);
+    const request = readMessage(options, ids, before);
     const body = bodyOf(caller, request);
     return sendConfirmed(context, options, caller, {
       operation: `PUT /v1/schedule/${id}`,

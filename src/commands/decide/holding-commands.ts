@@ -9,47 +9,39 @@ const onlyOption = [
 const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
 
 /** Each of them has an option for who decides. */
-function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Adding<C>, 'add' | 'json'>): void {
-  json(
-    add(
-      'approve <batch>',
-      'let a batch pass, once, as far as a limit or a review holds it',
-      async (context, options, [hash = '']) =>
-        (await import('./approve.ts')).approveCommand(context, options, hash),
-    ),
+function addDecidingCommands<C extends WithOptions<C>>({ add }: Pick<Adding<C>, 'add'>): void {
+  add(
+    'approve <batch>',
+    'let a batch pass, once, as far as a limit or a review holds it',
+    async (context, options, [hash = '']) =>
+      (await import('./approve.ts')).approveCommand(context, options, hash),
   )
     .option(...onlyOption, collect)
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption);
-  json(
-    add(
-      'reject <batch>',
-      'keep a batch from being sent, whatever holds it',
-      async (context, options, [hash = '']) =>
-        (await import('./approve.ts')).rejectCommand(context, options, hash),
-    ),
+  add(
+    'reject <batch>',
+    'keep a batch from being sent, whatever holds it',
+    async (context, options, [hash = '']) =>
+      (await import('./approve.ts')).rejectCommand(context, options, hash),
   )
     .option(...onlyOption, collect)
     .option('--revert', 'set the mirror back to what both sides last agreed on')
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption);
-  json(
-    add(
-      'withdraw [batch]',
-      'take back what you edited yourself and what has not left, or what of that is in a batch',
-      async (context, options, [hash]) =>
-        (await import('./approve.ts')).withdrawCommand(context, options, hash),
-    ),
+  add(
+    'withdraw [batch]',
+    'take back what you edited yourself and what has not left, or what of that is in a batch',
+    async (context, options, [hash]) =>
+      (await import('./approve.ts')).withdrawCommand(context, options, hash),
   )
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption);
-  json(
-    add(
-      'resolve [user] [field]',
-      'decide a held field; the next run carries it out',
-      async (context, options, [who, field]) =>
-        (await import('./resolve.ts')).resolveCommand(context, options, who, field),
-    ),
+  add(
+    'resolve [user] [field]',
+    'decide a held field; the next run carries it out',
+    async (context, options, [who, field]) =>
+      (await import('./resolve.ts')).resolveCommand(context, options, who, field),
   )
     .option('--batch <hash>', 'the fields of a batch of which a side has to be chosen, or that were rejected')
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
@@ -60,23 +52,19 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option(...asOption);
 }
 
-export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+export function addHoldingCommands<C extends WithOptions<C>>({ add, group }: Adding<C>): void {
   group('Decide');
-  addDecidingCommands<C>({ add, json });
-  json(
-    add(
-      'held [user]',
-      'list what waits for a person: batches, or the fields of a user',
-      async (context, options, [who]) => (await import('./held.ts')).heldCommand(context, options, who),
-    ),
+  addDecidingCommands<C>({ add });
+  add(
+    'held [user]',
+    'list what waits for a person: batches, or the fields of a user',
+    async (context, options, [who]) => (await import('./held.ts')).heldCommand(context, options, who),
   ).option('--all', 'each field, with all three values');
-  json(
-    add(
-      'hold <user> [field]',
-      'leave a field, or all four, alone on both sides until a given time',
-      async (context, options, [who = '', field]) =>
-        (await import('./hold.ts')).holdCommand(context, options, who, field),
-    ),
+  add(
+    'hold <user> [field]',
+    'leave a field, or all four, alone on both sides until a given time',
+    async (context, options, [who = '', field]) =>
+      (await import('./hold.ts')).holdCommand(context, options, who, field),
   )
     .option('--until <time>', 'such as 2026-03-01T09:00Z, 2h or 3d')
     .option('--reason <text>', 'why')
@@ -86,36 +74,30 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
 }
 
 /** The commands for the case that something went wrong. */
-export function addReturningCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+export function addReturningCommands<C extends WithOptions<C>>({ add, group }: Adding<C>): void {
   group('Go back');
-  json(
-    add(
-      'undo <run>',
-      'reverse what a run moved, where nothing has changed since',
-      async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
-    ),
+  add(
+    'undo <run>',
+    'reverse what a run moved, where nothing has changed since',
+    async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
   )
     .option('--apply', 'write it into the mirror; the next run sends it')
     .option('--exit-code', 'exit 2 if there is something to undo')
     .option('--reason <text>', 'reason for the record; lets these fields pass the limits on a whole run once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);
-  json(
-    add(
-      'resync',
-      'take every user from the service, for example after restoring a backup',
-      async (context, options) => (await import('../sync/resync.ts')).resyncCommand(context, options),
-    ),
+  add(
+    'resync',
+    'take every user from the service, for example after restoring a backup',
+    async (context, options) => (await import('../sync/resync.ts')).resyncCommand(context, options),
   )
     .option('--adopt-service', 'trust the service; hold edits that are not there yet')
     .option('--apply', 'do it; without this it is only shown')
     .option(...waitOption);
-  json(
-    add(
-      'adopt',
-      'say that this is where the mirror is at home now, or that it is a copy',
-      async (context, options) => (await import('../set-up/adopt.ts')).adoptCommand(context, options),
-    ),
+  add(
+    'adopt',
+    'say that this is where the mirror is at home now, or that it is a copy',
+    async (context, options) => (await import('../set-up/adopt.ts')).adoptCommand(context, options),
   )
     .option('--as-copy', 'it is meant as a copy: it reads, and sends nothing')
     .option('--also', 'this is another address of the same database')

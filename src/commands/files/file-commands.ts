@@ -18,10 +18,7 @@ const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect)
     .option('--skip-errors', 'skip the rows that cannot be used')
     .option('--unusable <file>', 'write the rows that cannot be used to this file, with the reason');
 
-export function addFileCommands<C extends WithOptions<C>>(
-  { add, json, group }: Adding<C>,
-  collect: Collect,
-): void {
+export function addFileCommands<C extends WithOptions<C>>({ add, group }: Adding<C>, collect: Collect): void {
   group('Look');
   add(
     'export [what]',
@@ -32,12 +29,10 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')
     .option('-o, --output <file>', 'write to this file, whole or not at all; default: stdout')
     .option('--as-of <time>', 'users or contact-counts as they were then');
-  json(
-    add(
-      'sql [query]',
-      'run SQL on the mirror: a query, a file, or what is piped',
-      async (context, options, [query]) => (await import('./sql.ts')).sqlCommand(context, options, query),
-    ),
+  add(
+    'sql [query]',
+    'run SQL on the mirror: a query, a file, or what is piped',
+    async (context, options, [query]) => (await import('./sql.ts')).sqlCommand(context, options, query),
   )
     .option('-f, --file <file>', 'read the SQL from this file; - for stdin')
     .option('--format <format>', 'table (the default), csv, json or ndjson')
@@ -53,7 +48,7 @@ export function addFileCommands<C extends WithOptions<C>>(
     async (context, options, [file = '']) =>
       (await import('./import.ts')).importCommand(context, options, file),
   );
-  withFileOptions(json(importing), collect)
+  withFileOptions(importing, collect)
     .option('--dry-run', 'show the changes and write nothing')
     .option('--markdown', 'with --dry-run: print Markdown, one section per user')
     .option('--exit-code', 'with --dry-run: exit 2 if there are changes')

@@ -16,15 +16,14 @@ import { isShortcut, runShortcut } from './sql-shortcuts.ts';
 export interface SqlOptions {
   readonly file?: string;
   readonly format?: string;
-  readonly json?: boolean;
   readonly write?: boolean;
   readonly wait?: string | boolean;
 }
 
-function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
-  if (json === true && format !== undefined && format !== 'json')
+function readAnswerFormat({ format }: SqlOptions, json: boolean): AnswerFormat {
+  if (json && format !== undefined && format !== 'json')
     throw new MusterdError('usage', `--json and --format ${format} do not go together`);
-  const answerFormat = json === true ? 'json' : (format ?? 'table');
+  const answerFormat = json ? 'json' : (format ?? 'table');
   const found = answerFormats.find((name) => name === answerFormat);
   if (found !== undefined) return found;
   throw new MusterdError('usage', `--format "${answerFormat}": use one of ${answerFormats.join(', ')}`);
@@ -125,7 +124,7 @@ export async function sqlCommand(
   query: string | undefined,
 ): Promise<ExitCode> {
   const { err, signal } = context;
-  const format = readAnswerFormat(options);
+  const format = readAnswerFormat(options, context.json);
   const text = await readSql(query, options.file);
   const { statements, rest } = splitSql(text);
   const all = rest === null ? statements : [...statements, rest];

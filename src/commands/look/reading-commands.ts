@@ -3,19 +3,15 @@
 import type { Adding, WithOptions } from '../add-commands.ts';
 import type { ChangesOptions } from './changes.ts';
 
-export function addReadingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+export function addReadingCommands<C extends WithOptions<C>>({ add, group }: Adding<C>): void {
   group('Look');
-  json(
-    add(
-      'why <user>',
-      'explain the state of a user (id, email, phone or name)',
-      async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
-    ),
+  add(
+    'why <user>',
+    'explain the state of a user (id, email, phone or name)',
+    async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
   );
-  json(
-    add('changes', 'show the ledger: what moved, in which direction, newest last', async (context, options) =>
-      (await import('./changes.ts')).changesCommand(context, options as ChangesOptions),
-    ),
+  add('changes', 'show the ledger: what moved, in which direction, newest last', async (context, options) =>
+    (await import('./changes.ts')).changesCommand(context, options as ChangesOptions),
   )
     .option('--user <user>', 'of this user: id, email, phone or name')
     .option('--run <n>', 'of this run')
@@ -33,9 +29,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   add('page', 'serve a web page of the mirror: teams, runs, people, what waits', async (context, options) =>
     (await import('./show-page.ts')).pageCommand(context, options),
   ).option('--port <n>', 'port (9465); 0: any free one');
-  json(
-    add('verify', 'compare service and mirror, independently of the runs; reads only', async (context) =>
-      (await import('./verify.ts')).verifyCommand(context),
-    ),
+  add('verify', 'compare service and mirror, independently of the runs; reads only', async (context) =>
+    (await import('./verify.ts')).verifyCommand(context),
   );
 }

@@ -49,15 +49,14 @@ function checkName(text: string): string {
   return text;
 }
 
-function readOptions(options: Record<string, unknown>): EmulatorOptions {
+function readOptions(options: Record<string, unknown>, team = '41'): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
   const name = text(options, 'name');
   return {
-    teamId: whole(options, 'team'),
+    teamId: whole({ team }, 'team'),
     users: whole(options, 'users'),
     tags: whole(options, 'tags'),
     fields: whole(options, 'fields'),
-    contacts: whole(options, 'contacts'),
     surveys: whole(options, 'surveys'),
     port: whole(options, 'port'),
     seed: whole(options, 'seed'),
@@ -67,7 +66,6 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     hostName: name === undefined ? undefined : checkName(name),
     apiKey: text(options, 'apiKey'),
     stateFile: text(options, 'state'),
-    authorityFile: text(options, 'authority'),
     controlToken: text(options, 'controlToken'),
     http: options['http'] === true,
     variants: parseVariants(strings(options['variant'])),
@@ -95,7 +93,7 @@ export async function emulatorCommand(context: Context, options: Record<string, 
   }
   const started = async () => {
     try {
-      return await createEmulator(readOptions(options));
+      return await createEmulator(readOptions(options, context.team));
     } catch (error) {
       if (error instanceof MusterdError) throw error;
       throw usage(error instanceof Error ? error.message : String(error), error);
