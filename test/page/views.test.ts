@@ -347,12 +347,12 @@ describe('one person', () => {
     );
     const past = page.slice(page.indexOf('HistoryAmong'));
     for (const part of [
-      'emaila@example.comb@example.com→ pusheda.novak3confirmed',
+      'emaila@example.comb@example.com → pusheda.novak3confirmed',
       'approvedkim“new domain”3–',
-      'emaila@example.comb@example.comıı helda.novak3held: to be approved',
+      'emaila@example.comb@example.com ıı helda.novak3held: to be approved',
       'given upkim3withdrawn',
       'edited herea.novak',
-      'phone12→ pulledon the service',
+      'phone12 → pulledon the service',
     ])
       expect(past).toContain(part);
   });

@@ -69,13 +69,16 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
 }
 
 /** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
-export function table(context: PageContext, { caption, kind, columns, rows, foot, sort = '' }: Table): Html {
+export function table(
+  context: PageContext,
+  { caption, kind, columns, rows, foot = none, sort = '' }: Table,
+): Html {
   const sorted = context.query.get('sort') ?? sort;
   return html`<div class="card flush"><div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table"${kind === undefined ? none : html` class="${kind}"`}>
 <caption class="away">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => headCell(context, column, sorted))}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row, kind === 'rows'))}</tbody>
-</table></div>${foot === undefined ? none : html`<div class="part row note">${foot}</div>`}</div>`;
+</table></div>${foot === none ? none : html`<div class="part row note">${foot}</div>`}</div>`;
 }
 
 export interface Chip {

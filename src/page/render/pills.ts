@@ -47,5 +47,5 @@ const ways = {
 /** The direction in which something moved, with a word. */
 export function direction(way: keyof typeof ways, word: string): Html {
   const [from, arrow, into] = ways[way];
-  return html`<span class="nowrap"><span class="signs" aria-hidden="true">${from}<i>${arrow}</i>${into}</span> ${word}</span>`;
+  return html`<span class="nowrap"><span aria-hidden="true">${from} ${arrow} ${into}</span> ${word}</span>`;
 }
