@@ -71,7 +71,9 @@ beforeAll(async () => {
   await runSqlText(
     database.db,
     `update mirror.users set phone = '41440102998' where team_id = 41 and id in (1, 2);
-     update mirror.users set phone = '41440102999' where team_id = 41 and id = 4`,
+     update mirror.users set phone = '41440102999' where team_id = 41 and id = 4;
+     update sync.held_fields h set edit_id = e.edit_id from sync.edits e
+     where e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and h.reason = 'conflict'`,
   );
 });
 afterAll(() => database.close());

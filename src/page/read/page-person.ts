@@ -1,8 +1,7 @@
 /** Reads everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
-import { fieldOf, valuesIn, type UserValues } from '../../model/fields.ts';
+import { fieldOf, type UserValues } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { toJson } from '../../model/json.ts';
 import { joinName } from '../../model/name.ts';
 import type { ServiceUser, ServiceValue } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
@@ -11,7 +10,7 @@ import type { Row } from '../../mirror/db/database.ts';
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { type LedgerLine, readHistory } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
-import { toHold } from '../../mirror/users/users-read.ts';
+import { readUserState } from '../../mirror/users/users-read.ts';
 
 type PersonRow = Row<
   'mirror.users',
@@ -61,88 +60,19 @@ function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUs
   return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shownValues), raw: {} };
 }
 
-function stateOf(
-  id: Id,
-  {
-    row,
-    base,
-    isOpen,
-  }: { readonly row: PersonRow; readonly base: UserValues | null; readonly isOpen: boolean },
-  held: readonly HeldRow[],
-  now: Date,
-): UserState {
-  const { role, resolved } = row;
-  const isKnown = base !== null && resolved && row.gone_at === null;
-  return {
-    id,
-    service: isKnown ? lastSeen(id, base, held) : undefined,
-    mirror: {
-      ...valuesIn(row),
-      split: row.name_split,
-      joined: row.name,
-      role,
-      resolved,
-      gone: row.gone_at !== null,
-    },
-    base: base === null ? undefined : { ...base, joined: joinName(base.name) },
-    held: held.map((row) =>
-      toHold({
-        ...row,
-        decision: row.state === 'rejected' ? row.state : null,
-        mirror_value: row.mirror_value_then,
-        service_value: row.service_value_then,
-        shown_value: row.service_value,
-        ends_in_ms: row.until === null ? null : row.until.getTime() - now.getTime(),
-      }),
-    ),
-    edits: Object.fromEntries(
-      held.flatMap(({ field, edit_id: edit, mirror_value: mirror, mirror_value_then: then }) =>
-        edit === null || toJson(mirror) !== toJson(then) ? [] : [[fieldOf(field), { id: edit }]],
-      ),
-    ),
-    hasOpenIntent: isOpen,
-    missingForMs: undefined,
-    observedDiffers: false,
-  };
-}
-
-/** The base: the mirror's values without edits made since. */
-async function readBase(
-  { db }: PageReader,
-  row: PersonRow,
-  { teamId, id }: { readonly teamId: Id; readonly id: Id },
-): Promise<UserValues> {
-  const { rows } = await sql<{ field: string; base: unknown }>`
-    select field, base_value as base from report.pending where team_id = ${teamId} and user_id = ${id}`.execute(
-    db,
-  );
-  const edited = rows.map(({ field, base }) => [fieldOf(field), valueFromJson(fieldOf(field), base)]);
-  return { ...valuesIn(row), ...Object.fromEntries(edited) };
-}
-
-/** Whether there is an open push. */
-async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
-  const { rows } = await sql`
-    select change_id from sync.changes
-    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and state = 'open' limit 1`.execute(db);
-  return rows.length > 0;
-}
-
-interface FirstPeriod extends Pick<PersonRead, 'since' | 'hasArrived'> {
-  readonly wasResolved: boolean;
-}
+type FirstPeriod = Pick<PersonRead, 'since' | 'hasArrived'>;
 
 async function readFirst({ db }: PageReader, teamId: Id, id: Id): Promise<FirstPeriod> {
   const { rows } = await sql<FirstPeriod>`
-    select min(valid_from) as since, coalesce(bool_or(resolved), false) as "wasResolved", exists (
+    select min(valid_from) as since, exists (
       select from report.roster_changes where team_id = ${teamId} and user_id = ${id} and field = 'present') as "hasArrived"
     from report.roster_history where team_id = ${teamId} and user_id = ${id}`.execute(db);
-  return rows[0] ?? { since: null, hasArrived: false, wasResolved: false };
+  return rows[0] ?? { since: null, hasArrived: false };
 }
 
 /** @returns `null` if no user has this id */
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
-  const { db, now, teamIds } = reader;
+  const { db, teamIds } = reader;
   const [teamId] = teamIds;
   if (teamId === undefined || !/^\d{1,18}$/.test(wanted)) return null;
   const id = BigInt(wanted);
@@ -160,21 +90,17 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     roles.flatMap(({ role_id: roleId, name }) => (name === null ? [] : [[roleId, name]])),
   );
   const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
-  const row = { ...found, role };
   const held = await readHeldFields(db, teamId, { userId: id });
-  const { wasResolved, ...first } = await readFirst(reader, teamId, id);
-  const userState = {
-    row,
-    base: row.resolved || wasResolved ? await readBase(reader, row, { teamId, id }) : null,
-    isOpen: await hasOpenPush(reader, teamId, id),
-  };
+  const state = await readUserState(db, teamId, id);
+  const { base } = state;
+  const isKnown = base !== undefined && found.resolved && found.gone_at === null;
   return {
     id,
     teamId,
-    row,
-    state: stateOf(id, userState, held, now),
+    row: { ...found, role },
+    state: { ...state, service: isKnown ? lastSeen(id, base, held) : undefined },
     held,
-    ...first,
+    ...(await readFirst(reader, teamId, id)),
     roleNames,
     history: await readHistory(reader, id),
   };

@@ -21,7 +21,7 @@ export interface SeenTeam {
   readonly name: string | null;
 }
 
-/** A view gets this: the rights of the connected role, on `report` and `mirror` only. */
+/** A view gets this: the rights of the connected role. */
 export interface PageReader {
   readonly db: Queryable;
   /** The requested teams. */
