@@ -57,7 +57,7 @@ const change: ChangeRow = {
   edit_id: null,
   batch: null,
 };
-const ledger = { rows: [change], isMore: true, searchEnd: null, actors: [evil] };
+const ledger = { rows: [change], isMore: true, searchEnd: null };
 
 const views = [
   ['people', (context: PageContext) => people(roster, context)],
@@ -98,7 +98,7 @@ describe.each(views)('%s', (name, render) => {
     const page =
       name === 'people'
         ? people({ ...roster, rows: [quiet] }, context).main.toString()
-        : changes({ ...ledger, rows: [moved], actors: [] }, context).main.toString();
+        : changes({ ...ledger, rows: [moved] }, context).main.toString();
     expect(page).not.toMatch(/berg|415550100/i);
     expect(page).toContain('/people/harbour/7');
     const csv =

@@ -50,14 +50,10 @@ export interface ChangesRead {
   readonly isMore: boolean;
   /** If the page is not full: the oldest change that was looked at, if there may be older matches. */
   readonly searchEnd: SearchEnd | null;
-  /** The actors of recent changes. */
-  readonly actors: readonly string[];
 }
 
 /** Most rows of the ledger to search per page: rare matches are found over several pages. */
 const mostLookedAt = 10_000;
-/** Number of newest changes whose actors are offered as a filter. */
-const actorsOf = 1_000;
 /** Most users with a matching name to look for. */
 const mostNamed = 200;
 
@@ -76,80 +72,59 @@ async function findNamed(
   return rows.map(({ id }) => id);
 }
 
-interface FieldOfChange {
-  readonly id: bigint;
-  readonly field: string;
+type Condition = RawBuilder<unknown>;
+const every = (all: readonly Condition[]) => sql.join([sql`true`, ...all], sql` and `);
+
+/** What a decision was about, and where it stands in the ledger. */
+async function findDecided({ db, teamIds }: PageReader, decision: bigint) {
+  const { rows } = await sql<{ users: readonly Id[]; edits: readonly Id[]; first: bigint | null }>`
+    select coalesce(array_agg(distinct user_id), '{}') as users, min(change_id) as first,
+      coalesce(array_agg(distinct edit_id) filter (where edit_id is not null), '{}') as edits
+    from report.decisions where team_id = any (${idArray(teamIds)}) and decision_id = ${decision}`.execute(
+    db,
+  );
+  return rows[0] ?? { users: [], edits: [], first: null };
 }
 
-/**
- * Finds a decision's rows, its pushes and what it took from the service. The changes are looked up user by user: joined, all
- * of the ledger were read. @returns `null` if none is asked for
- */
-async function findDecided(
-  { db, teamIds }: PageReader,
-  { decision }: ChangesFilter,
-): Promise<readonly FieldOfChange[] | null> {
-  if (decision === null) return null;
-  const { rows } = await sql<FieldOfChange>`
-    select distinct c.change_id as id, c.field from report.decisions d
-    cross join lateral (
-      select c.change_id, c.field from report.changes c
-      where c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field and (
-        c.change_id = d.change_id
-        or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)
-      offset 0
-    ) c
-    where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision}`.execute(db);
-  return rows;
-}
-
-/** The conditions that an index serves, newest first; otherwise all changes of the teams. */
-function lookedAt(
-  { teamIds }: PageReader,
-  { runId, before }: ChangesFilter,
-  userIds: readonly Id[] | null,
-  decided: readonly FieldOfChange[] | null,
-): RawBuilder<unknown> {
-  const where = [
-    sql`c.team_id = any (${idArray(teamIds)})`,
-    ...(userIds === null ? [] : [sql`c.user_id = any (${idArray(userIds)})`]),
-    ...(runId === null ? [] : [sql`c.run_id = ${runId}`]),
-    ...(decided === null ? [] : [sql`c.change_id = any (${idArray(decided.map(({ id }) => id))})`]),
-    ...(before === null ? [] : [sql`c.change_id < ${before}`]),
+/** The conditions that an index serves, and those on each row; by a decision also what was sent for it. */
+async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
+  const { field, direction, actor, runId, decision, since, before } = filter;
+  const users = await findNamed(reader, filter);
+  const decided = decision === null ? null : await findDecided(reader, decision);
+  const [byIndex, byRow]: [Condition[], Condition[]] = [
+    [sql`c.team_id = any (${idArray(reader.teamIds)})`],
+    [],
   ];
-  return sql`report.changes c where ${sql.join(where, sql` and `)} order by c.change_id desc`;
+  if (users !== null) byIndex.push(sql`c.user_id = any (${idArray(users)})`);
+  if (runId !== null) byIndex.push(sql`c.run_id = ${runId}`);
+  if (before !== null) byIndex.push(sql`c.change_id < ${before}`);
+  if (decided !== null) {
+    byIndex.push(sql`c.user_id = any (${idArray(decided.users)}) and c.change_id >= ${decided.first}`);
+    byRow.push(
+      sql`(c.decision_id = ${decision} or c.kind = 'push' and c.edit_id = any (${idArray(decided.edits)}))`,
+    );
+  }
+  if (field !== null) byRow.push(sql`c.field = ${field} and c.kind not in ('adopt', 'return')`);
+  if (direction !== null) byRow.push(sql`c.kind = any (${kindsOf[direction]}::text[])`);
+  if (actor !== null) byRow.push(sql`${actor} in (c.decided_by, c.edited_by)`);
+  if (since !== null) byRow.push(sql`c.opened_at >= ${since}`);
+  return { byIndex: every(byIndex), byRow: every(byRow) };
 }
 
-/** The conditions on each row. An adopted user is one row without a field. */
-function letThrough({ field, direction, actor, since }: ChangesFilter): RawBuilder<unknown> {
-  const all = [
-    sql`true`,
-    ...(direction === null ? [] : [sql`c.kind = any (${kindsOf[direction]}::text[])`]),
-    ...(field === null ? [] : [sql`(c.field = ${field} and c.kind not in ('adopt', 'return'))`]),
-    ...(actor === null ? [] : [sql`${actor} in (c.decided_by, c.edited_by)`]),
-    ...(since === null ? [] : [sql`c.opened_at >= ${since}`]),
-  ];
-  return sql.join(all, sql` and `);
-}
-
-/** First finds the changes, up to the limit; then reads their values. */
+/** First finds the changes, up to the limit; then reads their values. An adopted user is one row without a field. */
 export async function readChanges(reader: PageReader, filter: ChangesFilter): Promise<ChangesRead> {
-  const { db } = reader;
-  const decided = await findDecided(reader, filter);
-  const looked = lookedAt(reader, filter, await findNamed(reader, filter), decided);
+  const { byIndex, byRow } = await conditionsOf(reader, filter);
+  const looked = sql`report.changes c where ${byIndex} order by c.change_id desc`;
   const { rows: chosen } = await sql<{ id: bigint }>`
     select distinct c.change_id as id from (
-      select change_id, kind, field, decided_by, edited_by, opened_at from ${looked} fetch first (${mostLookedAt}) rows with ties
+      select change_id, kind, field, decided_by, edited_by, opened_at, decision_id, edit_id from ${looked}
+      fetch first (${mostLookedAt}) rows with ties
     ) c
-    where ${letThrough(filter)} order by c.change_id desc limit ${filter.limit + 1}`.execute(db);
+    where ${byRow} order by c.change_id desc limit ${filter.limit + 1}`.execute(reader.db);
   const ids = chosen.slice(0, filter.limit).map(({ id }) => id);
   const isMore = chosen.length > filter.limit;
   const searchEnd = isMore ? null : await readSearchEnd(reader, looked, filter.since);
-  const rows = await readRows(reader, filter, ids);
-  const isMeant = new Set(decided?.map(({ id, field }) => `${id} ${field}`));
-  const meant =
-    decided === null ? rows : rows.filter(({ change_id: id, field }) => isMeant.has(`${id} ${field}`));
-  return { rows: meant, isMore, searchEnd, actors: await readActors(reader) };
+  return { rows: await readRows(reader, ids, byRow), isMore, searchEnd };
 }
 
 /** A value of the row c. Of a message, a tag or a conversation it is the text, which has no user. */
@@ -160,16 +135,15 @@ const shown = (which: 'old' | 'new') => {
 
 async function readRows(
   reader: PageReader,
-  { field }: Pick<ChangesFilter, 'field'>,
   ids: readonly bigint[],
+  fits: Condition = sql`true`,
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
     select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value,
       ${shown('old')}, ${shown('new')}, c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
-      where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
-        and (${field}::text is null or c.field = ${field})
+      where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)}) and ${fits}
     ) c
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);
@@ -224,13 +198,8 @@ export async function readMoves(
     select change_id as id from report.changes where ${fits} order by change_id desc limit ${most}`.execute(
     reader.db,
   );
-  return (
-    await readRows(
-      reader,
-      { field: null },
-      rows.map(({ id }) => id),
-    )
-  ).slice(0, most);
+  const ids = rows.map(({ id }) => id);
+  return (await readRows(reader, ids)).slice(0, most);
 }
 
 const mostOfOne = 200;
@@ -252,16 +221,4 @@ export async function readHistory(reader: PageReader, userId: Id): Promise<reado
     (a, b) =>
       when(b) - when(a) || Number(b.change_id - a.change_id) || (a.field ?? '').localeCompare(b.field ?? ''),
   );
-}
-
-async function readActors({ db, teamIds }: PageReader): Promise<readonly string[]> {
-  const { rows } = await sql<{ actor: string }>`
-    with newest as materialized (
-      select c.edited_by, c.decided_by from report.changes c
-      where c.team_id = any (${idArray(teamIds)}) order by c.change_id desc limit ${actorsOf}
-    )
-    select edited_by as actor from newest where edited_by is not null
-    union select decided_by from newest where decided_by is not null
-    order by actor limit 50`.execute(db);
-  return rows.map(({ actor }) => actor);
 }

@@ -165,7 +165,7 @@ export function changesTable(
   });
 }
 
-function filters(context: PageContext, { actors }: ChangesRead): Html {
+function filters(context: PageContext): Html {
   const filter = changesFilter(context, context.now);
   const choice = (
     label: string,
@@ -180,10 +180,9 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     );
     return html`<label class="field note">${label}<select name="${name}"><option value="">${any}</option>${options}</select></label>`;
   };
-  const number = (label: string, name: string, of: bigint | null) =>
-    html`<label class="field note">${label}<input size="8" name="${name}" inputmode="numeric" value="${of ?? ''}" maxlength="20"></label>`;
-  const people = filter.actor === null || actors.includes(filter.actor) ? actors : [filter.actor, ...actors];
-  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${choice('By', 'actor', 'anybody', filter.actor, people)}${number('Run', 'run', filter.runId)}${number('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since?.toISOString().slice(0, 10) ?? ''}"></label>`;
+  const typed = (label: string, name: string, of: bigint | string | null) =>
+    html`<label class="field note">${label}<input size="8" name="${name}" value="${of ?? ''}" maxlength="200"></label>`;
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${typed('By', 'actor', filter.actor)}${typed('Run', 'run', filter.runId)}${typed('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since?.toISOString().slice(0, 10) ?? ''}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
@@ -213,7 +212,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
     rows.length === 0 && searchEnd === null
       ? empty('dashed', 'Nothing moved', 'No change in the ledger matches the filters.', all)
       : changesTable(context, 'Changes, the newest first', rows, { foot: foot(context, read) });
-  return { title: 'Changes', main: html`${heading('Changes', lead)}${filters(context, read)}${list}` };
+  return { title: 'Changes', main: html`${heading('Changes', lead)}${filters(context)}${list}` };
 }
 
 export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
