@@ -222,10 +222,10 @@ describe('one person', () => {
         edited_by: 'a.novak',
       },
     ],
-    roleNames: new Map([[4n, 'member']]),
   };
+  const roleNames = new Map([['41 4', 'member']]);
   const show = (details: boolean) =>
-    onePerson(read, contextOf('/people/harbour/7', '', details)).main.toString();
+    onePerson(read, { ...contextOf('/people/harbour/7', '', details), roleNames }).main.toString();
 
   it('is shown with what others wrote as text', () => {
     expect(/<img|\p{Cf}|(?!\n)\p{Cc}|\sstyle=|\son\w+="/u.exec(show(true))).toBe(null);

@@ -102,7 +102,7 @@ describe('the page of a daemon at a copy', () => {
     const glance = await get('/');
     expect(glance).toContain('<h1>1 thing to do</h1>');
     expect(textOf(glance)).toMatch(
-      /Say whether this mirror has moved or is a copy\. Until then default is read every [\d,]+ hours, last at [\w :]+, and nothing of it is sent\./,
+      /Say whether this mirror has moved or is a copy\. Until then runs read, and send nothing: default\./,
     );
     expect(textOf(await get('/waiting'))).toContain('whatever is approved here would not be sent');
     await expectNoFault('copy-unsaid', ['light', 'dark', 'phone', 'narrow']);

@@ -59,19 +59,6 @@ const isStill = () => document.querySelector('[data-still]:not(details:not([open
 const aTick = 'input[type="checkbox"][name="row"]';
 const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 
-/** Announces new rows, instead of adding them to a list in which somebody may have ticked others. */
-function showNews(next) {
-  for (const list of document.querySelectorAll('form.list')) {
-    const news = list.querySelector('[data-news]');
-    const then = next.getElementById(list.id);
-    if (news === null || then === null) continue;
-    const known = new Set(ticksIn(list).map(({ value }) => value));
-    const more = ticksIn(then).filter(({ value }) => !known.has(value)).length;
-    news.hidden = more === 0;
-    news.firstChild.textContent = `${more} more ${more === 1 ? 'has' : 'have'} come since. `;
-  }
-}
-
 let asking;
 
 async function refresh() {
@@ -89,7 +76,6 @@ async function refresh() {
       const then = next.querySelector(part);
       if (now !== null && then !== null) become(now, then);
     }
-    showNews(next);
     document.title = next.title;
     showCopies();
     const heading = document.querySelector('h1')?.textContent;

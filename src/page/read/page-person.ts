@@ -39,8 +39,6 @@ export interface PersonRead {
   /** Since when the mirror has them, and whether they came to the team then. */
   readonly since: Date | null;
   readonly hasArrived: boolean;
-  /** The names of the roles of the team. */
-  readonly roleNames: ReadonlyMap<Id, string>;
   /** What happened to them, the newest first. */
   readonly history: readonly LedgerLine[];
 }
@@ -79,29 +77,19 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   const { rows } = await sql<PersonRow>`
     select u.name, u.name_split, ${valuesOf('u')}, u.role, u.resolved, u.gone_at, u.created_at, u.edited_at, u.edited_by
     from mirror.users u where u.team_id = ${teamId} and u.id = ${id}`.execute(db);
-  const [found] = rows;
-  if (found === undefined) return null;
-  const roles = await db
-    .selectFrom('mirror.roles')
-    .select(['role_id', 'name'])
-    .where('team_id', '=', teamId)
-    .execute();
-  const roleNames = new Map<Id, string>(
-    roles.flatMap(({ role_id: roleId, name }) => (name === null ? [] : [[roleId, name]])),
-  );
-  const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
+  const [row] = rows;
+  if (row === undefined) return null;
   const held = await readHeldFields(db, teamId, { userId: id });
   const state = await readUserState(db, teamId, id);
   const { base } = state;
-  const isKnown = base !== undefined && found.resolved && found.gone_at === null;
+  const isKnown = base !== undefined && row.resolved && row.gone_at === null;
   return {
     id,
     teamId,
-    row: { ...found, role },
+    row,
     state: { ...state, service: isKnown ? lastSeen(id, base, held) : undefined },
     held,
     ...(await readFirst(reader, teamId, id)),
-    roleNames,
     history: await readHistory(reader, id),
   };
 }

@@ -99,6 +99,6 @@ export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing
 export const nothingDecided =
   'Nothing is decided in a copy: whatever is approved here would not be sent. What waits is shown as it was restored, and as it was edited since.';
 
-/** The first thing that the page asks for. @param how how often they are read, and when last */
-export const sayWhere = (teams: readonly string[], how: string): string =>
-  `Say whether this mirror has moved or is a copy. Until then ${listed(teams)} ${teams.length === 1 ? 'is' : 'are'} read${how}, and nothing of ${teams.length === 1 ? 'it' : 'them'} is sent.`;
+/** The first thing that the page asks for. */
+export const sayWhere = (teams: readonly string[]): string =>
+  `Say whether this mirror has moved or is a copy. Until then runs read, and send nothing: ${listed(teams)}.`;

@@ -1,5 +1,4 @@
 /** The first view, whose first line says whether somebody has to do something: stale teams first, then what waits. */
-import type { Id } from '../../model/id.ts';
 import type { Glance } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
@@ -10,30 +9,24 @@ import { stalest, teamFacts } from './glance-teams.ts';
 import { editorsIn, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to, toTeam } from './links.ts';
-import { laneNames, rhythm } from './run-words.ts';
+import { laneNames } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { inTeam } from './waiting-view.ts';
 import { at, capital, clockTime, count, listed, longAgo, many, named, visible } from './words.ts';
 
-interface TeamTask extends Task {
-  readonly teamId: Id;
-  /** The sentence below the title of the page. */
-  readonly brief: Html;
-}
+type TeamTask = Task & Pick<SeenTeam, 'teamId'>;
 
 function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const lane = stalest(read, team);
   if (lane === undefined || lane.staleSince === null) return [];
   const { now } = context;
-  const name = html`Team ${named(team.team)}`;
   const reason = read.facts.find(({ teamId }) => teamId === team.teamId)?.reason ?? null;
   const last = lane.completeAt === null ? 'None so far' : at(lane.completeAt, now, true);
   return [
     {
       teamId: team.teamId,
       id: `stale-${team.team}`,
-      brief: html`${name} is stale.`,
-      title: html`${name} is stale since ${at(lane.staleSince, now)}`,
+      title: html`Team ${named(team.team)} is stale since ${at(lane.staleSince, now)}`,
       text: html`${reason === null ? none : html`${visible(capital(reason))}. `}Last complete run of the ${laneNames[lane.lane].toLowerCase()}: ${last}. Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
       ways: [
         { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
@@ -68,7 +61,6 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
       return {
         teamId,
         id: list.batch === null ? `held-${team.team}-${reason?.what}` : `batch-${list.batch}`,
-        brief: html`${title}.`,
         title,
         text: html`${details}${edited}None of it was sent; all else goes on.`,
         ways:
@@ -77,18 +69,15 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
             : way('Look at them', `/waiting/${list.batch}`),
       };
     }),
-    ...missing.map(({ hash, resource, rows, reason }): TeamTask => {
-      const title = html`${count(rows)} ${resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}`;
-      const text = html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`;
-      return {
+    ...missing.map(
+      ({ hash, resource, rows, reason }): TeamTask => ({
         teamId,
         id: `missing-${hash}`,
-        brief: html`${title}.`,
-        title,
-        text,
+        title: html`${count(rows)} ${resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}`,
+        text: html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`,
         ways: way('Look at it', `/waiting/${hash}`),
-      };
-    }),
+      }),
+    ),
   ];
 }
 
@@ -117,25 +106,10 @@ function equal(read: Glance, { now, stopped }: PageContext): Html {
   return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
 }
 
-/** How the teams of a copy are read: ` every 5 minutes, last at 14:30:02`. */
-function howRead(read: Glance, { now, stopped }: PageContext): string {
-  const users = usersOf(read);
-  const [limit, ...others] = new Set(users.map(({ limitSeconds }) => limitSeconds));
-  const every = limit && others.length === 0 && stopped.size === 0 ? ` ${rhythm(Number(limit))}` : '';
-  const ends = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
-  return `${every}${ends.length === 0 ? '' : `, last at ${clockTime(new Date(Math.max(...ends)), now, true)}`}`;
-}
-
 /** The task in the banner above, which is the first thing to do. */
 function asksOf(read: Glance, context: PageContext): readonly Html[] {
   const { stopped } = context;
-  if (context.placing.verdict === 'elsewhere')
-    return [
-      html`${sayWhere(
-        read.teams.map(({ team }) => team),
-        howRead(read, context),
-      )}`,
-    ];
+  if (context.placing.verdict === 'elsewhere') return [html`${sayWhere(read.teams.map(({ team }) => team))}`];
   return isCopy(context) || stopped.size === 0
     ? []
     : [html`No daemon keeps ${listed([...stopped.keys()])} equal.`];
@@ -144,8 +118,8 @@ function asksOf(read: Glance, context: PageContext): readonly Html[] {
 /** The first line. It has no green tick below a banner, which says that nothing is sent. */
 function firstLine(read: Glance, context: PageContext): PageShown {
   const all = tasksOf(read, context);
-  const briefs = [...asksOf(read, context), ...all.map(({ brief }) => brief)];
-  if (briefs.length === 0) {
+  const asks = asksOf(read, context);
+  if (asks.length + all.length === 0) {
     const title = 'Nothing to do';
     const sign = hasBanner(context) ? (['dashed', 'dim'] as const) : (['tick', 'ok'] as const);
     return { title, main: verdict(sign, title, equal(read, context)) };
@@ -156,8 +130,8 @@ function firstLine(read: Glance, context: PageContext): PageShown {
     busy.size === 0 || calm.length === 0
       ? ''
       : ` Nothing to do: ${calm.length > 3 ? `${count(calm.length)} other teams` : listed(calm.map(({ team }) => team))}.`;
-  const title = many(briefs.length, 'thing to do', 'things to do');
-  const text = html`${briefs.map((brief) => html`${brief} `)}${others}${all.length === 0 ? equal(read, context) : none}`;
+  const title = many(asks.length + all.length, 'thing to do', 'things to do');
+  const text = html`${asks.map((ask) => html`${ask} `)}${others}${all.length === 0 ? equal(read, context) : none}`;
   return {
     title,
     main: html`${verdict(['alarm', 'act'], title, text)}${all.length === 0 ? none : taskList(all)}`,

@@ -17,10 +17,7 @@ const places: Readonly<Record<Tab, string>> = {
   Changes: '/changes',
 };
 
-/** The name of a team, which is that of the settings, because no two have the same. */
-export const teamName = ({ team }: Pick<SeenTeam, 'team'>): string => team;
-
-/** The same, followed by the service's name. */
+/** The name of the settings, because no two have the same, followed by the service's. */
 const bothNames = ({ team, name }: SeenTeam): Html =>
   html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="dim on-service">${named(name)}</span>`}`;
 

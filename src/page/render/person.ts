@@ -1,6 +1,8 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
+import { fieldOf } from '../../model/fields.ts';
 import { printable } from '../../model/in-words.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { isCopy } from './banner.ts';
@@ -12,7 +14,7 @@ import { fieldName, fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { pill } from './pills.ts';
-import { headOfThree, isShown, textOf, three } from './three-values.ts';
+import { headOfThree, isShown, knownAs, textOf, three } from './three-values.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, named, visible } from './words.ts';
 
@@ -20,14 +22,10 @@ const columns = ['name', 'email', 'phone', 'role_id'] as const;
 type Column = (typeof columns)[number];
 
 /** `undefined` if that version does not exist. A role is shown with its name. */
-function versionsOf({ state, roleNames }: PersonRead, field: Column) {
-  const { base, mirror, service } = state;
-  if (field !== 'role_id') return { base: base?.[field], mirror: mirror?.[field], service: service?.[field] };
-  const known = (id: unknown) => {
-    const name = typeof id === 'bigint' ? roleNames.get(id) : undefined;
-    return name === undefined ? id : `${id} ${name}`;
-  };
-  return { base: known(base?.roleId), mirror: known(mirror?.roleId), service: known(service?.roleId) };
+function versionsOf(context: PageContext, { state, teamId }: PersonRead, field: Column) {
+  const known = (side: UserState['base' | 'mirror' | 'service']) =>
+    knownAs(context, { teamId, field }, side?.[fieldOf(field)]);
+  return { base: known(state.base), mirror: known(state.mirror), service: known(state.service) };
 }
 
 function heldState({ now }: PageContext, hold: HeldRow): Html {
@@ -45,7 +43,7 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   if (row.gone_at !== null) return pill('cross', 'dim', 'Left');
   if (hold !== undefined) return heldState(context, hold);
   if (!row.resolved || state.base === undefined) return pill('dashed', 'dim', 'Unresolved');
-  const { base, mirror } = versionsOf(read, field);
+  const { base, mirror } = versionsOf(context, read, field);
   if (textOf(base) !== textOf(mirror))
     return pill('clock', 'dim', state.hasOpenIntent ? capital(editStates.unknown) : 'Goes with the next run');
   const halves =
@@ -59,7 +57,7 @@ function versions(context: PageContext, read: PersonRead): Html {
   const { state, row } = read;
   const notKnown = html`<span class="none">not known</span>`;
   const rows = columns.map((field) => {
-    const [base, mirror, service] = three(context, { field, ...versionsOf(read, field) });
+    const [base, mirror, service] = three(context, { field, ...versionsOf(context, read, field) });
     const there = row.gone_at === null ? service : html`<span class="none">gone</span>`;
     return {
       cells: [
@@ -122,13 +120,16 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${id}`)}</code> asks it now.</p></div>`;
 }
 
-function lead({ now, details }: PageContext, { id, row, since, hasArrived }: PersonRead): Html {
-  const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
+function lead(context: PageContext, { id, teamId, row, since, hasArrived }: PersonRead): Html {
+  const { now, details } = context;
+  const role = textOf(
+    row.role_id === null ? row.role : knownAs(context, { teamId, field: 'role_id' }, row.role_id),
+  );
   const joined = row.created_at ?? since;
   const where = row.created_at === null && !hasArrived ? 'in the mirror' : 'in the team';
   const parts = [
     details ? html`<span class="mono">${id}</span>` : none,
-    role === '' ? none : named(role),
+    role === null ? none : named(role),
     row.gone_at === null ? none : html`has left, seen at ${at(row.gone_at, now)}`,
     joined === null ? none : html`${where} since ${at(joined, now)}`,
     row.edited_at === null

@@ -173,8 +173,7 @@ function bar(standing: ListOnPage): Html {
       html`<button class="${verb === main ? 'button main' : 'button'}" name="verb" value="${verb}">${verbs[verb]} ${counter}…</button>`,
   );
   const words = `${own === 0 ? '' : `${count(own)} your own. `}Rows without a tick wait on.`;
-  const news = html`<p class="note news" data-news hidden><span></span><a href="${href(context, {})}">Load again</a></p>`;
-  return html`<div class="part row bar-below">${news}<span><b>${counter} of ${count(length)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span><span class="push"></span><div class="row buttons">${buttons}</div></div>`;
+  return html`<div class="part row bar-below"><span><b>${counter} of ${count(length)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span><span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
 
 /** Further pages of a list that is longer than one. */
