@@ -298,6 +298,56 @@ describe('lists, a question and a receipt', () => {
     await other.server.close();
   });
 
+  it('lets two people find what waits and whom it is about, and only one of them decide', async () => {
+    const batch = 'acc1de17acc1';
+    await edited('hr', `update mirror.users set phone = '49' || phone where id between 301 and 305`);
+    await hold(`e.field = 'phone' and e.user_id > 300`, 'limit', 'e.old_value', `'${batch}'`);
+    await owned(
+      `update sync.held_fields set detail = 'user ' || user_id || ' is to get a phone of somebody' where batch = '${batch}'`,
+    );
+    const people = { kim: { token, may: 'decide' }, bo: { token: 'another token for tests', may: 'look' } };
+    const both = await servePage(database.db, { people });
+    const bo = { username: 'bo', password: 'another token for tests' };
+    const looks = await openPage(own, both.origin, 'light', { httpCredentials: bo });
+    const seen = async (where: string) =>
+      (await looks.page.locator(where).innerText()).replaceAll(/\s+/g, ' ');
+    await looks.page.goto(both.origin);
+    await looks.page.locator(`#batch-${batch} a`).click();
+    await looks.page.waitForURL(`**/waiting/${batch}`);
+    expect(await seen('main')).toContain('You may look, and kim may decide (status.people).');
+    for (let id = 301; id <= 305; id += 1)
+      expect(await seen('main')).toContain(`User ${id} is to get a phone of somebody.`);
+    await looks.page.getByRole('link', { name: 'People' }).click();
+    await looks.page.getByLabel('Name, email, phone or id').fill('rêed303');
+    await looks.page.getByRole('button', { name: 'Search' }).click();
+    await looks.page.getByRole('link', { name: 'Robin Reed303' }).click();
+    expect(await seen('main')).toMatch(/Phone: User 303 is to get a phone of somebody\..* edited here hr/i);
+    expect(await looks.page.locator('form[method=post]').count()).toBe(0);
+
+    const { page, context, trouble } = await openPage(own, both.origin, 'phone', { httpCredentials });
+    await page.goto(both.origin);
+    await page.locator(`#batch-${batch} a`).click();
+    // Of an accident, what puts it back comes first.
+    const buttons = await page.locator('.bar-below .button').allInnerTexts();
+    expect(buttons.map((words) => words.replace(/\W+$/, ''))).toEqual([
+      'Reject and put back',
+      'Reject',
+      'Approve',
+    ]);
+    await page.locator('.bar-below .main').click();
+    await expect.poll(() => page.locator('h1').textContent()).toBe('Reject and put back 5?');
+    await page.getByLabel('Reason, kept with the decision').fill('the wrong column');
+    await page.getByRole('button', { name: 'Reject and put back 5' }).click();
+    const done = '5 phone numbers put back to what both sides last agreed on';
+    await expect.poll(() => page.locator('#receipt').textContent()).toContain(`${done} by you at`);
+    await looks.page.goto(`${both.origin}/waiting`);
+    expect(await seen('main')).toMatch(new RegExp(`Decided last.* kim ${done}`));
+    expect([...trouble, ...looks.trouble]).toEqual([]);
+    await context.close();
+    await looks.context.close();
+    await both.server.close();
+  });
+
   it.each([true, false])('counts the ticks, with a script or without: %s', async (javaScriptEnabled) => {
     const { page, context } = await openPage(own, origin, 'light', { httpCredentials, javaScriptEnabled });
     await page.goto(`${origin}/waiting?state=conflict`);
