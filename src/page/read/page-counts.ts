@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
-import { type Contacts, countBy, monthBefore, readContacts } from './page-glance.ts';
+import { type Contacts, countBy, monthBefore } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 import { segmentsOf } from '../../mirror/listings/segments.ts';
 
@@ -150,8 +150,6 @@ export interface CountsRead {
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
-  /** If several teams are asked for, those of each. */
-  readonly contacts: readonly Contacts[];
 }
 
 const hourMs = 3_600_000;
@@ -186,8 +184,7 @@ export async function readCounts(
     isCsv,
   }: { readonly days: number; readonly segment: string | null; readonly isCsv: boolean },
 ): Promise<CountsRead> {
-  const { now, teamIds } = reader;
-  const [teamId] = teamIds;
+  const [teamId] = reader.teamIds;
   const chosen = teamId === undefined ? [] : [teamId];
   const last = teamId === undefined ? [] : await readLast(reader, teamId);
   const named =
@@ -201,7 +198,6 @@ export async function readCounts(
     tags: await readMonths(reader, chosen, 'tags'),
     contactFields: await readMonths(reader, chosen, 'contact_fields'),
     roles: await readRoleCounts(reader, chosen),
-    contacts: teamIds.length > 1 ? (await readContacts(teamIds, now).execute(reader.db)).rows : [],
     ...(teamId === undefined || segment === null
       ? none
       : { ...none, ...(await readLine(reader, teamId, { days, segment, isCsv })) }),

@@ -5,7 +5,7 @@ import { chips, csvChip, empty, heading, section, table, toListings } from './co
 import { growthOf } from './glance-teams.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
-import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown, type ViewRequest } from './view.ts';
 import { at, clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [
@@ -97,27 +97,6 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
   return html`${range}${lines}${segments(context, read)}`;
 }
 
-/** A row for each of several teams; none if one team was asked for. */
-function teamsSideBySide(context: PageContext, { contacts }: CountsRead): Html {
-  if (context.team !== null || context.teams.length < 2) return none;
-  const rows = context.teams.map(({ team, teamId }) => {
-    const of = contacts.find((row) => row.teamId === teamId);
-    const link = html`<a href="${to(context, '/counts', { team })}">${named(team)}</a>`;
-    return {
-      cells: of === undefined ? [link, noNumber, 'no count yet'] : [link, count(of.count), growthOf(of)],
-    };
-  });
-  const columns = numbers('Team', 'Contacts', 'Change');
-  return section(
-    'Teams side by side',
-    table(context, { caption: 'Contacts of each team', kind: 'few', columns, rows }),
-    {
-      note: html`All contacts, or the first segment`,
-      more: asCsv(context, 'teams'),
-    },
-  );
-}
-
 const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 function byMonth(context: PageContext, { tags, contactFields }: CountsRead): Html {
@@ -163,9 +142,9 @@ export function counts(read: CountsRead, context: PageContext): PageShown {
   const team = context.teams.find(({ teamId }) => teamId === read.teamId);
   const which =
     context.team === null && team !== undefined
-      ? html`<p class="note">In full is shown ${named(team.team)}; choose another team below.</p>`
+      ? html`<p class="note">In full is shown ${named(team.team)}; choose another team above.</p>`
       : none;
-  const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}<p class="note">Each of them: ${toListings(context)}</p><div class="columns">${byMonth(context, read)}${ofRoles(context, read)}</div>`;
+  const main = html`${heading('Counts and tags', lead(context, read), which)}${ofContacts(context, read)}<p class="note">Each of them: ${toListings(context)}</p><div class="columns">${byMonth(context, read)}${ofRoles(context, read)}</div>`;
   return { title: 'Counts', main };
 }
 
@@ -178,8 +157,8 @@ const months = (listed: ListedRead): Csv =>
 
 /** A row for each step of each segment that was counted. `?of=` asks for the parts below. */
 export function countsCsv(
-  { steps, roles, tags, contactFields, contacts }: CountsRead,
-  context: Pick<PageContext, 'query' | 'teams'>,
+  { steps, roles, tags, contactFields }: CountsRead,
+  context: Pick<PageContext, 'query'>,
 ): Csv {
   switch (context.query.get('of') ?? '') {
     case 'roles':
@@ -192,14 +171,6 @@ export function countsCsv(
       return months(tags);
     case 'contact_fields':
       return months(contactFields);
-    case 'teams':
-      return csvFrom(contacts, {
-        team: (row) => teamOf(context, row.teamId).team || null,
-        segment: (row) => row.segment,
-        count: (row) => row.count,
-        counted_at: (row) => row.countedAt,
-        month_ago: (row) => row.before,
-      });
     default:
       return csvFrom(steps, {
         segment: (step) => step.segment,

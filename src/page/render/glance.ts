@@ -12,7 +12,7 @@ import { commandOf, to, toTeam } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { inTeam } from './waiting-view.ts';
-import { at, capital, clockTime, count, listed, longAgo, many, named, visible } from './words.ts';
+import { at, capital, clockTime, count, distance, listed, many, named, visible } from './words.ts';
 
 type TeamTask = Task & Pick<SeenTeam, 'teamId'>;
 
@@ -103,7 +103,7 @@ function equal(read: Glance, { now, stopped }: PageContext): Html {
   const last = new Date(Math.min(...complete));
   const next = new Date(Math.min(...due));
   const then = due.length === 0 ? 'none planned' : next <= now ? 'now' : clockTime(next, now);
-  return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
+  return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${distance(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
 }
 
 /** The task in the banner above, which is the first thing to do. */

@@ -3,6 +3,7 @@ import type { SeenTeam } from '../read/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
 import { filterForm } from './components.ts';
 import { type Html, html, none, raw } from './html.ts';
+import { document } from './document.ts';
 import { href, to } from './links.ts';
 import { dot, icon } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
@@ -84,21 +85,9 @@ export function layout(
   content: PageShown,
   links: readonly string[],
 ): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${content.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="preload" href="/assets/files/inter-latin-wght-normal.woff2" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="/assets/letters.css">
-<link rel="stylesheet" href="/assets/style.css">
-<script type="module" src="/assets/script.js"></script>
-</head>
-<body>
-<a class="away" href="#main">Skip to the content</a>
+  const title = html`${content.title}${isCopy(context) ? ' · copy' : ''}`;
+  const script = html`<script type="module" src="/assets/script.js"></script>`;
+  const body = html`<a class="away" href="#main">Skip to the content</a>
 <header class="top"><div class="wide">
 <div class="row bar"><a class="row home" href="${to(context, '/')}"><img src="/assets/icon.svg" width="22" height="22" alt="">musterd</a>${switcher(context)}${isCopy(context) ? html`<span class="frame">copy</span>` : none}<span class="push"></span>${clock(context)}</div>
 ${tabLinks(context, current)}
@@ -110,8 +99,6 @@ ${context.note === undefined ? none : html`<div class="notice receipt" role="sta
 ${context.details ? content.main : withoutDetails(content.main)}
 </main>
 <footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
-<div class="away" aria-live="polite" data-said></div>
-</body>
-</html>
-`;
+<div class="away" aria-live="polite" data-said></div>`;
+  return document(title, body, script);
 }

@@ -1,4 +1,5 @@
 /** The pages for errors. */
+import { document } from './document.ts';
 import { type Html, html } from './html.ts';
 
 const words: Readonly<Record<number, readonly [string, string]>> = {
@@ -29,19 +30,8 @@ const words: Readonly<Record<number, readonly [string, string]>> = {
 
 export function sorryPage(status: number): Html {
   const [title, text] = words[status] ?? words[status < 500 ? 404 : 503] ?? ['', ''];
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · musterd</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/letters.css">
-<link rel="stylesheet" href="/assets/style.css">
-</head>
-<body>
-<main class="wide"><header class="heading"><h1>${title}</h1><p class="lead">${text}</p></header><p><a href="/">At a glance</a></p></main>
-</body>
-</html>
-`;
+  return document(
+    html`${title}`,
+    html`<main class="wide"><header class="heading"><h1>${title}</h1><p class="lead">${text}</p></header><p><a href="/">At a glance</a></p></main>`,
+  );
 }

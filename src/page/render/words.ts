@@ -39,12 +39,6 @@ export function distance(date: Date, now: Date): string {
   return ms < 0 ? `in ${words}` : `${words} ago`;
 }
 
-/** As in a sentence: `42 s ago`, `22 minutes ago`. */
-export function longAgo(date: Date, now: Date): string {
-  const ms = now.getTime() - date.getTime();
-  return ms < minuteMs ? distance(date, now) : `${span(ms)} ago`;
-}
-
 /** How long something took: `1.4 s`, `31 s`, `4 min 10 s`. */
 export function took(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
