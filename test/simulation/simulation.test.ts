@@ -30,14 +30,14 @@ describe('the simulation', () => {
     'finds nothing in these seeds',
     async () => {
       // The last of them is played twice, and has to be the same.
-      const played = await play('test/simulation/run.ts', '--from', '1', '--seeds', '4');
+      const played = await play('test/simulation/run.ts', '--from', '1', '--seeds', '2');
       expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
-      expect(played.length).toBe(4);
+      expect(played.length).toBe(2);
       // They are worth something: much was sent, much died, much was looked at.
       const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
-      expect(sum(({ pushes }) => pushes)).toBeGreaterThan(12);
-      expect(sum(({ crashes }) => crashes)).toBeGreaterThan(1);
-      expect(sum(({ checks }) => checks)).toBeGreaterThan(400);
+      expect(sum(({ pushes }) => pushes)).toBeGreaterThan(5);
+      expect(sum(({ crashes }) => crashes)).toBeGreaterThan(0);
+      expect(sum(({ checks }) => checks)).toBeGreaterThan(200);
     },
     longHungAfterMs,
   );

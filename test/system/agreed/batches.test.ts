@@ -1,6 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { readFreshEdits } from '../../../src/mirror/users/fresh-edits.ts';
-import { createTeams, editsOfEachKind, type Team } from './people.ts';
+import { createTeams, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -15,48 +14,6 @@ describe('a batch', () => {
     return team.ids;
   };
   const sentTo = (id: number) => team.updates().filter((update) => update['id'] === id);
-
-  it('that was shown with one role approves no other role', async () => {
-    const [a = 0, ...others] = await open();
-    const { bob, carol } = team;
-    await bob.edit(a, 'role_id = 17');
-    await team.run();
-    const batch = await team.batchOf(a, 'role_id');
-    for (const id of [a, ...others.slice(0, 3)]) await bob.edit(id, 'role_id = 1');
-    await team.run();
-    const now = await team.batchOf(a, 'role_id');
-    const decided = await carol.approve(batch).catch(() => []);
-    for (const id of others.slice(0, 3)) await bob.edit(id, 'role_id = 4');
-    await team.run();
-    expect(sentTo(a)).toEqual([]);
-    expect(decided).not.toContain('approved');
-    expect(now).not.toBe(batch);
-  });
-
-  it.each([
-    ['approve', 'email', `email = 'shown@example.com'`, `email = 'other@example.com'`],
-    ['approve', 'phone', `phone = '15550100'`, `phone = '15550101'`],
-    ['reject', 'email', `email = 'shown@example.com'`, `email = 'other@example.com'`],
-  ] as const)(
-    'that was shown with another value does not %s the %s that came in its place',
-    async (verb, field, shown, other) => {
-      const [a = 0, b = 0] = await open();
-      const { bob, carol } = team;
-      await bob.edit(a, shown);
-      await team.run();
-      const batch = await team.batchOf(a, field);
-      // Two people with one address: each is held by itself.
-      for (const id of [a, b]) await bob.edit(id, other);
-      await team.run();
-      const decided = await carol[verb](batch).catch(() => []);
-      await bob.edit(b, `${field} = '${team.emulator.team.user(b)[field]}'`);
-      await team.run();
-      expect(sentTo(a)).toEqual([]);
-      expect([...decided, ...(await team.held()).flat()]).not.toContain(
-        verb === 'approve' ? 'approved' : 'rejected',
-      );
-    },
-  );
 
   /** Four approved phones in one request, of which the service refuses the last one. */
   const openRefused = async () => {
@@ -107,22 +64,6 @@ describe('a batch', () => {
     return [a, batch] as const;
   };
 
-  it.each(editsOfEachKind)(
-    'with the $field on its way says so when it is rejected',
-    async ({ field, values, sent }) => {
-      const [a, batch] = await openApproved(values, field);
-      const outcomes: unknown[] = [];
-      team.emulator.before(update, async () => {
-        outcomes.push(...(await team.carol.reject(batch)));
-      });
-      await team.run();
-      expect(outcomes).toEqual(['on its way']);
-      expect(sentTo(a)).toEqual([{ id: a, ...sent }]);
-      expect(await team.held()).toEqual([]);
-      expect(await team.sql('select user_id, field, state from report.pending')).toEqual([]);
-    },
-  );
-
   it.each([false, true])(
     'whose answer was lost says that it is on its way when it is rejected (revert: %s)',
     async (revert) => {
@@ -159,34 +100,6 @@ describe('a batch', () => {
     },
   );
 
-  it('that is being rejected in a transaction that is still open is sent only if that is rolled back', async () => {
-    const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
-    await team.mallory.sql('begin');
-    expect(await team.mallory.reject(batch)).toEqual(['rejected']);
-    expect((await team.run()).outcome).toBe('partial');
-    expect(team.updates()).toEqual([]);
-    // Nobody tells a daemon that it was rolled back.
-    await team.mallory.sql('rollback');
-    const fresh = async () => (await readFreshEdits(team.db.kysely, [team.config.team]))[0];
-    expect(await fresh()).toMatchObject({ isFresh: true, failures: 1 });
-    await team.run();
-    expect(await fresh()).toMatchObject({ isFresh: false, failures: 0 });
-    expect(sentTo(a).length).toBe(1);
-  });
-
-  it('that is being rejected when it is about to leave does not leave', async () => {
-    const [, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
-    team.emulator.before({ path: '/v1/users/get', at: 2 }, async () => {
-      await team.mallory.sql('begin');
-      await team.mallory.sql(`select sync.reject('${batch}', reason => 'a test')`);
-    });
-    await team.run();
-    await team.mallory.sql('commit');
-    await team.run();
-    expect(team.updates()).toEqual([]);
-    expect((await team.held()).flat()).toContain('rejected');
-  });
-
   it('refuses decisions in a repeatable read transaction', async () => {
     const [, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
     for (const call of [`reject('${batch}')`, `approve('${batch}')`]) {
@@ -194,30 +107,5 @@ describe('a batch', () => {
       await expect(decide, call).rejects.toThrow('does not see what is sent meanwhile');
       await team.mallory.sql('rollback');
     }
-  });
-
-  it('stays unsent while a transaction withdraws its edit', async () => {
-    const [a] = await openApproved(`email = 'ada@example.com'`, 'email');
-    const { email } = team.emulator.team.user(a);
-    await team.mallory.sql(`begin; update mirror.users set email = '${email}' where id = ${a}`);
-    await team.run();
-    expect(team.updates()).toEqual([]);
-    await team.mallory.sql('commit');
-    await team.run();
-    expect([team.updates(), await team.held()]).toEqual([[], []]);
-    expect(
-      await team.sql(
-        `select ended_how from sync.edits where user_id = ${a} and field = 'email' order by edit_id`,
-      ),
-    ).toEqual([['withdrawn'], ['withdrawn']]);
-  });
-
-  it('approves no edit that replaces a withdrawn one', async () => {
-    const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
-    await team.bob.edit(a, `email = '${team.emulator.team.user(a).email}'`);
-    await team.bob.edit(a, `email = 'ada@example.com'`);
-    await team.run();
-    expect(team.updates()).toEqual([]);
-    expect(await team.batchOf(a)).not.toBe(batch);
   });
 });

@@ -46,23 +46,6 @@ describe('what somebody agreed to is sent once', () => {
     },
   );
 
-  it.each(editsOfEachKind)(
-    '$field, not answered and not there: it is sent again under the same decision',
-    async ({ field, values, sent }) => {
-      const id = await openApproved(field, values);
-      team.emulator.addFault({ kind: 'reset-before', ...update });
-      await team.run();
-      expect(await team.sql('select decision from sync.held_fields')).toEqual([['spent']]);
-      expect(await team.held()).toEqual([]);
-      await team.run();
-      expect(team.updates()).toEqual([
-        { id, ...sent },
-        { id, ...sent },
-      ]);
-      expect(await team.sql('select from report.pending')).toEqual([]);
-    },
-  );
-
   it('also what was in a request that was refused, part by part', async () => {
     team = await teams.open();
     const [a = 0, b = 0, c = 0] = team.ids;

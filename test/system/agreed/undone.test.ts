@@ -60,34 +60,12 @@ describe('a decision that is taken back', () => {
     },
   );
 
-  it('gives the mirror what both sides agreed on, where it is rejected with --revert', async () => {
-    const { ids, batch } = await openBatch(1);
-    const [id = 0] = ids;
-    await done('approve', batch);
-    await done('reject', batch, '--revert');
-    expect([await sent(), await team.held()]).toEqual([[], []]);
-    expect(await team.sql(`select email from mirror.users where id = ${id}`)).toEqual([
-      [team.emulator.team.user(id).email],
-    ]);
-  });
-
   it('is a whole rejected batch, of which somebody takes a side', async () => {
     const { ids, batch } = await openBatch(2);
     await done('reject', batch);
     expect(await sent()).toEqual([]);
     expect((await team.musterd('resolve', '--batch', batch, '--take', 'mirror', '--as', 'x')).code).toBe(0);
     expect((await sent()).map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('leaves what waits undecided in the batch of which something was rejected', async () => {
-    const { ids, batch } = await openBatch(2);
-    const [a = 0, b = 0] = ids;
-    await done('reject', batch, '--only', String(a));
-    await done('resolve', '--batch', batch, '--take', 'service');
-    expect([await sent(), await team.held()]).toEqual([[], [[String(b), 'email', 'review']]]);
-    expect((await musterd('resolve', '--batch', batch, '--take', 'service')).stderr).toContain(
-      `musterd approve ${batch}`,
-    );
   });
 
   it.each([
@@ -103,19 +81,6 @@ describe('a decision that is taken back', () => {
     team.emulator.clearRequests();
     expect([await sent(), await sent()]).toEqual([[], []]);
     expect(await rejected(ids[0] ?? 0, 'email')).toEqual([['rejected']]);
-  });
-
-  it('is a conflict that the mirror has won', async () => {
-    team = await teams.open({ push: { fourEyes: false, approve: 'guarded' } });
-    const [id = 0] = team.ids;
-    team.emulator.team.editUser(id, { email: 'eva@example.com' });
-    await team.bob.edit(id, `email = 'ada@example.com'`);
-    await team.run();
-    const batch = await team.batchOf(id);
-    await done('resolve', String(id), 'email', '--take', 'mirror', '--if', 'ada@example.com');
-    await done('reject', batch);
-    expect(await sent()).toEqual([]);
-    expect(team.emulator.team.user(id).email).toBe('eva@example.com');
   });
   const lastRun = async (command: string) =>
     String((await team.sql(`select max(run_id) from sync.runs where command = '${command}'`))[0]?.[0]);
@@ -144,15 +109,5 @@ describe('a decision that is taken back', () => {
     await done('undo', await lastRun('reconcile'), '--apply', '--reason', 'wrong list');
     expect(await team.sql(`select email from mirror.users where id = ${id}`)).toEqual([[before]]);
     expect([(await sent()).length, (await team.held()).length]).toEqual([requests, 1 - requests]);
-  });
-
-  it('is an undo with a reason, which whoever did it withdraws', async () => {
-    const { ids, batch } = await openBatch(1, { push: { fourEyes: false } });
-    await done('approve', batch);
-    await sent();
-    await done('undo', await lastRun('reconcile'), '--apply', '--reason', 'wrong list');
-    await done('withdraw');
-    expect([await sent(), await team.held()]).toEqual([[], []]);
-    expect(team.emulator.team.user(ids[0] ?? 0).email).toMatch(/^ada/);
   });
 });
