@@ -231,6 +231,12 @@ describe('a hold', () => {
     },
   );
 
+  it.each(fields)('of %s keeps its decision until the edit has been sent', (field) => {
+    const { state } = conflictOf(field);
+    const held = state.held.map((hold) => ({ ...hold, decision: 'approved' as const }));
+    expect(plan(field, { ...state, held })).toMatchObject({ kind: 'push', ends: false });
+  });
+
   it.each(fields)('of %s does not see that the service leaves it out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
