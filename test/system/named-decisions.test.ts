@@ -64,7 +64,7 @@ describe('`resolve` by a script', () => {
       other: { first: 'Eva' },
       sent: { first_name: 'Ada|Ina', last_name: 'Berg' },
     },
-  ])('of the $field is told what to say, with $values', async ({ field, values, other, sent }) => {
+  ])('names the command to type for $field with $values', async ({ field, values, other, sent }) => {
     const id = await openConflict({ values, other });
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
@@ -79,7 +79,7 @@ describe('`resolve` by a script', () => {
     expect(team.updates()).toEqual([{ id, ...sent }]);
   });
 
-  it('is told the same in JSON', async () => {
+  it('names the command in JSON', async () => {
     const id = await openConflict(ofEmail);
     const { code, stdout } = await team.musterd(
       'resolve',
@@ -142,7 +142,7 @@ describe('`resolve` by a script', () => {
       return await team.musterd('resolve', String(id), field, '--take', side, ...seen);
     };
 
-    it('decides nothing where that has moved, and does where what it has now is said', async () => {
+    it('refuses an outdated --if-service, and accepts the current one', async () => {
       const id = await openConflict(conflict);
       const before = await shown();
       team.emulator.team.editUser(id, {
@@ -180,7 +180,7 @@ describe('`resolve` by a script', () => {
     expect(await team.musterd(...take, '')).toMatchObject({ code: 0 });
   });
 
-  it('with a value of its own checks what was seen, where that is said', async () => {
+  it('checks --if for a typed value', async () => {
     const id = await openConflict(ofEmail);
     const take = ['resolve', String(id), 'email', '--take', 'new@example.com'];
     const other = await team.musterd(...take, '--if', 'ina@example.com');
@@ -191,7 +191,7 @@ describe('`resolve` by a script', () => {
     expect(team.emulator.team.user(id).email).toBe('new@example.com');
   });
 
-  it('is refused with less than was seen, or more', async () => {
+  it('refuses contradictory --if, --edit and --if-service', async () => {
     const id = await openConflict(ofEmail);
     for (const [seen, words] of [
       [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
@@ -246,7 +246,7 @@ describe('`resolve` on a terminal', () => {
     expect(team.updates()).toEqual([{ id: before, email: 'ada@example.com' }]);
   });
 
-  it('does nothing where the person says no', async () => {
+  it('decides nothing after a no', async () => {
     const id = await openConflict(ofEmail);
     expect(await resolve(id, async () => false)).toEqual([0, expect.stringContaining('Nothing is decided')]);
     await expectUndecided();
@@ -329,7 +329,7 @@ describe('`--only`', () => {
     expect(await sent()).toEqual([[b, 'email', 'phone']]);
   });
 
-  it('does nothing for what is not in the batch, beside what is in it', async () => {
+  it('refuses all if --only names a field outside the batch', async () => {
     const { a, b, approve } = await openBatch();
     const [, , c = 0] = team.ids;
     for (const [only, words, hint] of [
@@ -344,7 +344,7 @@ describe('`--only`', () => {
     expect(await sent()).toEqual([]);
   });
 
-  it('rejects one field of an approved batch, as long as it is not sent', async () => {
+  it('rejects one field of an approved batch before it is sent', async () => {
     const { a, b, batch, approve } = await openBatch();
     expect(await approve()).toMatchObject({ code: 0 });
     const rejected = await team.musterd('reject', batch, '--only', `${a}.phone`);

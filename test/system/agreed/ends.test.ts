@@ -13,7 +13,7 @@ const open = async (...given: Parameters<typeof teams.open>) => {
 
 describe('a rejected edit', () => {
   it.each(editsOfEachKind)(
-    'of the $field lets a run end with 0 that has nothing else',
+    'exits 0 if only rejected edits of the $field wait',
     async ({ field, values, other }) => {
       const [a, b] = await open();
       for (const id of [a, b]) await team.bob.edit(id, values);
@@ -44,7 +44,7 @@ it('an edit that is taken back past the triggers ends with the next run', async 
 });
 
 describe('musterd, after the service has made a decision void,', () => {
-  it('holds the edit for review in each run, and sends it once it is approved again', async () => {
+  it('holds the edit in each run until a second approval', async () => {
     team = await teams.open({ push: { approve: 'guarded' } });
     const [id = 0] = team.ids;
     const { email } = team.emulator.team.user(id);

@@ -7,7 +7,7 @@ afterAll(() => teams.close());
 const update = { path: '/v1/users/update' } as const;
 const refusal = /approve|decide|edit/i;
 
-describe('four eyes', () => {
+describe('musterd with fourEyes', () => {
   let team: Team;
   afterEach(() => team.close());
   const open = async (...given: Parameters<typeof teams.open>) => {
@@ -30,8 +30,8 @@ describe('four eyes', () => {
     expect(team.updates()).toEqual([]);
   };
 
-  describe.each(editsOfEachKind)('see the edit of the $field', ({ field, values, sent, later }) => {
-    it('that its approver made anew after it was withdrawn', async () => {
+  describe.each(editsOfEachKind)('for an edit of the $field', ({ field, values, sent, later }) => {
+    it('refuses the approver who made it again after a withdrawal', async () => {
       const id = await open();
       const { bob, mallory } = team;
       await bob.edit(id, values);
@@ -42,7 +42,7 @@ describe('four eyes', () => {
       await expectNotApprovedBy(mallory, id, field);
     });
 
-    it('that its approver brought back after it was edited to something else', async () => {
+    it('refuses the approver who restored it after a later edit', async () => {
       const id = await open();
       const { bob, mallory, carol } = team;
       await bob.edit(id, values);
@@ -53,7 +53,7 @@ describe('four eyes', () => {
       await expectNotApprovedBy(mallory, id, field);
     });
 
-    it('that was reverted while it arrived, whoever edits the user after that', async () => {
+    it('sends no reverted edit along with a later one', async () => {
       const id = await open();
       const { bob, mallory, carol } = team;
       await bob.edit(id, values);
@@ -73,7 +73,7 @@ describe('four eyes', () => {
       expect(team.updates().filter((one) => Object.keys(sent).some((key) => key in one))).toEqual([]);
     });
 
-    it('of which nobody knows the author, and let nobody approve it who may edit', async () => {
+    it('refuses editors as approvers if the author is unknown', async () => {
       const id = await open();
       const { bob, mallory, carol } = team;
       await bob.edit(id, `phone = '15550177'`);

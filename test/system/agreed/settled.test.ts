@@ -74,7 +74,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     ]);
   });
 
-  it('ended, where it was taken back or edited again, by whomever', async () => {
+  it('ended after a withdrawal or a later edit', async () => {
     await open(guarded);
     const [[before] = []] = await team.bob.sql(`select phone from mirror.users where id = ${id}`);
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
@@ -89,7 +89,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     ]);
   });
 
-  it('ended as well, where the value of the service was taken in its place', async () => {
+  it('ended after a pull replaced it', async () => {
     await open({ ...guarded, config: { policy: { ...holdAll, phone: 'service-wins' } } });
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     team.emulator.team.editUser(id, { phone: '15550123' });
@@ -103,7 +103,7 @@ describe('whoever edits in SQL is told what became of it', () => {
   it.each([
     ['as it was', undefined],
     ['as it is by now', { phone: '15550123' }],
-  ])('ended, where somebody took the value of the service %s', async (_, moved) => {
+  ])('ended after resolve --take service %s', async (_, moved) => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     if (moved !== undefined) team.emulator.team.editUser(id, moved);
@@ -128,7 +128,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'unknown']]);
   });
 
-  it('of the transaction that is named, of the last one of the session, and nothing where there is none', async () => {
+  it('for a named transaction or the last one of the session', async () => {
     await open(guarded);
     expect(await settled(team.bob)).toEqual([]);
     await team.bob.edit(id, `phone = '15550100'`);
@@ -164,7 +164,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toHaveLength(2);
   });
 
-  it('not of a transaction that is still open, was rolled back or never was', async () => {
+  it('refusing open, rolled back and unknown transactions', async () => {
     await open(guarded);
     await team.mallory.sql(`begin; update mirror.users set phone = '15550100' where id = ${id}`);
     const [[xid] = []] = await team.mallory.sql('select pg_current_xact_id()::text');
@@ -175,7 +175,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await expect(settled(team.carol, `xid => '99999999999'`)).rejects.toThrow('in the future');
   });
 
-  it('not within the transaction of the edit, nor where it would see nothing of what others do', async () => {
+  it('refusing the own transaction and repeatable read', async () => {
     await open(guarded);
     const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
     await expect(team.bob.sql(`begin; ${edit}; select * from sync.settled()`)).rejects.toThrow(
@@ -209,7 +209,7 @@ describe('whoever edits in SQL is told what became of it', () => {
       }
     });
 
-    it('in SQL, as soon as it is there', async () => {
+    it('in SQL after its arrival', async () => {
       await team.bob.edit(id, `phone = '15550100'`);
       expect(await states(team.bob, `timeout => '2 min'`)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
     });

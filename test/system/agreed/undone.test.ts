@@ -60,7 +60,7 @@ describe('a decision that is taken back', () => {
     },
   );
 
-  it('is a whole rejected batch, of which somebody takes a side', async () => {
+  it('resolves a whole rejected batch', async () => {
     const { ids, batch } = await openBatch(2);
     await done('reject', batch);
     expect(await sent()).toEqual([]);
@@ -85,7 +85,7 @@ describe('a decision that is taken back', () => {
   const lastRun = async (command: string) =>
     String((await team.sql(`select max(run_id) from sync.runs where command = '${command}'`))[0]?.[0]);
 
-  it('is an import with a reason, as long as it is not sent', async () => {
+  it('rejects an import with a reason before it is sent', async () => {
     using folder = temporaryFolder();
     team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
