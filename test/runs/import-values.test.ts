@@ -145,6 +145,7 @@ describe('a name in a file', () => {
     [{ first_name: 'Anna Maria', last_name: 'Berg' }, { value: { first: 'Anna Maria', last: 'Berg' } }],
     [{ first_name: 'Anna', last_name: 'Maria Berg' }, undefined],
     [{ name: 'Anna Maria Berg' }, undefined],
+    [{ last_name: 'Lind' }, { wrong: expect.stringContaining('is a guess: give both halves') }],
   ])('%j ends a guess of its halves, if both are given and others', (given, asked) => {
     const guessed = { name: { first: 'Anna', last: 'Maria Berg' }, split: 'guessed' } as const;
     expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), guessed)).toEqual(asked);
@@ -403,6 +404,32 @@ describe('what a file asks for', () => {
       { line: 3, kind: 'ambiguous', reason: 'the phone +1 555 0102 is that of users 2, 3: give the id' },
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
+  });
+  it('is of whoever has the id, else the email, and of nobody by the name alone', () => {
+    const { problems, changes } = plan(
+      tableOf(
+        ['id', 'email', 'phone', 'first_name', 'last_name'],
+        ['1', 'no@x.com', '', '', ''],
+        ['', 'c@x.com', '+15550103', '', ''],
+        ['', '', '', 'a', 'b2'],
+        ['77', 'c@x.com', '', '', ''],
+        ['', 'no@x.com', '', '', ''],
+      ),
+    );
+    expect(changes.map(({ userId, to }) => [userId, to])).toEqual([
+      [1n, 'no@x.com'],
+      [3n, '15550103'],
+    ]);
+    expect(problems).toEqual([
+      {
+        line: 4,
+        kind: 'unmatched',
+        reason: 'it has no id, email or phone; the name is that of user 2',
+        user_id: 2n,
+      },
+      { line: 5, kind: 'unmatched', reason: 'nobody in the team has the id 77' },
+      { line: 6, kind: 'unmatched', reason: 'nobody in the team has the email no@x.com' },
+    ]);
   });
   it.each([
     [['1', 'c@x.com', '', '', ''], 'it is of user 1, and the email c@x.com is that of user 3'],

@@ -13,11 +13,9 @@ afterAll(() => stages.close());
 
 /** What `musterd import --json` says. */
 interface Said {
-  readonly hash: string;
   readonly rows: number;
   readonly matched: number;
   readonly problems: readonly { readonly line: number; readonly kind: string; readonly reason: string }[];
-  readonly ignored_columns: readonly string[];
   readonly not_in_file: readonly { readonly user_id: number; readonly name: string }[];
   readonly changes: readonly {
     readonly user_id: number;
@@ -128,37 +126,6 @@ describe('importing', () => {
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
       expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg', email });
       expect(await imported(path, '--yes')).toMatchObject({ code: 0, applied: false, changes: [] });
-    });
-
-    it('finds a user by id, else by email, else by phone, and never by name', async () => {
-      const [one, two, three, four] = [user(0), user(1), user(2), user(3)];
-      const path = file(
-        [
-          'id,email,phone,first_name,last_name,role',
-          `${one.id},new1@example.com,,,,`,
-          `,${two.email},+15550102,,,`,
-          `,new3@example.com,+${three.phone},,,`,
-          `,,,${four.first},${four.last},owner`,
-          `77,${four.email},,,,`,
-          `,nobody@example.com,,,,`,
-        ].join('\n'),
-      );
-      const said = await imported(path, '--dry-run', '--skip-errors');
-      expect(said.changes).toMatchObject([
-        { user_id: one.id, field: 'email', to: 'new1@example.com' },
-        { user_id: two.id, field: 'phone', to: '15550102' },
-        { user_id: three.id, field: 'email', to: 'new3@example.com' },
-      ]);
-      expect(said.problems).toEqual([
-        {
-          line: 5,
-          kind: 'unmatched',
-          reason: `it has no id, email or phone; the name is that of user ${four.id}`,
-          user_id: four.id,
-        },
-        { line: 6, kind: 'unmatched', reason: 'nobody in the team has the id 77' },
-        { line: 7, kind: 'unmatched', reason: 'nobody in the team has the email nobody@example.com' },
-      ]);
     });
 
     it('applies nothing if a row is wrong, and skips such rows with --skip-errors', async () => {
@@ -313,22 +280,6 @@ describe('importing', () => {
       await stage.sql('drop role musterd_clerk');
     });
 
-    it('refuses to apply if --expect has another hash', async () => {
-      const { id } = user();
-      const path = file(`id,email\n${id},new@example.com\n`);
-      const { hash } = await imported(path, '--dry-run');
-      expect(await imported(path, '--yes', '--expect', 'abcdef')).toMatchObject({
-        code: 4,
-        applied: false,
-        hash,
-      });
-      await stage.sql(`update mirror.users set email = 'other@example.com' where id = ${id}`);
-      const moved = await imported(path, '--yes', '--expect', hash);
-      expect(moved).toMatchObject({ code: 4, applied: false, changes: [{ from: 'other@example.com' }] });
-      expect(moved.hash).not.toBe(hash);
-      expect(await imported(path, '--yes', '--expect', moved.hash)).toMatchObject({ code: 0, applied: true });
-    });
-
     it('prints how to take it back, and the run to undo if it waits for that', async () => {
       const { id, email } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
@@ -346,16 +297,6 @@ describe('importing', () => {
       expect(again.stdout).toMatch(/^take it back: musterd withdraw, or .*\n$/m);
     });
 
-    it('changes only the fields that --only names', async () => {
-      const { id, first, last, roleId } = user();
-      const path = file(`id,first_name,last_name,email,phone\n${id},Anne,Berg,new@example.com,+15550101\n`);
-      expect(await imported(path, '--only', 'email,phone', '--yes')).toMatchObject({
-        code: 0,
-        applied: true,
-      });
-      expect(await mirrored(id)).toEqual([first, last, 'new@example.com', '15550101', String(roleId)]);
-    });
-
     it('ignores empty cells, and clears a phone with --empty clear', async () => {
       const { id, first, last, email, roleId } = user();
       const path = file(`id,first_name,last_name,email,phone,role\n${id},,,,,\n`);
@@ -365,18 +306,6 @@ describe('importing', () => {
         changes: [{ field: 'phone', to: null }],
       });
       expect(await mirrored(id)).toEqual([first, last, email, '', String(roleId)]);
-    });
-
-    it('takes no half of a name whose split is a guess', async () => {
-      const { id } = user();
-      stage.emulator.team.editUser(id, { first: 'Anne', last: 'Marie Berg' });
-      await stage.run();
-      const said = await imported(file(`id,last_name\n${id},Lind\n`), '--yes');
-      expect(said.problems).toMatchObject([
-        { kind: 'invalid', reason: expect.stringContaining('is a guess') },
-      ]);
-      const both = await imported(file(`id,first_name,last_name\n${id},Anne Marie,Lind\n`), '--yes');
-      expect(both).toMatchObject({ code: 0, changes: [{ to: { first: 'Anne Marie', last: 'Lind' } }] });
     });
 
     it('leaves alone who was edited after it was shown, and names them', async () => {
@@ -457,29 +386,6 @@ describe('importing', () => {
       expect((await stage.sql(`select role from mirror.users where id = ${id}`))[0]).toEqual([
         before.get(other),
       ]);
-    });
-  });
-
-  describe('more than the guard lets pass', () => {
-    const many = () =>
-      file(['id,email', ...users().map(({ id }) => `${id},new${id}@example.com`)].join('\n'));
-    beforeEach(() => open({ emulator: { users: 30 }, config: { guard: { maxRows: 3 } } }));
-    const limited = () => ({ ...environment(), MUSTERD__guard__maxRows: '3' });
-    const run = async (...args: readonly string[]) => {
-      const { code, stdout } = await runMusterd(['import', many(), '--json', ...args], limited());
-      return { code, ...(JSON.parse(stdout) as Said) };
-    };
-
-    it('warns before the next run holds a large import', async () => {
-      expect(await run('--yes')).toMatchObject({
-        code: 0,
-        approved: 0,
-        limit: expect.arrayContaining([
-          expect.stringMatching(/of 30 users would be pushed within a day, more than the limit of \d/),
-        ]),
-      });
-      expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-      expect(stage.updates()).toEqual([]);
     });
   });
 
