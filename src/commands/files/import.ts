@@ -121,12 +121,24 @@ function whyNot(
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing would change' } : undefined;
 }
 
-/** The reason for an import that is only looked at. */
-const lookOnly = (preview: ImportPreview, options: ImportOptions): Obstacle =>
-  whyNot(preview, options) ?? {
-    code: exitCode.ok,
-    why: `nothing is written yet; this import is ${preview.hash}`,
-  };
+/** The reason why nobody has agreed to it, or `undefined` if somebody has. */
+async function whyNotAgreed(
+  context: Context,
+  { dryRun, yes }: ImportOptions,
+  file: string,
+  { hash, changing }: ImportPreview,
+): Promise<Obstacle | undefined> {
+  if (dryRun === true) return { code: exitCode.ok, why: `nothing is written yet; this import is ${hash}` };
+  if (yes === true) return undefined;
+  const ask = file === '-' ? undefined : askAtTerminal(context);
+  if (ask === undefined)
+    return {
+      code: exitCode.usage,
+      why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
+    };
+  const isAgreed = await ask(`Write this into the mirror, for ${plural(changing, 'user')}?`);
+  return isAgreed ? undefined : { code: exitCode.ok, why: 'nothing is applied' };
+}
 
 /** Corrects many users at once from a file. It shows the changes first, and then makes exactly these. */
 export async function importCommand(
@@ -144,59 +156,26 @@ export async function importCommand(
     await writeUnusable(request, preview, options.unusable);
     const confirmation = confirmationOf(context, options);
     const guard = sayGuard(preview, setup.config, confirmation);
-    if (options.dryRun === true) return show(context, options, preview, guard);
-    if (!context.json) printPreview(context, preview, guard);
-    return await carryOn(context, setup, options, { file, preview, confirmation });
+    const inMarkdown = options.markdown === true;
+    if (!context.json && !inMarkdown) printPreview(context, preview, guard);
+    const obstacle = whyNot(preview, options) ?? (await whyNotAgreed(context, options, file, preview));
+    if (obstacle === undefined) return await apply(context, setup, options, { preview, confirmation });
+    const { code, why } = obstacle;
+    if (context.json) printJson(context, importInJson(preview, undefined, why));
+    else if (inMarkdown) printPreviewInMarkdown(context, preview, { guard, why });
+    else printLine(context.err, why);
+    const differs = code === exitCode.ok && preview.changes.length > 0;
+    return options.exitCode === true && differs ? exitCode.changes : code;
   });
 }
 
-/** Shows what the import would change, and writes nothing. It does not ask the service. */
-function show(
-  context: Context,
-  options: ImportOptions,
-  preview: ImportPreview,
-  guard: ReturnType<typeof sayGuard>,
-): ExitCode {
-  const { code, why } = lookOnly(preview, options);
-  if (context.json) printJson(context, importInJson(preview, undefined, why));
-  else if (options.markdown === true) printPreviewInMarkdown(context, preview, { guard, why });
-  else {
-    printPreview(context, preview, guard);
-    printLine(context.err, why);
-  }
-  const differs = code === exitCode.ok && preview.changes.length > 0;
-  return options.exitCode === true && differs ? exitCode.changes : code;
-}
-
-interface ShownImport {
-  readonly file: string;
-  readonly preview: ImportPreview;
-  readonly confirmation: Confirmation;
-}
-
-async function carryOn(
+/** Writes what was shown, waits for it if that is asked for, and says what became of it. */
+async function apply(
   context: Context,
   setup: Setup,
   options: ImportOptions,
-  { file, preview, confirmation }: ShownImport,
+  { preview, confirmation }: { readonly preview: ImportPreview; readonly confirmation: Confirmation },
 ): Promise<ExitCode> {
-  const stay = ({ code, why }: Obstacle): ExitCode => {
-    if (context.json) printJson(context, importInJson(preview, undefined, why));
-    else printLine(context.err, why);
-    return code;
-  };
-  const refusal = whyNot(preview, options);
-  if (refusal !== undefined) return stay(refusal);
-  if (options.yes !== true) {
-    const ask = file === '-' ? undefined : askAtTerminal(context);
-    if (ask === undefined)
-      return stay({
-        code: exitCode.usage,
-        why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
-      });
-    const question = `Write this into the mirror, for ${plural(preview.changing, 'user')}?`;
-    if (!(await ask(question))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
-  }
   const imported = await applyImport(setup, preview, confirmation);
   const { waitMs = settledWaitMs, signal } = context;
   if (!context.json) printImported(context, imported);

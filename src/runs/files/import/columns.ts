@@ -1,7 +1,7 @@
 /** The meaning of a file's columns. */
 import { MusterdError } from '../../../errors.ts';
 import { isEmailAddress } from '../../../model/canonical.ts';
-import type { Field } from '../../../model/fields.ts';
+import { type Field, fields } from '../../../model/fields.ts';
 import { firstOf, printable } from '../../../model/in-words.ts';
 import type { FileTable } from '../../../model/file-table.ts';
 import { isNoValue } from './no-value.ts';
@@ -182,15 +182,17 @@ function refuseWholeNames(
   });
 }
 
-const fieldOf: Readonly<Record<string, Field>> = {
-  name: 'name',
-  first_name: 'name',
-  last_name: 'name',
-  email: 'email',
-  phone: 'phone',
-  role: 'roleId',
-  role_id: 'roleId',
+/** The columns that a field is read from; a field without any is not imported. */
+export const columnsOf: Readonly<Partial<Record<Field, readonly ImportColumn[]>>> = {
+  name: ['first_name', 'last_name', 'name'],
+  email: ['email'],
+  phone: ['phone'],
+  roleId: ['role', 'role_id'],
 };
+
+const fieldOf: Readonly<Record<string, Field>> = Object.fromEntries(
+  fields.flatMap((field) => (columnsOf[field] ?? []).map((column) => [column, field])),
+);
 
 /** Reads which fields may be changed. @throws MusterdError `usage` */
 export function readOnly(text: string | undefined): ReadonlySet<Field> {

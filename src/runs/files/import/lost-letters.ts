@@ -40,20 +40,15 @@ function encode(text: string, bytes: ReadonlyMap<string, number>): Uint8Array {
   return Uint8Array.from(text, byteOf);
 }
 
-const tables = new Map<string, ReadonlyMap<string, number>>();
-
-function tableOf(codePage: string): ReadonlyMap<string, number> {
-  const table = tables.get(codePage) ?? bytesOf(codePage);
-  tables.set(codePage, table);
-  return table;
-}
+let tables: readonly ReadonlyMap<string, number>[] | undefined;
 
 /** Whether bytes of another code page, or of UTF-8, were read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
 function isMisread(text: string, now: string): boolean {
   if (/^[\x20-\x7e]*$/.test(now)) return false;
+  tables ??= codePages.map(bytesOf);
   const read = canonicalName(text);
   const west = new TextDecoder('windows-1252');
-  const ways = [new TextEncoder().encode(now), ...codePages.map((page) => encode(now, tableOf(page)))];
+  const ways = [new TextEncoder().encode(now), ...tables.map((bytes) => encode(now, bytes))];
   return ways
     .map((bytes) => canonicalName(west.decode(bytes)))
     .some((misread) => read === misread || isCutToCodePage(read, misread));

@@ -10,14 +10,13 @@ import type { Id } from '../../../model/id.ts';
 import { firstOf, plural } from '../../../model/in-words.ts';
 import { toJson } from '../../../model/json.ts';
 import type { ImportColumn } from './column-words.ts';
-import type { Columns } from './columns.ts';
+import { type Columns, columnsOf } from './columns.ts';
 import { createMatcher, type RowMatch, type MatchWishes, type TeamUser } from './match-user.ts';
 import { mayHaveLostLetters } from './lost-letters.ts';
 import { isNoValue } from './no-value.ts';
 import { shapeOf } from './read-phone.ts';
 import {
   type Cells,
-  columnsOf,
   lostLetters,
   type KnownRole,
   type WantedValue,

@@ -1,5 +1,5 @@
 /** Reads the cells of a row as values for a known user. */
-import type { Field, UserValues } from '../../../model/fields.ts';
+import type { UserValues } from '../../../model/fields.ts';
 import { longestWritten } from '../../../model/longest-text.ts';
 import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../../model/canonical.ts';
 import { maxId, type Id } from '../../../model/id.ts';
@@ -159,11 +159,3 @@ export function wantedRole(
   if (ids.length > 1) return { wrong: `role "${name}" and role_id ${number} are not the same role` };
   return id === undefined ? undefined : { value: id };
 }
-
-/** The columns that a field is read from; a field without any is not imported. */
-export const columnsOf: Readonly<Partial<Record<Field, readonly ImportColumn[]>>> = {
-  name: ['first_name', 'last_name', 'name'],
-  email: ['email'],
-  phone: ['phone'],
-  roleId: ['role', 'role_id'],
-};
