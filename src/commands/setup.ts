@@ -9,6 +9,7 @@ import {
 } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
 import type { Log } from '../log.ts';
+import { showTimesIn } from '../model/zone-time.ts';
 import { type Mirror, type MirrorOptions, type Setup, openMirror, secretsOf } from '../runs/open.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
@@ -34,7 +35,8 @@ function readConfiguration(context: Context): LoadedSettings {
     );
   const configuration = read();
   const fallback = context.err.isTTY === true ? 'warn' : 'info';
-  const [{ log: settings }] = configuration.teams;
+  const [{ log: settings, display }] = configuration.teams;
+  if (display.timezone !== 'UTC') showTimesIn(display.timezone);
   const secrets = configuration.teams.flatMap(secretsOf);
   const log = context.createLog(settings.level, fallback, secrets);
   const warn = ({ warnings }: Configuration) => {

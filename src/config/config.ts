@@ -22,6 +22,7 @@ import {
   text,
   whole,
   word,
+  zone,
 } from './values.ts';
 
 const segment = z.strictObject({
@@ -143,6 +144,13 @@ export const configSchema = z.strictObject({
   roles: section({
     admin: z.array(whole).default([1]).describe('Role ids of administrators. The last one is never demoted.'),
   }),
+  display: section({
+    timezone: zone
+      .default('UTC')
+      .describe(
+        'Time zone of all times that people read, such as Europe/Berlin. JSON, CSV and SQL have UTC.',
+      ),
+  }),
   phones: section({
     country: positiveUpTo(999)
       .optional()
@@ -207,8 +215,15 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
   },
 );
 
-/** The sections that can differ from team to team. The others belong to the process: database, status server and log. */
-const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
+/** The sections that can differ from team to team. The others belong to the process: database, display, status server and log. */
+const teamSchema = configSchema.omit({
+  team: true,
+  database: true,
+  display: true,
+  log: true,
+  daemon: true,
+  status: true,
+});
 
 /** The names of the sections that a team may have. */
 export const teamSections: ReadonlySet<string> = new Set(Object.keys(teamSchema.shape));

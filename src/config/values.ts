@@ -1,5 +1,6 @@
 /** The kinds of values that a setting can have. */
 import { z } from 'zod';
+import { isZone } from '../model/zone-time.ts';
 
 /** A value for a complaint. */
 function inComplaint(value: unknown): string {
@@ -91,6 +92,7 @@ export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((w
   error: expecting('true or false'),
 });
 export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
+export const zone = text.refine(isZone, 'the name of a time zone is expected, such as Europe/Berlin');
 /** People write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 

@@ -5,6 +5,7 @@ import { quoted } from '../model/in-words.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
 import { batchInWords } from '../model/waiting.ts';
 import type { GroupStanding, Notice, TeamEvent } from '../model/notices.ts';
+import { showTime } from '../model/zone-time.ts';
 
 /** The current state of a team. */
 export interface TeamFacts {
@@ -29,7 +30,7 @@ export interface NoticeFields {
   readonly [fact: string]: unknown;
 }
 
-const showMoment = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+const showMoment = (ms: number) => showTime(new Date(ms));
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 

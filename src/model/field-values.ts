@@ -12,8 +12,3 @@ export function showValue(value: unknown): string {
   }
   return String(value as string | number | bigint | boolean);
 }
-
-/** A moment in UTC, to the second. */
-export function showTime(date: Date | null | undefined): string {
-  return date === null || date === undefined ? '' : date.toISOString().replace(/\.\d+Z$/, 'Z');
-}

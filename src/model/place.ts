@@ -1,4 +1,5 @@
 /** The place at which a mirror is at home. Only there is anything sent; a copy elsewhere only reads. */
+import { showTime } from './zone-time.ts';
 
 /** The address of a database in the settings. */
 export interface Address {
@@ -109,18 +110,16 @@ function namesake(known: KnownPlace, here: PresentPlace): string {
   return ', in another database of that name';
 }
 
-const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');
-
 /** Says where it was and where it is, for the middle of a sentence. */
 function whereaboutsOf({ known, here, until }: Placing): string {
   if (known === null) return `is at ${here.address.at}`;
-  const last = until === null ? '' : ` until ${toTheSecond(until)}`;
+  const last = until === null ? '' : ` until ${showTime(until)}`;
   return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
 }
 
 /** Says who recorded it, and when. */
 function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
-  const when = toTheSecond(new Date(since));
+  const when = showTime(new Date(since));
   return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
 }
 

@@ -13,6 +13,16 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** The zone of all times that people read: `display.timezone`. Programs read UTC. */
+let zoneOfPeople = 'UTC';
+
+export const shownZone = (): string => zoneOfPeople;
+
+export function showTimesIn(zone: string): void {
+  zoneOfPeople = zone;
+  offsetOfPeople = createOffset(zone);
+}
+
 /** How far the clocks of the zone are ahead of UTC at a moment, in ms. */
 function createOffset(zone: string): (ms: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
@@ -23,6 +33,26 @@ function createOffset(zone: string): (ms: number) => number {
     return Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
   };
 }
+
+let offsetOfPeople = (_ms: number): number => 0;
+
+/** The time that the clocks of people show, as if it were UTC. */
+const onTheirClocks = (date: Date): Date => new Date(date.getTime() + offsetOfPeople(date.getTime()));
+
+/** `2027-01-15T09:00:00+01:00`; `…Z` in UTC. Empty for no moment. */
+export function showTime(date: Date | null | undefined): string {
+  if (date === null || date === undefined) return '';
+  const minutes = Math.round(offsetOfPeople(date.getTime()) / 60_000);
+  const two = (number: number) => String(Math.floor(Math.abs(number))).padStart(2, '0');
+  const offset = minutes === 0 ? 'Z' : `${minutes < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
+  return `${onTheirClocks(date).toISOString().slice(0, 19)}${offset}`;
+}
+
+/** `2027-01-15`, the day on the clocks of people. */
+export const showDay = (date: Date): string => onTheirClocks(date).toISOString().slice(0, 10);
+
+/** `09:00:00` on the clocks of people. */
+export const showClock = (date: Date): string => onTheirClocks(date).toISOString().slice(11, 19);
 
 /**
  * The moments at which the clocks of a zone show a time: none if they skip it, two if they have it twice.

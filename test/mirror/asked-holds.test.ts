@@ -260,7 +260,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     },
   );
 
-  it('begins between two runs alone, and of fields that somebody in the team has', async () => {
+  it('begins only between two runs, and only for fields of a present user', async () => {
     const lease = (seconds: number) =>
       run(`insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
         values ('harbour', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '${seconds} s')`);

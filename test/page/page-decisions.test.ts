@@ -1,5 +1,6 @@
 /** What the page's forms carry, and what is decided by them: the page and its database, without a service. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/page/serve/create-page.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
@@ -694,7 +695,10 @@ describe('a hold on the page of a person', () => {
 
   it('goes over what waits for somebody, and says what comes back', async () => {
     await openConflict();
+    onTestFinished(() => showTimesIn('UTC'));
+    showTimesIn('Asia/Kolkata');
     await press({ field: ['all'], until: ['at'], at: ['2099-03-31T09:00'] });
+    expect((await held())[0]?.[3]).toEqual(new Date('2099-03-31T03:30Z'));
     expect((await held()).map(([field, reason, before]) => [field, reason, before])).toEqual([
       ['email', 'asked', 'conflict'],
       ['name', 'asked', null],
@@ -703,6 +707,7 @@ describe('a hold on the page of a person', () => {
     ]);
     const { text, forms } = await dora.ask(person);
     expect(text).toContain('Held until 31 Mar 2099 09:00');
+    expect(text).toContain('Times are Asia/Kolkata');
     expect(text).toContain('then as before: email changed on both sides');
     expect(text).not.toContain('Take the mirror’s');
     await dora.press(formWith(forms, 'End it now').form, 'End');

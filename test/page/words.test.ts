@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import { html } from '../../src/page/render/html.ts';
 import { commandOf, href, to } from '../../src/page/render/links.ts';
 import { quoted } from '../../src/model/in-words.ts';
@@ -7,6 +8,7 @@ import {
   dayBand,
   difference,
   distance,
+  exactTime,
   listed,
   many,
   named,
@@ -38,6 +40,18 @@ describe('words', () => {
       'Yesterday, Tuesday 10 March',
       'Monday 9 March',
     ]);
+  });
+
+  it('follow display.timezone, also at the border of two days', () => {
+    onTestFinished(() => showTimesIn('UTC'));
+    showTimesIn('Pacific/Auckland');
+    expect(exactTime(now)).toBe('2026-03-12 03:32:07 Pacific/Auckland');
+    expect([clockTime(earlier(hour), now), clockTime(earlier(4 * hour), now)]).toEqual([
+      '02:32',
+      '11 Mar 23:32',
+    ]);
+    expect(dayBand(earlier(4 * hour), now)).toBe('Yesterday, Wednesday 11 March');
+    expect(clockTime(new Date('2025-12-31T12:00Z'), now)).toBe('1 Jan 01:00');
   });
 
   it('count', () => {

@@ -99,6 +99,7 @@ describe('config/musterd.schema.json', () => {
     expect(Object.keys(common).filter((name) => !teamSections.has(name))).toEqual([
       'team',
       'database',
+      'display',
       'log',
       'daemon',
       'status',

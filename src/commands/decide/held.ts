@@ -1,6 +1,7 @@
 import { editStates } from '../../model/edit-state.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
-import { showTime, showValue } from '../../model/field-values.ts';
+import { showValue } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import { plural, printable } from '../../model/in-words.ts';
 import { type Batch, batchesOf, type HeldRow, readHeldOf } from '../../runs/decide/read-held.ts';
 import { sayDecideEach } from '../../runs/decide/say-seen.ts';

@@ -1,6 +1,6 @@
 import { MusterdError } from '../../errors.ts';
 import { fields } from '../../model/fields.ts';
-import { showTime } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import { type RequestedHolds, endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../../runs/named-user.ts';

@@ -1,6 +1,7 @@
 import { MusterdError } from '../../errors.ts';
 import { columnOf } from '../../model/fields.ts';
-import { showTime, showValue } from '../../model/field-values.ts';
+import { showValue } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import { printable } from '../../model/in-words.ts';
 import { type NamePair, samePair } from '../../model/name.ts';
 import { type HeldNow, readHeldNow } from '../../runs/decide/held-now.ts';

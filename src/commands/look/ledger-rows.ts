@@ -1,6 +1,7 @@
 /** Rows of the ledger in the form of `changes` and `why`. */
 import type { LedgerRow } from '../../runs/look/read-ledger.ts';
-import { showTime, showValue } from '../../model/field-values.ts';
+import { showValue } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import type { PrintedColumns } from '../print-table.ts';
 
 const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));

@@ -13,6 +13,7 @@ import { watched } from '../progress.ts';
 import { inMarkdown, printJson, printLine } from '../output.ts';
 import { needsServiceAlone, withMirror } from '../setup.ts';
 import { printChangesInMarkdown, printUserChanges } from '../show-user-changes.ts';
+import { showTime } from '../../model/zone-time.ts';
 
 interface PlanOptions {
   readonly exitCode?: boolean;
@@ -89,7 +90,7 @@ function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedCha
   if (edit === undefined) return change;
   const { batch, editedBy, editedAt } = edit;
   const by = editedBy === null ? '' : `, edited by ${editedBy}`;
-  const when = editedAt === null ? '' : ` at ${editedAt.toISOString()}`;
+  const when = editedAt === null ? '' : ` at ${showTime(editedAt)}`;
   const detail = [change.detail, `batch ${batch}${by}${when}`].filter(Boolean).join('; ');
   return { ...change, detail, batch, edited_by: editedBy, edited_at: editedAt };
 }

@@ -11,6 +11,7 @@ import { printField, printJson, printLine } from '../output.ts';
 import { editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
 import { plural } from '../../model/in-words.ts';
 import { withMirrorOf } from '../setup.ts';
+import { showTime } from '../../model/zone-time.ts';
 
 /** Shows the state of the mirror, read from the mirror alone. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
@@ -58,7 +59,7 @@ function statusInJson(status: TeamStatus): object {
 }
 
 function when(date: Date | null | undefined): string {
-  return date === null || date === undefined ? 'never' : date.toISOString().replace(/\.\d+Z$/, 'Z');
+  return showTime(date) || 'never';
 }
 
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>

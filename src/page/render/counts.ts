@@ -7,6 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, type ViewRequest } from './view.ts';
 import { at, clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
+import { showClock } from '../../model/zone-time.ts';
 
 const ranges = [
   ['7', '7 days'],
@@ -56,7 +57,7 @@ function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: Count
   const [first, last] = [own[0]?.last ?? 0, own.at(-1)?.last ?? 0];
   const sentence = `Contacts over ${days} days: from ${count(first)} to ${count(last)}.`;
   const timeWords = (when: Date) =>
-    days <= 7 && when.getUTCHours() !== 0 ? clockTime(when, when) : day(when, now);
+    days <= 7 && showClock(when) !== '00:00:00' ? clockTime(when, when) : day(when, now);
   return html`<div class="card"><p class="note">Segment “${visible(segment ?? '')}”${begin}</p>${lineChart(points, sentence, timeWords)}</div>`;
 }
 

@@ -8,6 +8,7 @@ import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, listed, named } from './words.ts';
+import { shownZone } from '../../model/zone-time.ts';
 
 export const isHoldField = (text: string | null): boolean =>
   text === 'all' || fieldColumns.some((column) => column === text);
@@ -55,7 +56,7 @@ function holdForm(context: PageContext, id: bigint, team: string, field: string)
     (one) =>
       html`<option value="${one}"${one === field ? html` selected` : none}>${fieldWords(one)}</option>`,
   );
-  const inside = html`<label class="field"><span class="label">Field</span><select name="field">${options}</select></label><fieldset class="row"><legend class="label">Until</legend>${until}${radio('at', 'another time, in UTC')}<input type="datetime-local" name="at" aria-label="Date and time, in UTC"></fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off"></label><button class="button main">Hold until then</button>`;
+  const inside = html`<label class="field"><span class="label">Field</span><select name="field">${options}</select></label><fieldset class="row"><legend class="label">Until</legend>${until}${radio('at', `another time, in ${shownZone()}`)}<input type="datetime-local" name="at" aria-label="Date and time, in ${shownZone()}"></fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off"></label><button class="button main">Hold until then</button>`;
   const values = { team, user: `${id}`, verb: 'hold', confirmed: 'yes' };
   return html`<details class="part"><summary>Leave it alone for a while: nothing is sent or taken until then</summary>${postForm(context, values, inside, html` class="row form hold" data-still`)}</details>`;
 }

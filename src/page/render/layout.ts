@@ -8,6 +8,7 @@ import { href, to } from './links.ts';
 import { dot, icon } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
 import { clockTime, count, exactTime, many, named, visible } from './words.ts';
+import { showClock, shownZone } from '../../model/zone-time.ts';
 
 const places: Readonly<Record<Tab, string>> = {
   'At a glance': '/',
@@ -71,7 +72,7 @@ function tabLinks(context: PageContext, current: Tab): Html {
 }
 
 function clock({ now, path, query }: PageContext): Html {
-  return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a>${dot}<span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+  return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a>${dot}<span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${showClock(now)} ${shownZone()}</time></p>`;
 }
 
 /** Puts the note below the title of whatever view it is. */
@@ -98,7 +99,7 @@ ${banner(context)}
 ${context.note === undefined ? none : html`<div class="notice receipt" role="status" id="note"><p>${visible(context.note)}</p></div>`}
 ${context.details ? content.main : withoutDetails(content.main)}
 </main>
-<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
+<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are ${shownZone()}</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
 <div class="away" aria-live="polite" data-said></div>`;
   return document(title, body, script);
 }

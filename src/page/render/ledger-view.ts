@@ -21,6 +21,7 @@ import { direction, pill, sides } from './pills.ts';
 import { changed, noValue, textOf, value } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
 import { at, clockTime, count, dayBand, many, named, time, visible } from './words.ts';
+import { momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
 
 const perPage = 50;
 const mostInFile = 30_000;
@@ -29,8 +30,10 @@ const usualDays = 7;
 const isWholeNumber = /^\d{1,18}$/;
 
 function sinceOf(text: string): Date | null {
-  const found = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
-  return found === null || Number.isNaN(found.getTime()) ? null : found;
+  const found = /^\d{4}-\d{2}-\d{2}$/.test(text)
+    ? momentsOf(Date.parse(`${text}T00:00:00Z`), shownZone())[0]
+    : undefined;
+  return found === undefined ? null : new Date(found);
 }
 
 /** Without a person, a run or a day it selects the changes of the last days. An empty `since=` selects all of them. */
@@ -182,7 +185,7 @@ function filters(context: PageContext): Html {
   };
   const typed = (label: string, name: string, of: bigint | string | null) =>
     html`<label class="field note">${label}<input size="8" name="${name}" value="${of ?? ''}" maxlength="200"></label>`;
-  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${typed('By', 'actor', filter.actor)}${typed('Run', 'run', filter.runId)}${typed('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since?.toISOString().slice(0, 10) ?? ''}"></label>`;
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${typed('By', 'actor', filter.actor)}${typed('Run', 'run', filter.runId)}${typed('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since === null ? '' : showDay(filter.since)}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
@@ -206,7 +209,7 @@ function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): H
 export function changes(read: ChangesRead, context: PageContext): PageShown {
   const { rows, searchEnd } = read;
   const { since } = changesFilter(context, context.now);
-  const lead = `Every field that moved, in either direction${since === null ? '' : `, since ${since.toISOString().slice(0, 10)}`}.`;
+  const lead = `Every field that moved, in either direction${since === null ? '' : `, since ${showDay(since)}`}.`;
   const all = html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`;
   const list =
     rows.length === 0 && searchEnd === null

@@ -1,5 +1,6 @@
 /** Numbers, times and other people's texts in words for the page. */
 import { type Html, html } from './html.ts';
+import { showClock, showDay, shownZone } from '../../model/zone-time.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
 
@@ -47,8 +48,13 @@ export function took(ms: number): string {
 }
 
 const part = (options: Intl.DateTimeFormatOptions) => {
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
-  return (date: Date) => format.format(date);
+  const made = new Map<string, Intl.DateTimeFormat>();
+  return (date: Date) => {
+    const zone = shownZone();
+    const format = made.get(zone) ?? new Intl.DateTimeFormat('en-GB', { timeZone: zone, ...options });
+    made.set(zone, format);
+    return format.format(date);
+  };
 };
 const minutes = part({ hour: '2-digit', minute: '2-digit' });
 const seconds = part({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -57,18 +63,17 @@ const dayOfAnyYear = part({ day: 'numeric', month: 'short', year: 'numeric' });
 const longWeekday = part({ weekday: 'long' });
 const longDay = part({ day: 'numeric', month: 'long' });
 
-const dayOf = (date: Date) => date.toISOString().slice(0, 10);
-
-const isSameDay = (a: Date, b: Date): boolean => dayOf(a) === dayOf(b);
+const isSameDay = (a: Date, b: Date): boolean => showDay(a) === showDay(b);
+const isSameYear = (a: Date, b: Date): boolean => showDay(a).slice(0, 4) === showDay(b).slice(0, 4);
 
 /** `11 Mar`, with the year if it is another one. */
 export function day(date: Date, now: Date): string {
-  return date.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(date) : dayOfAnyYear(date);
+  return isSameYear(date, now) ? dayOfYear(date) : dayOfAnyYear(date);
 }
 
 /** `11 March`, with the year if it is another one. */
 export const longDate = (date: Date, now: Date): string =>
-  `${longDay(date)}${date.getUTCFullYear() === now.getUTCFullYear() ? '' : ` ${date.getUTCFullYear()}`}`;
+  `${longDay(date)}${isSameYear(date, now) ? '' : ` ${showDay(date).slice(0, 4)}`}`;
 
 /** `14:21`; `10 Mar 16:40` for another day. */
 export function clockTime(date: Date, now: Date, precise = false): string {
@@ -81,11 +86,11 @@ export function dayBand(date: Date, now: Date): string {
   const name = `${longWeekday(date)} ${longDay(date)}`;
   if (isSameDay(date, now)) return `Today, ${name}`;
   if (isSameDay(date, new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
-  return date.getUTCFullYear() === now.getUTCFullYear() ? name : `${name} ${date.getUTCFullYear()}`;
+  return isSameYear(date, now) ? name : `${name} ${showDay(date).slice(0, 4)}`;
 }
 
 /** The exact time, for a `title`. */
-export const exactTime = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+export const exactTime = (date: Date): string => `${showDay(date)} ${showClock(date)} ${shownZone()}`;
 
 /** A moment in these words; its exact time is in the `title`. */
 export const time = (date: Date, words: string): Html =>

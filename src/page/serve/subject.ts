@@ -16,6 +16,7 @@ import { readField } from '../../runs/named-user.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { resolveAll } from '../../runs/decide/resolve-field.ts';
 import { type DecisionForm, readDecisionForm, readReason, readTyped, unreadable } from './decision-form.ts';
+import { momentsOf, shownZone } from '../../model/zone-time.ts';
 
 export interface Deciding {
   readonly mirror: Mirror;
@@ -54,7 +55,10 @@ const doneAt = (decision: bigint | null): string =>
 function endOf(form: URLSearchParams) {
   const [how, moment = ''] = (form.get('until') ?? '').split(' ');
   try {
-    return readUntil(how === 'at' ? (form.get('at') ?? '') : moment);
+    if (how !== 'at') return readUntil(moment);
+    const typed = readUntil(form.get('at') ?? '');
+    const [at = Number.NaN] = 'moment' in typed ? momentsOf(Date.parse(typed.moment), shownZone()) : [];
+    return readUntil(new Date(at).toISOString());
   } catch {
     return refuse('The form does not say until when: choose a time, or type one');
   }

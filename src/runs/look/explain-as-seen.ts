@@ -1,6 +1,6 @@
 /** Says what would happen to a user now, based on what a run last saw, without asking the service. */
 import { fieldOf } from '../../model/fields.ts';
-import { showTime } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import { seconds } from '../../model/in-words.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Policy } from '../../reconcile/merge/merge-field.ts';

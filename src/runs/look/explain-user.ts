@@ -14,7 +14,7 @@ import { type LedgerRow, readLedger } from '../../mirror/users/ledger.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { readTeamId } from '../../mirror/team/pinned-teams.ts';
 import { readUserState } from '../../mirror/users/users-read.ts';
-import { showTime } from '../../model/field-values.ts';
+import { showTime } from '../../model/zone-time.ts';
 import type { Id } from '../../model/id.ts';
 import { seconds } from '../../model/in-words.ts';
 import type { FieldOutcomes, Intent } from '../../model/intent.ts';

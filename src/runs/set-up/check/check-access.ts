@@ -10,6 +10,7 @@ import { credentialUses, fingerprintsOf } from '../../open-service.ts';
 import type { ServiceClient } from '../../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { seconds } from '../../../model/in-words.ts';
+import { showTime } from '../../../model/zone-time.ts';
 
 const words = { current: 'API secret', next: 'next API secret', 'api-key': 'legacy API key' } as const;
 
@@ -25,7 +26,7 @@ export async function checkCredentials(
   const checked = await service.checkCredentials();
   for (const { credential, accepted, inUse } of checked) {
     const last = needed.get(prints.get(credential) ?? '');
-    const use = inUse ? 'in use' : `last needed ${last === undefined ? 'never' : last.toISOString()}`;
+    const use = inUse ? 'in use' : `last needed ${last === undefined ? 'never' : showTime(last)}`;
     const revoke =
       !inUse && accepted && checked.length > 1 ? '; it can be revoked once no other process needs it' : '';
     const detail = accepted ? `accepted, ${use}${revoke}` : `refused with 401, ${use}`;
