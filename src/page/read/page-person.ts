@@ -75,8 +75,11 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   if (teamId === undefined || !/^\d{1,18}$/.test(wanted)) return null;
   const id = BigInt(wanted);
   const { rows } = await sql<PersonRow>`
-    select u.name, u.name_split, ${valuesOf('u')}, u.role, u.resolved, u.gone_at, u.created_at, u.edited_at, u.edited_by
-    from mirror.users u where u.team_id = ${teamId} and u.id = ${id}`.execute(db);
+    select u.name, u.name_split, ${valuesOf('u')}, u.resolved, u.gone_at, u.created_at, u.edited_at, u.edited_by,
+      case when u.role_id is null then u.role else r.name end as role
+    from mirror.users u left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id where u.team_id = ${teamId} and u.id = ${id}`.execute(
+    db,
+  );
   const [row] = rows;
   if (row === undefined) return null;
   const held = await readHeldFields(db, teamId, { userId: id });

@@ -120,16 +120,13 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${id}`)}</code> asks it now.</p></div>`;
 }
 
-function lead(context: PageContext, { id, teamId, row, since, hasArrived }: PersonRead): Html {
-  const { now, details } = context;
-  const role = textOf(
-    row.role_id === null ? row.role : knownAs(context, { teamId, field: 'role_id' }, row.role_id),
-  );
+function lead({ now, details }: PageContext, { id, row, since, hasArrived }: PersonRead): Html {
+  const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
   const joined = row.created_at ?? since;
   const where = row.created_at === null && !hasArrived ? 'in the mirror' : 'in the team';
   const parts = [
     details ? html`<span class="mono">${id}</span>` : none,
-    role === null ? none : named(role),
+    role === '' ? none : named(role),
     row.gone_at === null ? none : html`has left, seen at ${at(row.gone_at, now)}`,
     joined === null ? none : html`${where} since ${at(joined, now)}`,
     row.edited_at === null
