@@ -244,10 +244,12 @@ describe('lists, a question and a receipt', () => {
     };
     await noteDaemon(database.db, { ...note, teams: ['another'] });
     await ask();
-    await expect.poll(() => page.getByText('By the next run, in 1 request; no daemon runs').count()).toBe(1);
+    await expect
+      .poll(() => page.getByText('Sent by the next run, in 1 request; no daemon runs').count())
+      .toBe(1);
     await noteDaemon(database.db, { ...note, teams: ['default'] });
     await ask();
-    await expect.poll(() => page.getByText('At once, by the daemon, in 1 request').count()).toBe(1);
+    await expect.poll(() => page.getByText('Sent at once, by the daemon, in 1 request').count()).toBe(1);
     await page.getByLabel('Reason, kept with the decision').fill('they are right');
     await page.getByRole('button', { name: 'Approve 2', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');

@@ -81,10 +81,13 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   const users = new Set(rows.map(({ userId }) => userId)).size;
   const requests = many(Math.ceil(users / perRequest), 'request');
   const sent = sending.listens
-    ? `At once, by the daemon, in ${requests}`
-    : `By the next run, in ${requests}; no daemon runs`;
+    ? `Sent at once, by the daemon, in ${requests}`
+    : `Sent by the next run, in ${requests}; no daemon runs`;
   const isSent = verb === 'approve' || verb === 'mirror';
-  return html`<dl class="pairs"><dt>Edited by</dt><dd>${editors.map(([name, of], i) => html`${i === 0 ? '' : ', '}${byWhom(context, name)} (${count(of.length)})`)}${when}</dd><dt>Fields</dt><dd>${rowsInWords(rows)}, of ${many(users, 'person', 'people')}</dd><dt>Sent</dt><dd>${isSent ? sent : verb === 'value' ? 'As any other edit' : 'Nothing is sent'}</dd></dl>`;
+  const by = editors.map(
+    ([name, of], i) => html`${i === 0 ? '' : ', '}${byWhom(context, name)} (${count(of.length)})`,
+  );
+  return html`<p>${rowsInWords(rows)}, of ${many(users, 'person', 'people')}</p><p>Edited by ${by}${when}</p><p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
 }
 
 /** `Approve 4 of 65?`, `Take the mirror’s email of Ada Berg?` */

@@ -148,7 +148,7 @@ export function listFilters({ list, context }: ListOnPage): Html {
   const inside = html`${group('Field', 'field', list.fields, (what) => fieldName(what ?? ''))}${group('Edited here by', 'by', list.editors, who)}`;
   return inside.toString() === ''
     ? none
-    : html`<nav class="row chips filters" aria-label="Which rows">${inside}</nav>`;
+    : html`<nav class="row chips" aria-label="Which rows">${inside}</nav>`;
 }
 
 /** The style sheet counts the ticks, so that it works without a script. */

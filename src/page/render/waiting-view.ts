@@ -22,7 +22,7 @@ const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
 const since = ({ now }: PageContext, when: Date): Html =>
-  html`<p class="note since">since ${at(when, now)}<br>${span(now.getTime() - when.getTime())}</p>`;
+  html`<span>Since ${at(when, now)}, ${span(now.getTime() - when.getTime())}</span>`;
 
 /** Why it waits, what that means, and who did it when. */
 function aboutOf({ list, context }: ListOnPage): Html {
@@ -43,7 +43,7 @@ function aboutOf({ list, context }: ListOnPage): Html {
     batch === null
       ? none
       : html`<span>Batch <code>${batch}</code>${runId === null ? none : html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`}${decided === 0 ? '' : `; ${count(decided)} decided before`}</span>`;
-  return html`<p class="dim">${details}${means}</p><p class="row about">${edited}<span>${many(users, 'person', 'people')}</span>${named}</p>`;
+  return html`<p class="dim">${details}${means}</p><p class="row about">${since(context, list.since)}${edited}<span>${many(users, 'person', 'people')}</span>${named}</p>`;
 }
 
 function listCard(read: PageWaiting, list: ListWithRows, context: PageContext): Html {
@@ -51,7 +51,7 @@ function listCard(read: PageWaiting, list: ListWithRows, context: PageContext): 
   const id = list.batch === null ? `${list.reasons[0]?.what}-${standing.team.team}` : `batch-${list.batch}`;
   const filters = read.isAlone ? html`<div class="part row">${listFilters(standing)}</div>` : none;
   return html`<section class="${cardOf(context)}" id="${id}">
-<div class="part row between head"><div><h2 class="h3">${listTitle(list)}${inTeam(context, standing.team)}</h2>${aboutOf(standing)}</div>${since(context, list.since)}</div>
+<div class="part head"><h2 class="h3">${listTitle(list)}${inTeam(context, standing.team)}</h2>${aboutOf(standing)}</div>
 ${filters}${listBody(standing)}
 </section>`;
 }
@@ -67,7 +67,7 @@ function missingCard(missing: MissingRows, context: PageContext): Html {
       )}</div>`
     : none;
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="part row between head"><div><h2 class="h3">${count(rows)} ${missing.resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is marked as gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+<div class="part head"><h2 class="h3">${count(rows)} ${missing.resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is marked as gone before somebody agrees; they stay in the mirror.</p><p class="row about">${since(context, missing.since)}</p></div>
 ${button}
 </section>`;
 }
