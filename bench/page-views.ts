@@ -49,7 +49,7 @@ async function addresses({ sql }: BenchDatabase): Promise<Readonly<Record<string
 async function measurePage({ server, size, repeats, say }: Bench): Promise<RowResult> {
   const database = await server.newDatabase();
   const { db, sql } = database;
-  const config = configSchema.parse({ status: { token, details: true, decide: true } });
+  const config = configSchema.parse({ status: { people: { kim: { token, may: 'decide' } }, details: true } });
   const mirror = { db } as Setup['mirror'];
   const log = { warn: say } as unknown as Setup['log'];
   const page = createPage({ db, configs: () => [config], version: '0', decide: { mirror, log } });

@@ -25,6 +25,9 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'status.user': 'give status.people, by name, each with a tokenFile',
   'status.password': 'give status.people, by name, each with a token',
   'status.passwordFile': 'give status.people, by name, each with a tokenFile',
+  'status.token': 'give status.people, by name, each with a token of their own',
+  'status.tokenFile': 'give status.people, by name, each with a tokenFile of their own',
+  'status.decide': 'who decides on the page has "may: decide" in status.people',
   'lease.waitMs': 'the commands take --wait <seconds>',
   write:
     'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',

@@ -27,7 +27,6 @@ const pairs: readonly Pair[] = [
   ['database', 'url'],
   ['service', 'secretKey'],
   ['service', 'nextSecretKey'],
-  ['status', 'token'],
 ].map(pairAt);
 
 /** Those of all settings, and of each person. */

@@ -34,22 +34,19 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
   });
 }
 
-/** A page that decides needs to know who decides, and each person has a token of their own. */
-function mistakesInStatus({ status: { people, token, decide } }: Config): readonly Mistake[] {
+/** Each person has a token of their own. */
+function mistakesInStatus({ status: { people } }: Config): readonly Mistake[] {
   const all = Object.entries(people);
   const complaintAbout = (name: string, own: string | undefined) => {
     if (own === undefined) return 'tokenFile is missing: nobody could log in';
     if (name.includes(':')) return 'a name has no colon: browsers end it there';
-    const isShared = own === token || all.some(([other, given]) => other !== name && given.token === own);
+    const isShared = all.some(([other, given]) => other !== name && given.token === own);
     return isShared ? 'this token is somebody else’s as well' : undefined;
   };
-  const wrong = all.flatMap(([name, { token: own }]) => {
+  return all.flatMap(([name, { token: own }]) => {
     const message = complaintAbout(name, own);
     return message === undefined ? [] : [{ path: ['status', 'people', name], message }];
   });
-  if (!decide || token !== undefined || all.length > 0) return wrong;
-  const message = 'status.people is missing: somebody has to be known who decides';
-  return [{ path: ['status', 'decide'], message }];
 }
 
 export function mistakesIn(config: Config): readonly Mistake[] {

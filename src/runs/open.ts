@@ -134,7 +134,6 @@ export function secretsOf({ service, ping, notify, database, status }: Config): 
     notify.url,
     notify.secret,
     database.url,
-    status.token,
     ...Object.values(status.people).map(({ token }) => token),
   ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));

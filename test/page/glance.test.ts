@@ -125,7 +125,7 @@ describe('the first view', () => {
     expect(text).toContain('2 phone numbers: changed on both sidesTwo would change. Edited at 11:59 by kim.');
     expect(text).toContain('7 tags: missing on the service');
     expect(text.match(/musterd held/g)).toHaveLength(3);
-    const decide = { actor: 'kim', token: () => '', barred: new Set<string>(), why: '' };
+    const decide = { actor: 'kim', token: () => '', barred: null };
     expect(textOfGlance(read, { decide })).not.toContain('musterd held');
   });
 

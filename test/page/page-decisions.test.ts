@@ -6,8 +6,6 @@ import { createPage } from '../../src/page/serve/create-page.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { approve, reject } from '../../src/runs/decide/approve-batch.ts';
-import { checkPage } from '../../src/runs/set-up/check/check-page.ts';
-import { createReport } from '../../src/runs/set-up/check/check-report.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { resolve, resolveAll } from '../../src/runs/decide/resolve-field.ts';
 import { createPageServer, type StatusServer } from '../../src/http/server.ts';
@@ -20,8 +18,8 @@ const token = 'a token of the page for tests';
 const batch = 'abcabcabcabc';
 const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
 
-const configOf = (push: Readonly<Record<string, unknown>> = {}, decide = true): Config =>
-  configSchema.parse({ push, status: { token, details: true, decide } });
+const configOf = (push: Readonly<Record<string, unknown>> = {}): Config =>
+  configSchema.parse({ push, status: { details: true } });
 
 let database: TestDatabase;
 let config = configOf();
@@ -81,19 +79,16 @@ const decisions = () => rowsOf('select decision, user_id, field from report.deci
 
 const withPeople = (people: Config['status']['people']): Config => ({
   ...config,
-  status: { ...config.status, token: undefined, people },
+  status: { ...config.status, people },
 });
 
-/** @param isOwn whether the token belongs to this name alone */
-async function visit(name: string, isOwn = false, may: 'look' | 'decide' = 'decide') {
+async function visit(name: string, may: 'look' | 'decide' = 'decide', others = 'decide' as typeof may) {
   await server?.close();
   const mirror = { db: database.db } as Setup['mirror'];
   const page = createPage({
     db: database.db,
     configs: () => [
-      isOwn
-        ? withPeople({ [name]: { token, may }, ann: { token: 'the token of ann alone', may: 'decide' } })
-        : config,
+      withPeople({ [name]: { token, may }, ann: { token: 'the token of ann alone', may: others } }),
     ],
     version: '0',
     decide: { mirror, log },
@@ -350,7 +345,7 @@ describe('another value, typed on the page', () => {
     'of a role that is held %s is an edit of whoever types it, and waits for other eyes',
     async (_, held) => {
       config = configOf({ approve: 'always', fourEyes: true });
-      await visit('admin', true);
+      await visit('admin');
       await rowsOf('update mirror.users set role_id = 2 where id = 20');
       await hold([20]);
       const { forms } = await dora.ask('/waiting');
@@ -687,12 +682,6 @@ describe('a hold on the page of a person', () => {
     expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. Nobody asks to hold it');
   });
 
-  it('is begun by nobody who just types a name where a command has asked for four eyes', async () => {
-    await rowsOf('update sync.teams set four_eyes = true');
-    expect((await press({})).text).toContain('four eyes');
-    expect(await held()).toEqual([]);
-  });
-
   it('goes over what waits for somebody, and says what comes back', async () => {
     await openConflict();
     onTestFinished(() => showTimesIn('UTC'));
@@ -735,10 +724,7 @@ describe('a hold on the page of a person', () => {
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
     expect((await dora.press(form, 'Hold')).text).toContain('Nobody with this id');
     await owned('update mirror.users set gone_at = null where id = 20');
-    config = configOf({ fourEyes: true });
-    expect((await dora.press(form, 'Hold')).text).toContain('four eyes');
-    config = configOf({}, false);
-    await visit('dora');
+    await visit('dora', 'look', 'look');
     expect((await dora.ask(person)).forms).toEqual([]);
     expect(await held()).toEqual([]);
   });
@@ -763,8 +749,8 @@ describe('settings that are read again', () => {
   afterAll(() => visit('dora'));
 
   it('change neither what the page shows nor what it lets decide, which go with the key of its start', async () => {
-    config = configSchema.parse({ status: { token } });
-    await visit('dora');
+    config = configSchema.parse({});
+    await visit('dora', 'look', 'look');
     config = configOf();
     await rowsOf(`update mirror.users set email = 'new11@example.com' where id = 11`);
     await hold([11], batch);
@@ -823,9 +809,9 @@ describe('with four eyes', () => {
 
   it('shows no form to a person who may only look, and names who may decide', async () => {
     await openBoth();
-    await visit('bo', true);
+    await visit('bo');
     const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');
-    await visit('bo', true, 'look');
+    await visit('bo', 'look');
     for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
       const { forms, text } = await dora.ask(path);
       expect([path, forms]).toEqual([path, []]);
@@ -835,35 +821,9 @@ describe('with four eyes', () => {
     await visit('dora');
   });
 
-  it('whoever knows the one token decides nothing, and is told why', async () => {
-    await openBoth();
-    const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');
-    const { form: field } = formWith((await dora.ask('/waiting')).forms, 'Take the service’s');
+  it('whoever gives a token decides in the name that it belongs to', async () => {
     config = configOf({ fourEyes: true });
-    for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
-      const { forms, text } = await dora.ask(path);
-      expect([path, forms]).toEqual([path, []]);
-      expect(text.split('This page cannot tell who you are').length).toBe(2);
-    }
-    for (const [one, words] of [
-      [form, 'Approve'],
-      [field, 'Take the service’s'],
-    ] as const) {
-      const { status, text } = await dora.press(one, words);
-      expect([status, text]).toEqual([303, expect.stringContaining('four eyes')]);
-    }
-    // Asked for by a command: the settings of this process say nothing of it.
-    config = configOf();
-    await rowsOf('update sync.teams set four_eyes = true');
-    const asked = await dora.press(form, 'Approve');
-    const { status, text } = await dora.press(formWith(asked.forms, 'Approve').form, 'Approve');
-    expect([status, text]).toEqual([303, expect.stringContaining('four eyes')]);
-    expect(await decisions()).toEqual([]);
-  });
-
-  it('whoever gives a token that belongs to one name decides in that name', async () => {
-    config = configOf({ fourEyes: true });
-    await visit('admin', true);
+    await visit('admin');
     const { form } = await openBatch();
     const { done } = await decide(form, 'Approve', (row) => row.includes('new12'));
     expect(done.status).toBe(303);
@@ -874,7 +834,7 @@ describe('with four eyes', () => {
 
   it('nobody approves their own edits: they have no tick, are left out by name, and can be taken back', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', true);
+    await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine@example.com' where id = 15; commit`);
     await hold([15], batch);
@@ -902,7 +862,7 @@ describe('with four eyes', () => {
 
   it('own edits outside of a batch are left out by name, and can be withdrawn', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', true);
+    await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
     await rowsOf(`begin; set local musterd.actor = 'Anna';
@@ -927,7 +887,7 @@ describe('with four eyes', () => {
 
   it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', true);
+    await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
     await hold([15, 16], batch);
@@ -967,17 +927,5 @@ describe('with four eyes', () => {
         ['email', 'limit', null],
       ]);
     }
-  });
-
-  it.each([
-    [true, true, 1],
-    [true, false, 0],
-    [false, true, 0],
-  ])('check says so: four eyes %s, decide %s', (fourEyes, allows, notes) => {
-    const report = createReport();
-    checkPage(configOf({ fourEyes }, allows), report);
-    expect(report.findings.map(({ check, verdict }) => [check, verdict])).toEqual(
-      Array.from({ length: notes }, () => ['page', 'note']),
-    );
   });
 });

@@ -14,7 +14,7 @@ const decided: PageQuestion[] = [];
 const answerOf = (body: string) => ({ status: 200, type: 'text/html; charset=utf-8', body });
 
 const page: PageSource = {
-  keys: { token },
+  keys: { kim: { token, may: 'decide' }, lee: { token: 'a token of lee alone', may: 'decide' } },
   patterns: ['/', '/people', '/people/:team/:id'],
   forms: ['/waiting/:batch'],
   assets: new Map([
@@ -139,7 +139,7 @@ it('takes a form of its own, of the same path and person and not from elsewhere'
   const given = /<p>(.*?)<\/p>/.exec(await (await ask('/')).text())?.[1] ?? '';
   const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
     (await ask(path, { method: 'POST', headers, body: `token=${key}&why=checked` })).status;
-  const other = `Basic ${Buffer.from(`lee:${token}`).toString('base64')}`;
+  const other = `Basic ${Buffer.from('lee:a token of lee alone').toString('base64')}`;
   for (const [path, key, headers] of [
     ['/waiting/5f0c', '', {}],
     ['/waiting/5f0c', `${given.slice(0, -1)}${given.endsWith('A') ? 'B' : 'A'}`, {}],

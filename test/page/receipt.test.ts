@@ -10,7 +10,7 @@ const clock = (time: string) => new Date(`2026-03-11T${time}Z`);
 const context: PageContext = {
   ...contextOf('/waiting', 'done=12'),
   now: clock('14:33:10'),
-  decide: { actor: 'kim', token: () => 'secret', barred: new Set(), why: '' },
+  decide: { actor: 'kim', token: () => 'secret', barred: null },
 };
 const part = (
   rows: number,

@@ -247,7 +247,7 @@ describe('one person', () => {
   });
 
   const hold = held[0];
-  const decide = { actor: 'kim', token: () => 'secret', barred: new Set<string>(), why: '' };
+  const decide = { actor: 'kim', token: () => 'secret', barred: null };
   it.each([
     ['conflict', null, 'Take the mirror’s…Take the service’s…Another value…'],
     ['refused', null, 'Take the service’s…Another value…'],

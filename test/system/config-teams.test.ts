@@ -369,7 +369,6 @@ describe('secrets in files', () => {
   it.each([
     ['service: {secretKeyFile: it}', ['service', 'secretKey']],
     ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
-    ['status: {tokenFile: it}', ['status', 'token']],
   ])('can be given by %s', (yaml, [section = '', key = '']) => {
     write('it', 'a secret of sixteen\n');
     expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
@@ -428,7 +427,7 @@ teams:
     write('short', 'canary');
     write('empty', '\n');
     for (const setting of ['token: short', 'tokenFile: short'])
-      expect(complaintOf(`status: {${setting}}\n`)).toContain(': at least 16 characters');
+      expect(complaintOf(`status: {people: {ann: {${setting}}}}\n`)).toContain(': at least 16 characters');
     expect(complaintOf('service: {secretKeyFile: empty}\n')).toBe(
       `1:26: service.secretKeyFile: ${join(folder, 'empty')} is empty`,
     );
@@ -523,7 +522,7 @@ teams:
         'teams: {a: {service: {secretKey: abc}}}',
         'database: {url: "postgres://u:abc@db.example/x"}',
         'notify: {url: "https://hooks.example/abc"}',
-        'status: {token: a token of sixteen}',
+        'status: {people: {ann: {token: a token of sixteen}}}',
       ];
       const none = [
         'service: {secretId: abc}',

@@ -41,9 +41,8 @@ describe('the page of a daemon at a copy', () => {
       ...copy.environment,
       MUSTERD__schedule__users: '0 0 1 1 *',
       MUSTERD__status__port: String(port),
-      MUSTERD__status__token: token,
       MUSTERD__status__details: 'true',
-      MUSTERD__status__decide: 'true',
+      MUSTERD__status__people: JSON.stringify({ kim: { token, may: 'decide' } }),
     });
     await eventually('a complete run', async () => {
       const fresh = await fetch(`${origin}/freshness`).catch(() => undefined);

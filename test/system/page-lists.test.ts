@@ -64,8 +64,9 @@ beforeAll(async () => {
   ({ server, origin } = await servePage(database.db));
   own = await launchBrowser();
 });
-async function servePage(db: Database, keys: object = { token }, push = {}) {
-  const config = configSchema.parse({ push, status: { ...keys, details: true, decide: true } });
+async function servePage(db: Database, push = {}) {
+  const people = { kim: { token, may: 'decide' } };
+  const config = configSchema.parse({ push, status: { people, details: true } });
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
   const mirror = { db } as Setup['mirror'];
   const page = createPage({
@@ -284,8 +285,7 @@ describe('lists, a question and a receipt', () => {
   it('say three times which edits are of whoever looks', async () => {
     await edited('kim', `update mirror.users set phone = '44' || phone where id in (206, 207)`);
     await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'5f0c2a9e71bd'`);
-    const keys = { people: { kim: { token, may: 'decide' } } };
-    const other = await servePage(database.db, keys, { fourEyes: true });
+    const other = await servePage(database.db, { fourEyes: true });
     const { page, context, trouble } = await openPage(own, other.origin, 'light', { httpCredentials });
     await page.goto(`${other.origin}/waiting/5f0c2a9e71bd?sort=person`);
     await page.getByText('2 your own. Rows without a tick wait on.').waitFor();

@@ -27,6 +27,7 @@ import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const token = 'a token of the page for tests';
+const somebodys = 'a token of somebody else';
 const httpCredentials = { username: 'm.okoye', password: token };
 const authorization = `Basic ${Buffer.from(`m.okoye:${token}`).toString('base64')}`;
 
@@ -101,9 +102,11 @@ describe('the page of a daemon', () => {
       MUSTERD__schedule__listings: '0 0 1 1 *',
       MUSTERD__schedule__counts: '0 0 1 1 *',
       MUSTERD__status__port: String(port),
-      MUSTERD__status__token: token,
       MUSTERD__status__details: 'true',
-      MUSTERD__status__decide: 'true',
+      MUSTERD__status__people: JSON.stringify({
+        'm.okoye': { token, may: 'decide' },
+        somebody: { token: somebodys, may: 'decide' },
+      }),
     });
     const counted = async (text: string) => Number((await stage.sql(text))[0]?.[0]);
     await eventually('a complete run', async () => {
@@ -191,7 +194,7 @@ describe('the page of a daemon', () => {
     const elsewhere = { authorization, 'sec-fetch-site': 'cross-site' };
     const body = `team=default&verb=approve&confirmed=yes&why=x&token=${given}`;
     expect(await status('/waiting', { method: 'POST', headers: elsewhere, body })).toBe(403);
-    const other = `Basic ${Buffer.from(`somebody:${token}`).toString('base64')}`;
+    const other = `Basic ${Buffer.from(`somebody:${somebodys}`).toString('base64')}`;
     expect(await status('/waiting', { method: 'POST', headers: { authorization: other }, body })).toBe(403);
     expect(await stage.sql(`select count(*) from report.decisions`)).toEqual([['0']]);
   });

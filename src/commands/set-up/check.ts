@@ -1,5 +1,4 @@
 import { checkDatabase } from '../../runs/set-up/check/check-database.ts';
-import { checkPage } from '../../runs/set-up/check/check-page.ts';
 import { createReport, keepProbes, type Report } from '../../runs/set-up/check/check-report.ts';
 import { checkService } from '../../runs/set-up/check/check-service.ts';
 import { openMirror } from '../../runs/open.ts';
@@ -22,7 +21,6 @@ export async function checkCommand(
   const proxy = proxyFor(baseUrl);
   const way = proxy === undefined ? '' : `, by way of the proxy ${proxy.host} (HTTPS_PROXY)`;
   report.add('configuration', 'ok', `${baseUrl}${way}`);
-  checkPage(config, report);
   const onWarning = (words: string) => log.warn(words);
   const mirror = await openMirror(config, () => {}, { signal: context.signal, onWarning }).catch(
     (error: unknown) => {

@@ -47,28 +47,20 @@ export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly 
   );
 }
 
-/** Whether a person can decide about this team here. */
-export const mayDecide = (context: PageContext, team: string): boolean =>
-  context.decide !== null && !context.decide.barred.has(team) && !isCopy(context);
+/** Whether this person can decide here. */
+export const mayDecide = (context: PageContext): boolean =>
+  context.decide?.barred === null && !isCopy(context);
 
 /** Says to whom may look who decides. */
 export const whoDecides = (names: readonly string[]): string =>
-  names.length === 0
-    ? 'Nobody decides here: status.people lets everybody look alone.'
-    : `You may look, and ${listed(names)} may decide (status.people).`;
+  `You may look, and ${listed(names)} may decide (status.people).`;
 
-/** The reason why nobody decides here although the settings allow it. */
-export const whyBarred =
-  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.people, so that the page knows who decides.';
-
-/** Stands in place of the forms of these teams, and says who decides. */
-export function barredNote(context: PageContext, teams: readonly string[]): Html {
+/** Stands in place of the forms, and says who decides. */
+export function barredNote(context: PageContext): Html {
   if (isCopy(context)) return html`<p class="note">${nothingDecided}</p>`;
   if (context.decide === null)
     return html`<p class="note">Nobody decides on this page: <code>musterd held</code> names the commands.</p>`;
-  return teams.every((team) => mayDecide(context, team))
-    ? none
-    : html`<p class="note">${context.decide.why}</p>`;
+  return context.decide.barred === null ? none : html`<p class="note">${context.decide.barred}</p>`;
 }
 
 const hidden = (name: string, value: string): Html =>

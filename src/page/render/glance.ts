@@ -42,7 +42,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
   const way = (words: string, path: string, state: string | null = null) => [
     {
       label: html`<a href="${toTeam(context, team.team, path, { state })}">${words}</a>`,
-      ...(mayDecide(context, team.team) ? {} : { command: commandOf(context, team.team, 'held') }),
+      ...(mayDecide(context) ? {} : { command: commandOf(context, team.team, 'held') }),
     },
   ];
   const lists = read.lists.filter((list) => list.teamId === teamId);

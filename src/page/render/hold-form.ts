@@ -34,7 +34,7 @@ function heldAlready(
       : [`${fieldName(field)} ${was === 'rejected' ? editStates[was] : holdReasons[was].words}`],
   );
   const words = html`Held until ${until === null ? 'it is ended' : at(until, context.now)}${by === null ? none : html` by ${named(by)}`}${why === '' || !context.details ? none : html`, “${named(why)}”`}`;
-  const end = mayDecide(context, team)
+  const end = mayDecide(context)
     ? postForm(
         context,
         { team, user: `${id}`, field: fields, verb: 'end', confirmed: 'yes' },
@@ -69,5 +69,5 @@ export function holdChoices(context: PageContext, read: PersonRead, team: string
   );
   const held = [...together.values()].map((holds) => heldAlready(context, read, team, holds));
   const field = read.held.find(({ reason }) => reason !== 'asked')?.field ?? 'all';
-  return html`${held}${mayDecide(context, team) ? holdForm(context, read.id, team, field) : none}`;
+  return html`${held}${mayDecide(context) ? holdForm(context, read.id, team, field) : none}`;
 }

@@ -86,7 +86,7 @@ function versions(context: PageContext, read: PersonRead): Html {
 
 /** What can be decided about a held field; each button asks once more. */
 function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: string, hold: HeldRow): Html {
-  if (!needsDecision(hold) || !mayDecide(context, team)) return none;
+  if (!needsDecision(hold) || !mayDecide(context)) return none;
   const { field, batch } = hold;
   const shown = {
     userId: id,
@@ -146,8 +146,8 @@ export function onePerson(read: PersonRead, context: PageContext): PageShown {
     ? html`${held.map((hold) => choicesOf(context, read, team, hold))}${holdChoices(context, read, team)}`
     : none;
   const waits = isThere && held.some(needsDecision);
-  const barred = waits ? html`<div class="part">${barredNote(context, [team])}</div>` : none;
-  const card = html`<div class="card flush person${waits ? ' act-bar' : ''}">${versions(context, read)}${why(context, read, team)}${waits && mayDecide(context, team) ? none : barred}${choices}</div>`;
+  const barred = waits ? html`<div class="part">${barredNote(context)}</div>` : none;
+  const card = html`<div class="card flush person${waits ? ' act-bar' : ''}">${versions(context, read)}${why(context, read, team)}${waits && mayDecide(context) ? none : barred}${choices}</div>`;
   const more = html`<a href="${to(context, '/changes', { q: id.toString() })}">Among all changes</a>`;
   const past = section(
     'History',

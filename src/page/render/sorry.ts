@@ -3,13 +3,10 @@ import { document } from './document.ts';
 import { type Html, html } from './html.ts';
 
 const words: Readonly<Record<number, readonly [string, string]>> = {
-  401: [
-    'Who are you?',
-    'Give your name and your token of status.people as the password; or status.token, with any other name.',
-  ],
+  401: ['Who are you?', 'Give your name and your token of status.people as the password.'],
   403: [
     'Not from here',
-    'Without status.token and status.people, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
+    'Without status.people, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
   400: [

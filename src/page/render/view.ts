@@ -28,7 +28,7 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly teams: readonly SeenTeam[];
   /** The team that is asked for, or the only one; `null` for all of them. */
   readonly team: SeenTeam | null;
-  /** The terms of decisions here, if `status.decide` allows them and somebody is known; else `null`. */
+  /** The terms of decisions here, if somebody of `status.people` may decide; else `null`. */
   readonly decide: DecisionTerms | null;
   /** The version of musterd. */
   readonly version: string;
@@ -39,14 +39,12 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
 }
 
 export interface DecisionTerms {
-  /** The person who decides. */
+  /** The person who asks. */
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** Teams about which this person does not decide here. */
-  readonly barred: ReadonlySet<string>;
-  /** Why not. */
-  readonly why: string;
+  /** Why this person does not decide here; `null` for who does. */
+  readonly barred: string | null;
 }
 
 /** The output of a view. */

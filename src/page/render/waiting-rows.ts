@@ -25,7 +25,7 @@ export interface ListOnPage {
 
 export function listOnPage(read: PageWaiting, list: ListWithRows, context: PageContext): ListOnPage {
   const team = teamOf(context, list.teamId);
-  const isDecided = (read.isAlone || list.rows <= mostWhole) && mayDecide(context, team.team);
+  const isDecided = (read.isAlone || list.rows <= mostWhole) && mayDecide(context);
   const [reason] = list.reasons;
   const path =
     list.batch === null
@@ -207,6 +207,6 @@ export function listBody(standing: ListOnPage): Html {
     );
   }
   if (read.isAlone || list.shown.length === list.rows) return rows;
-  const words = mayDecide(context, team.team) ? ' and decide…' : '';
+  const words = mayDecide(context) ? ' and decide…' : '';
   return html`${rows}<div class="part row note"><a class="button" href="${path}">Look at all ${count(list.rows)}${words}</a><span>${count(list.shown.length)} of ${count(list.rows)} shown</span></div>`;
 }

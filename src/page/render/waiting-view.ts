@@ -59,7 +59,7 @@ ${filters}${listBody(standing)}
 function missingCard(missing: MissingRows, context: PageContext): Html {
   const team = teamOf(context, missing.teamId);
   const { hash, rows } = missing;
-  const button = mayDecide(context, team.team)
+  const button = mayDecide(context)
     ? html`<div class="part">${postForm(
         context,
         { team: team.team, batch: hash, rows: String(rows) },
@@ -114,10 +114,7 @@ export function waiting(read: PageWaiting, context: PageContext): PageShown {
   const title =
     read.isAlone && alone !== undefined ? listTitle(alone) : `${capital(editStates.held)}: ${count(sum)}`;
   const text = 'Nothing that waits is lost, and nothing of it is sent before somebody decides.';
-  const barred = barredNote(
-    context,
-    [...lists, ...missing].map(({ teamId }) => teamOf(context, teamId).team),
-  );
+  const barred = barredNote(context);
   const before = read.isAlone
     ? html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`
     : none;

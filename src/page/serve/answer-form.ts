@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
-import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import { type PageFrame, type PageReader, readPageFrame } from '../read/page-reader.ts';
 import { isCopy } from '../render/banner.ts';
-import { decidePath, mayDecide, whyBarred } from '../render/decide-form.ts';
+import { decidePath, mayDecide } from '../render/decide-form.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
 import type { PageContext, PageShown } from '../render/view.ts';
@@ -49,17 +48,7 @@ function decidingOn(by: Deciding, team: string, context: PageContext): Config {
   if (isCopy(context))
     return refuse('Nothing is decided in a copy: whatever is approved here would not be sent');
   if (config === undefined || context.decide === null) return refuse('Nobody decides about this team here');
-  return mayDecide(context, config.team) ? config : refuse(context.decide.why);
-}
-
-/** Four eyes may have been required elsewhere, because a command can do so, too. */
-async function requireKnownName(
-  { mirror }: Deciding,
-  team: string,
-  { isKnown }: PageQuestion,
-): Promise<void> {
-  if (!isKnown && (await readFourEyes(mirror.db.kysely, team)) === true)
-    throw new MusterdError('usage', whyBarred);
+  return mayDecide(context) ? config : refuse(context.decide.barred ?? '');
 }
 
 const seeOther = (location: string): PageAnswer => ({
@@ -110,7 +99,6 @@ export async function answerForm(by: Deciding, question: PageQuestion, around: A
       around.decider,
     );
     if ('status' in next) return next;
-    await requireKnownName(by, team, question);
     const why = next.question === null ? '' : readReason(form);
     return seeOther((await next.carryOut(why)) || href(back, { page }));
   } catch (error) {

@@ -6,7 +6,7 @@ import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
 import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
-import { decidePath, whoDecides, whyBarred } from '../render/decide-form.ts';
+import { decidePath, whoDecides } from '../render/decide-form.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
@@ -46,14 +46,11 @@ function contextOf(
   { seen, reader, ...frame }: PageFrame,
 ): PageContext {
   const byTeam = new Map(configs().map((config) => [config.team, config]));
-  const { path, params, query, isCsv, actor, isKnown, token } = question;
-  const fourEyes = configs().filter(({ push }) => push.fourEyes);
-  const barring = isKnown ? [] : fourEyes;
-  const barred = new Set((question.mayDecide ? barring : configs()).map((config) => config.team));
+  const { path, params, query, isCsv, actor, token } = question;
   const deciders = Object.entries(status.people).flatMap(([name, { may }]) =>
     may === 'decide' ? [name] : [],
   );
-  const why = question.mayDecide ? whyBarred : whoDecides(deciders);
+  const barred = question.mayDecide ? null : whoDecides(deciders);
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
   // The order of the settings. A mirror may have teams that are not in them.
@@ -78,7 +75,7 @@ function contextOf(
         ? null
         : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
-    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred, why } : null,
+    decide: mayDecide && deciders.length > 0 && actor !== null ? { actor, token, barred } : null,
     placing,
     // A daemon that answers is running, and is about to report it.
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
@@ -92,10 +89,10 @@ function contextOf(
 
 /** The person who may decide, and the teams in which somebody else has to approve what they edit. */
 function deciderOf(
-  { configs, decide, status }: StartedPage,
+  { configs, decide }: StartedPage,
   { actor, mayDecide }: PageQuestion,
 ): PageReader['decider'] {
-  if (decide === null || actor === null || !mayDecide || !status.decide) return null;
+  if (decide === null || actor === null || !mayDecide) return null;
   const fourEyes = configs().filter(({ push }) => push.fourEyes);
   return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
@@ -106,7 +103,7 @@ export function createPage(given: PageOptions): PageSource {
   const byPath = new Map(pageViews.map((one) => [one.path, one]));
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
-  const { token, people, details } = first.status;
+  const { people, details } = first.status;
   const options = { ...given, status: first.status, notes: createNotes() };
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
@@ -138,7 +135,7 @@ export function createPage(given: PageOptions): PageSource {
   };
 
   return {
-    keys: { token, people },
+    keys: people,
     patterns: pageViews.map(({ path }) => path),
     forms: options.decide === null ? [] : [decidePath],
     assets: readAssets(),

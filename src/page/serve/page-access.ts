@@ -1,28 +1,21 @@
-/**
- * Decides who may see the page: anybody on this machine, and from elsewhere, or if tokens are set, those who know one.
- */
+/** Decides who may see the page: the people of the settings, each by a token; if there are none, anybody on this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createAttemptLimit } from '../../http/attempt-limit.ts';
 
-export interface PageKeys {
-  /** The password for any name, or a bearer's token. */
-  readonly token?: string | undefined;
-  /** People with a token of their own, by name. If there are any, nobody else decides. */
-  readonly people?: Readonly<
-    Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
-  >;
-}
+/** The people who may see the page, by name, each with a password that is also a bearer's token. */
+export type PageKeys = Readonly<
+  Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
+>;
 
 /** Who asks for a page. */
 export interface Asker {
+  /** `null` for anybody on this machine. */
   readonly actor: string | null;
-  readonly isKnown: boolean;
   /** Whether they may decide, where the page takes decisions. */
   readonly mayDecide: boolean;
 }
 
 export type Admission =
-  /** `actor` has proven to know a token. `isKnown` says that it belongs to that name, which else was just typed. */
   | ({ readonly may: true } & Asker)
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
 
@@ -30,7 +23,7 @@ export interface PageAccess {
   admit(authorization: string | undefined, address: string): Admission;
 }
 
-/** The number of wrong keys from one address within a minute after which only the token for any name is accepted from it. */
+/** The number of wrong keys from one address within a minute after which none is accepted from it. */
 const wrongKeys = 10;
 const longestHeader = 4_096;
 
@@ -54,36 +47,33 @@ function readKey(authorization: string): GivenKey | undefined {
 }
 
 /** All tokens are always compared, so that the time it takes tells nothing. A bearer gives no name. */
-function judge({ name, secret }: GivenKey, { token, people = {} }: PageKeys): Asker | undefined {
-  const all = Object.entries(people);
-  const [whose] = all.filter(
-    (person) => isSame(secret, person[1].token ?? '') && person[1].token !== undefined,
+function judge({ name, secret }: GivenKey, people: PageKeys): Asker | undefined {
+  const [whose] = Object.entries(people).filter(
+    ([, { token }]) => isSame(secret, token ?? '') && token !== undefined,
   );
-  const hasToken = token !== undefined && isSame(secret, token);
-  if (whose !== undefined && (name === '' || name === whose[0]))
-    return { actor: whose[0], isKnown: true, mayDecide: whose[1].may === 'decide' };
-  const isTaken = Object.hasOwn(people, name);
-  return hasToken && !isTaken
-    ? { actor: name || null, isKnown: false, mayDecide: all.length === 0 }
+  return whose !== undefined && (name === '' || name === whose[0])
+    ? { actor: whose[0], mayDecide: whose[1].may === 'decide' }
     : undefined;
 }
 
-/** @param onLoopback whether nobody else can connect, so that everybody is let in if there is no key */
-export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicMs: () => number): PageAccess {
+/** @param onLoopback whether nobody else can connect, so that everybody is let in if there are no people */
+export function createPageAccess(
+  people: PageKeys,
+  onLoopback: boolean,
+  monotonicMs: () => number,
+): PageAccess {
   const limit = createAttemptLimit(wrongKeys, monotonicMs);
   return {
     admit: (authorization, address) => {
-      if (keys.token === undefined && Object.keys(keys.people ?? {}).length === 0)
+      if (Object.keys(people).length === 0)
         return onLoopback
-          ? { may: true, actor: null, isKnown: false, mayDecide: false }
+          ? { may: true, actor: null, mayDecide: false }
           : { may: false, status: 403, waitMs: 0 };
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readKey(authorization);
-      const asker = given === undefined ? undefined : judge(given, keys);
+      const asker = given === undefined ? undefined : judge(given, people);
       const waitMs = limit.blockedMs(address);
-      // Behind a proxy all have one address. A token is too long to be guessed, but one that belongs to a name may be a
-      // password that somebody chose.
-      if (waitMs > 0 && asker?.isKnown !== false) return { may: false, status: 429, waitMs };
+      if (waitMs > 0) return { may: false, status: 429, waitMs };
       if (asker !== undefined) return { may: true, ...asker };
       limit.failed(address);
       return { may: false, status: 401, waitMs: 0 };

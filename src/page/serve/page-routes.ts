@@ -76,7 +76,7 @@ export const pageRoutes = (page: PageSource): PagePart => ({
 });
 
 const askers = new WeakMap<FastifyRequest, Asker>();
-const nobody: Asker = { actor: null, isKnown: false, mayDecide: false };
+const nobody: Asker = { actor: null, mayDecide: false };
 
 function admitOnly(
   scope: FastifyInstance,
@@ -133,7 +133,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
   const tokens = createTokens();
   const questionOf = (request: FastifyRequest, pattern: string): PageQuestion => {
     const [whole = '', search = ''] = request.url.split(/\?(.*)/s);
-    const { actor, isKnown, mayDecide } = askers.get(request) ?? nobody;
+    const { actor, mayDecide } = askers.get(request) ?? nobody;
     const isCsv = csvEnd.test(whole);
     const params = Object.entries(request.params as Readonly<Record<string, string>>);
     const query = new URLSearchParams(search);
@@ -150,7 +150,6 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       form: undefined,
       isCsv,
       actor,
-      isKnown,
       mayDecide,
       token: (path) => tokens.make(path, actor),
     };
