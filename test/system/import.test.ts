@@ -192,9 +192,7 @@ describe('importing', () => {
       const { id } = user();
       stage.emulator.team.editUser(id, { phone: '49301234567' });
       await stage.run();
-      await stage.sql(
-        `create role musterd_clerk login password 'p' in role musterd_editor, musterd_role_editor`,
-      );
+      await stage.sql(`create role musterd_clerk login password 'p' in role musterd_editor`);
       const clerk = { DATABASE_URL: stage.url.replace(/\/\/[^@]*@/, '//musterd_clerk:p@') };
       const args = ['import', file(`id,phone,email\n${id},0151-23450148,new@example.com\n`), '--yes'];
       const { code, stdout } = await runMusterd(args, { ...environment(), ...clerk });

@@ -22,7 +22,7 @@ const halves = ['first_name', 'last_name'] as const;
 export const sqlColumnsOf = (field: Field): readonly string[] =>
   field === 'name' ? halves : [columnOf(field)];
 const columns = fields.flatMap(sqlColumnsOf);
-const typeOf = (field: Field): ColumnType => (field === 'name' ? 'text' : single(field).type);
+export const typeOf = (field: Field): ColumnType => (field === 'name' ? 'text' : single(field).type);
 
 const inRow = (row: string, column: string, prefix: string): Sql => sql.ref(`${row}.${prefix}${column}`);
 const list = (names: readonly string[], toSql: (column: string) => Sql): Sql => sql.join(names.map(toSql));
@@ -48,12 +48,6 @@ export const setValues = (to: (column: string, field: Field) => Sql): Sql =>
     fields.flatMap((field) =>
       sqlColumnsOf(field).map((column) => sql`${sql.ref(column)} = ${to(column, field)}`),
     ),
-  );
-
-/** The same for the fields of one value each. */
-export const setSingles = (to: (column: string, type: ColumnType) => Sql): Sql =>
-  sql.join(
-    singleNames.map((field) => sql`${sql.ref(columnOf(field))} = ${to(columnOf(field), typeOf(field))}`),
   );
 
 /** Whether two rows differ in a field. */

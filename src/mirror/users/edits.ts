@@ -3,12 +3,12 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { MirrorUser, UserPatch } from '../../model/user.ts';
-import { byColumn, definitionsOf, setSingles, valuesOf } from '../db/field-sql.ts';
+import { byColumn, definitionsOf, typeOf, valuesOf } from '../db/field-sql.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { checkViolation, describeRefusal } from '../db/database-errors.ts';
 import { valuesToHold } from './holds.ts';
-import { columnOf, fields } from '../../model/fields.ts';
+import { columnOf, type Field, fields } from '../../model/fields.ts';
 
 /** The values of a patch, under their SQL names. */
 export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> {
@@ -45,23 +45,22 @@ function stage({ id, expected, values }: UserEdit) {
   };
 }
 
-/** The value that the edit s gives a column of the user u, or the one that it has. */
-const fromEdit = (column: string, type: string) => sql`
-  case when s.edit ? ${sql.lit(column)} then (s.edit ->> ${sql.lit(column)})::${sql.raw(type)} else ${sql.ref(`u.${column}`)} end`;
+/** The value that the edit s gives a column. */
+const fromEdit = (field: Field) =>
+  sql`${sql.ref(columnOf(field))} = (s.edit ->> ${sql.lit(columnOf(field))})::${sql.raw(typeOf(field))}`;
+const nameFromEdit = sql`
+  first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known'`;
 
-/** Writes edits of which all contain a name, or none does: a statement that sets the halves of a name accepts them. */
-async function writeEdits(
-  tx: Transaction,
-  teamId: Id,
-  edits: readonly UserEdit[],
-  areNamed: boolean,
-): Promise<readonly Id[]> {
-  if (edits.length === 0) return [];
+/** The fields that an edit sets. A statement sets no others: it would accept the halves of a name, and need more rights. */
+const fieldsOf = ({ values }: UserEdit) => fields.filter((field) => values[field] !== undefined);
+
+/** Writes edits of the same fields. */
+async function writeEdits(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<readonly Id[]> {
+  const edited = edits[0] === undefined ? [] : fieldsOf(edits[0]);
+  if (edited.length === 0) return [];
   const staged = sql`
     jsonb_to_recordset(${toJson(edits.map(stage))}::jsonb) as s (id bigint, was_split text, ${definitionsOf('was_')},
       edit jsonb)`;
-  const name = sql`
-    first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known',`;
   const { rows } = await sql<Row<'mirror.users', 'id'>>`
     with mine as materialized (
       select u.id from mirror.users u join ${staged} on s.id = u.id
@@ -70,7 +69,7 @@ async function writeEdits(
       order by u.id
       for update of u skip locked
     )
-    update mirror.users u set ${areNamed ? name : sql``} ${setSingles(fromEdit)}
+    update mirror.users u set ${sql.join(edited.map((field) => (field === 'name' ? nameFromEdit : fromEdit(field))))}
     from ${staged}
     where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
     returning u.id`.execute(tx);
@@ -103,15 +102,10 @@ export async function editUsers(
     tx,
   );
   try {
-    const { named = [], others = [] } = Object.groupBy(edits, ({ values }) =>
-      values.name === undefined ? 'others' : 'named',
-    );
-    const ids = [
-      ...(await writeEdits(tx, teamId, named, true)),
-      ...(await writeEdits(tx, teamId, others, false)),
-    ];
+    const edited = new Set<Id>();
+    for (const alike of Map.groupBy(edits, (edit) => fieldsOf(edit).join()).values())
+      for (const id of await writeEdits(tx, teamId, alike)) edited.add(id);
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    const edited = new Set(ids);
     await markGuesses(
       tx,
       teamId,
