@@ -19,7 +19,7 @@ import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
 /** How many states are compared, unless somebody asks for more or fewer. */
-const usual = 100_000;
+const usual = 200_000;
 const asked = Number(process.env['SPECIFICATION_STATES'] ?? usual);
 /** Fewer need not come to everything that can become of a field. */
 const comesToAll = asked >= usual;
