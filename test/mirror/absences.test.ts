@@ -1,3 +1,4 @@
+import { sql as text } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { applyAbsences, readAbsenceVerdicts, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -160,4 +161,35 @@ it('forgets who decided about a row of which the service says something else sin
     [null, null, null, false],
     ['left', true, 'they left', true],
   ]);
+});
+
+it('keeps since when a row is missing, unless no pass has missed it yet', async () => {
+  await sql(
+    `update sync.absences set missing_since = '2026-01-01', passes = case id when 1 then 0 else 1 end`,
+  );
+  await withhold('tags', [1n, 2n]);
+  expect(
+    await sql(`select id, passes, missing_since = '2026-01-01' as is_kept from sync.absences
+      where resource = 'tags' and id < 3 order by id`),
+  ).toEqual([
+    [1n, 1, false],
+    [2n, 2, true],
+  ]);
+});
+
+it('marks the users as gone whom no editor has locked, and returns the others', async () => {
+  await sql(`begin; set local musterd.writing = 'on';
+    insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
+  const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };
+  await db.transaction(async (editor) => {
+    await text`select from mirror.users where id = 1 for update`.execute(editor);
+    const locked = await db.transaction(async (tx) => {
+      await text`select set_config('musterd.writing', 'on', true), set_config('lock_timeout', '1s', true)`.execute(
+        tx,
+      );
+      return await applyAbsences(tx, run, 'users', goes);
+    });
+    expect(locked).toEqual([1n]);
+  });
+  expect(await sql('select id from mirror.users where gone_at is not null')).toEqual([[2n]]);
 });
