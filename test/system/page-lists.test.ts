@@ -64,8 +64,9 @@ beforeAll(async () => {
   ({ server, origin } = await servePage(database.db));
   own = await launchBrowser();
 });
-async function servePage(db: Database, push = {}) {
-  const people = { kim: { token, may: 'decide' } };
+/** A page on which kim decides. */
+async function servePage(db: Database, push = {}, others = {}) {
+  const people = { kim: { token, may: 'decide' }, ...others };
   const config = configSchema.parse({ push, status: { people, details: true } });
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
   const mirror = { db } as Setup['mirror'];
@@ -307,8 +308,8 @@ describe('lists, a question and a receipt', () => {
     await owned(
       `update sync.held_fields set detail = 'user ' || user_id || ' is to get a phone of somebody' where batch = '${batch}'`,
     );
-    const people = { kim: { token, may: 'decide' }, bo: { token: 'another token for tests', may: 'look' } };
-    const both = await servePage(database.db, { people });
+    const people = { bo: { token: 'another token for tests', may: 'look' } };
+    const both = await servePage(database.db, {}, people);
     const bo = { username: 'bo', password: 'another token for tests' };
     const looks = await openPage(own, both.origin, 'light', { httpCredentials: bo });
     const seen = async (where: string) =>
