@@ -239,15 +239,18 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   found_team constant text := (select t.team from sync.teams t where t.team_id = hold.team_id and sync.session_sees(t.team_id));
-  mine       constant uuid := gen_random_uuid();
 begin
-  perform sync.require_approver(anybody => true);
-  if hold.until <= clock_timestamp() then
-    raise exception 'The hold would have ended already, at %', hold.until using errcode = 'invalid_parameter_value';
+  perform sync.require_approver(anybody => true), set_config('idle_in_transaction_session_timeout', '10s', true);
+  if hold.until not between clock_timestamp() and clock_timestamp() + interval '100 years' then
+    raise exception 'A hold ends after now and within 100 years, and not at %', hold.until using errcode = 'invalid_parameter_value';
   end if;
-  delete from sync.leases l where l.team = found_team and l.expires_at <= clock_timestamp();
-  insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
-  values (coalesce(found_team, ''), mine, '', pg_backend_pid(), '', clock_timestamp(), clock_timestamp() + interval '1 min') on conflict (team) do nothing;
+  if found_team is null or not coalesce(only_fields <@ array[{fields FIELD}], true) or not exists (
+    select from mirror.users u where u.team_id = hold.team_id and u.id = hold.user_id and (hold.until is null or u.gone_at is null)) then
+    raise exception 'Team % has no user % with such fields', hold.team_id, hold.user_id using errcode = 'no_data_found';
+  end if;
+  insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
+  values (found_team, gen_random_uuid(), '', pg_backend_pid(), '', clock_timestamp(), clock_timestamp() + interval '1 min')
+  on conflict (team) do update set lease_id = excluded.lease_id, expires_at = excluded.expires_at where l.expires_at <= clock_timestamp();
   if not found then
     raise exception 'A run of team "%" is under way', found_team using errcode = 'object_in_use', hint = 'Hold it again in a moment.';
   end if;
@@ -272,16 +275,13 @@ begin
     returning h.field, nullif(sync.held_because(h.reason, h.decision, null), 'asked') as before
   )
   select e.field, null from ended e union all select h.field, h.before from held h;
-  if not found and hold.until is not null then
-    raise exception 'Team % has no user % with the fields %', hold.team_id, hold.user_id, only_fields using errcode = 'no_data_found';
-  end if;
   delete from sync.held_fields h where hold.until is null and h.team_id = hold.team_id and h.user_id = hold.user_id and h.reason = 'asked' and h.until is null;
-  delete from sync.leases l where l.lease_id = mine;
+  delete from sync.leases l where l.team = found_team;
   update sync.due d set mark = null where d.team = found_team and d.run_group = 'edits';
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team = found_team;
 end
 $$;
-comment on function sync.hold(bigint,bigint,timestamp with time zone,text,text[]) is 'Leaves all four fields of a user, or only_fields, alone on both sides until then, whether they are held already or not; NULL: ends such holds, and what held a field before holds it again. Gives the fields and what else holds each. Fails with object_in_use while a run is under way.';
+comment on function sync.hold(bigint,bigint,timestamp with time zone,text,text[]) is 'Leaves all four fields of a user, or only_fields, alone on both sides until then, whether they are held already or not; NULL: ends such holds, and what held a field before holds it again. Gives the fields and what else holds each. Fails with object_in_use while a run is under way; no run begins before its transaction ends.';
 
 create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text
 language sql stable parallel safe

@@ -30,7 +30,7 @@ export interface NoticeFields {
   readonly [fact: string]: unknown;
 }
 
-const showMoment = (ms: number) => showTime(new Date(ms));
+const isoOf = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 
@@ -48,7 +48,7 @@ function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: bool
   const rows = stale.map(({ group, outcome, sinceMs }) => {
     const run = failedRuns.find((failed) => failed.group === group);
     const lastRun = isFailing ? { outcome, error: run?.errorCode ?? null, run: run?.runId ?? null } : {};
-    return { group, since: showMoment(sinceMs), ...lastRun };
+    return { group, since: isoOf(sinceMs), ...lastRun };
   });
   const groupWords = rows.map(({ group, outcome, error }) => {
     const why = typeof error === 'string' ? ` (${error})` : '';
@@ -72,7 +72,7 @@ function describeBatches({ team, batches }: TeamFacts): NoticeContent {
     hash,
     of: unit,
     count,
-    since: showMoment(sinceMs),
+    since: isoOf(sinceMs),
     command: commandOf(team, `approve ${hash} --reason '…'`),
   }));
   return {
@@ -137,16 +137,16 @@ export function describeNotice(
   facts: TeamFacts,
 ): NoticeFields {
   const { team } = facts;
-  const since = showMoment(sinceMs);
+  const since = isoOf(sinceMs);
   if (!stands) {
-    const text = `${team}: ${ends[event]}, after ${since}`;
+    const text = `${team}: ${ends[event]}, after ${showTime(new Date(sinceMs))}`;
     return {
       id,
       event: 'recovered',
       was: event,
       team,
       since,
-      until: showMoment(madeAtMs),
+      until: isoOf(madeAtMs),
       text,
       command: null,
     };

@@ -270,10 +270,11 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     await run('delete from sync.leases');
     await lease(-1);
     for (const [of, answer] of [
-      [`41, 1, now()`, 'would have ended already'],
+      [`41, 1, now()`, 'after now and within 100 years'],
+      [`41, 1, 'infinity'`, 'after now and within 100 years'],
       [`41, 2, 'tomorrow'`, 'Team 41 has no user 2'],
       [`40, 1, 'tomorrow'`, 'Team 40 has no user 1'],
-      [`41, 1, 'tomorrow', 'why', '{fax}'`, 'no user 1 with the fields {fax}'],
+      [`41, 1, 'tomorrow', 'why', '{phone,fax}'`, 'no user 1 with such fields'],
     ] as const)
       expect(await hold(of)).toContain(answer);
     const all = [['name'], ['email'], ['phone'], ['role_id']].map(([field]) => [field, null]);
@@ -284,6 +285,20 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       ['role_id', 'on leave'],
     ]);
     expect(await run('select * from sync.leases')).toEqual([]);
+  });
+
+  it('is refused to an editor of another team', async () => {
+    const role = `afar_${process.pid}`;
+    await run(`create role ${role} login in role musterd_editor; delete from mirror.team_roles;
+      insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
+    try {
+      const hold = `set local session authorization ${role}; select from sync.hold(41, 1, 'tomorrow')`;
+      await expect(run(hold)).rejects.toThrow('Team 41 has no user 1');
+    } finally {
+      await run(
+        `drop role ${role}; delete from mirror.team_roles; insert into mirror.team_roles (role_name, all_teams) values ('public', true)`,
+      );
+    }
   });
 
   it('that is over ends with the edit beneath it, once both sides agree', async () => {

@@ -32,12 +32,15 @@ const asCsv = (context: PageContext, of: string): Html =>
 const noNumber = html`<span class="none">–</span>`;
 const numbers = (...labels: readonly string[]) => labels.map((label, i) => ({ label, isNumber: i > 0 }));
 
+/** Days and weeks are counted in UTC. The noon of such a day is on the same day wherever somebody looks. */
+const noonOf = (begin: Date): Date => new Date(begin.getTime() + 43_200_000);
+
 function weekTable(context: PageContext, { weeks }: CountsRead): Html {
   const rows = weeks.map(({ week, last, lowest, highest }, i) => {
     const before = weeks[i + 1];
     const change = before === undefined ? noNumber : difference(last - before.last);
     return {
-      cells: [time(week, day(week, context.now)), count(last), count(lowest), count(highest), change],
+      cells: [time(week, day(noonOf(week), context.now)), count(last), count(lowest), count(highest), change],
     };
   });
   const columns = numbers('Week of', 'Last', 'Lowest', 'Highest', 'Change');
@@ -57,7 +60,11 @@ function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: Count
   const [first, last] = [own[0]?.last ?? 0, own.at(-1)?.last ?? 0];
   const sentence = `Contacts over ${days} days: from ${count(first)} to ${count(last)}.`;
   const timeWords = (when: Date) =>
-    days <= 7 && showClock(when) !== '00:00:00' ? clockTime(when, when) : day(when, now);
+    days > 7
+      ? day(noonOf(when), now)
+      : showClock(when) === '00:00:00'
+        ? day(when, now)
+        : clockTime(when, when);
   return html`<div class="card"><p class="note">Segment “${visible(segment ?? '')}”${begin}</p>${lineChart(points, sentence, timeWords)}</div>`;
 }
 

@@ -25,14 +25,19 @@ import { momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
 
 const perPage = 50;
 const mostInFile = 30_000;
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const usualDays = 7;
 const isWholeNumber = /^\d{1,18}$/;
 
+/** When a day begins: some clocks skip its midnight. */
+const startOf = (wallMs: number): number | undefined =>
+  Number.isNaN(wallMs)
+    ? undefined
+    : [0, 1].flatMap((hours) => momentsOf(wallMs + hours * hourMs, shownZone()))[0];
+
 function sinceOf(text: string): Date | null {
-  const found = /^\d{4}-\d{2}-\d{2}$/.test(text)
-    ? momentsOf(Date.parse(`${text}T00:00:00Z`), shownZone())[0]
-    : undefined;
+  const found = /^\d{4}-\d{2}-\d{2}$/.test(text) ? startOf(Date.parse(`${text}T00:00:00Z`)) : undefined;
   return found === undefined ? null : new Date(found);
 }
 
@@ -45,7 +50,7 @@ export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date)
     text('decision'),
     text('page'),
   ];
-  const usual = new Date(Math.floor(now.getTime() / dayMs) * dayMs - usualDays * dayMs);
+  const usual = sinceOf(showDay(new Date(now.getTime() - usualDays * dayMs)));
   const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
   const numberIn = (one: string) => (isWholeNumber.test(one) ? BigInt(one) : null);
   return {

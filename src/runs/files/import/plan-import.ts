@@ -271,8 +271,16 @@ export function planImport(
 
 /** The hash for "--expect". It changes with the rows, fields, values or bases of the edits that the import makes. */
 export function hashOfImport(changes: readonly ImportChange[]): string {
-  const rowOf = ({ userId, field, base, to, from, isGuess }: ImportChange) =>
-    [userId, field, plain(base), plain(to), plain(from), isGuess] as const;
+  const rowOf = ({ userId, field, base, to, from, isGuess, unsure }: ImportChange) =>
+    [
+      userId,
+      field,
+      plain(base),
+      plain(to),
+      plain(from),
+      isGuess,
+      ...(unsure === undefined ? [] : [unsure]),
+    ] as const;
   return createHash('sha256')
     .update(toJson(changes.map(rowOf)))
     .digest('hex')
