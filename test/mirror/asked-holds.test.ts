@@ -287,7 +287,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
-  it('is refused to an editor of another team', async () => {
+  it('refuses an editor of another team', async () => {
     const role = `afar_${process.pid}`;
     await run(`create role ${role} login in role musterd_editor; delete from mirror.team_roles;
       insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);

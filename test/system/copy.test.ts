@@ -287,7 +287,6 @@ describe('a place', () => {
     const run = await also.musterd('reconcile');
     expect(run.code).toBe(3);
     expect(run.stdout).toContain('musterd adopt --also --reason …');
-    expect((await also.musterd('hold', String(first), '--until', '1h', '--reason', 'x')).code).toBe(3);
     const added = await also.musterd('adopt', '--also', '--reason', 'a pooler', '--yes');
     expect(added).toMatchObject({
       code: 0,

@@ -325,7 +325,7 @@ describe('lists, a question and a receipt', () => {
     await looks.page.getByRole('button', { name: 'Search' }).click();
     await looks.page.getByRole('link', { name: 'Robin Reed303' }).click();
     expect(await seen('main')).toMatch(/Phone: User 303 is to get a phone of somebody\..* edited here hr/i);
-    expect(await looks.page.locator('form[method=post]').count()).toBe(0);
+    await expect.poll(() => looks.page.locator('form[method=post]').count()).toBe(0);
 
     const { page, context, trouble } = await openPage(own, both.origin, 'phone', { httpCredentials });
     await page.goto(both.origin);

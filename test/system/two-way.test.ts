@@ -76,6 +76,35 @@ describe.each(servers())('two-way runs on $name', (server) => {
       .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
 
+  it('pushes both halves of a name if only the first name was edited', async () => {
+    await openEqual();
+    const { id, last } = twoWordUser();
+    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+    expect(stage.updates()).toEqual([{ id, first_name: 'Robin', last_name: last }]);
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Robin', last });
+    expect(
+      await stage.sql(`select name, first_name, last_name, name_split from mirror.users where id = ${id}`),
+    ).toEqual([[`Robin ${last}`, 'Robin', last, 'known']]);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('takes over a value that the service normalises, and sends it once', async () => {
+    await openEqual({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
+    const { id } = twoWordUser();
+    await stage.sql(
+      `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
+    expect(await stage.sql(`select email, phone from mirror.users where id = ${id}`)).toEqual([
+      ['mixed.case@example.com', '+15550144'],
+    ]);
+    await stage.run();
+    await expectSilence();
+  });
+
   it('adopts everything, and a second run writes nothing', async () => {
     await open();
     const report = await stage.run();
