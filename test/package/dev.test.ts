@@ -34,10 +34,10 @@ test(
     };
     try {
       await eventually('the page is there', async () => (await page()).includes('musterd</title>'));
-      const layout = join(folder.path, 'src/page/render/layout.ts');
+      const titled = join(folder.path, 'src/page/render/document.ts');
       writeFileSync(
-        layout,
-        readFileSync(layout, 'utf8').replaceAll('musterd</title>', 'as it was saved</title>'),
+        titled,
+        readFileSync(titled, 'utf8').replaceAll('musterd</title>', 'as it was saved</title>'),
       );
       await eventually('it is another', async () => (await page()).includes('as it was saved</title>'));
     } finally {
