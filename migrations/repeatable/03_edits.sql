@@ -381,7 +381,6 @@ end
 $$;
 comment on function mirror.bound_lookups() is 'Refuses to add more addresses than a team may have.';
 
-
 create or replace trigger bound_lookups after insert on mirror.user_lookups
 referencing new table as added for each statement execute function mirror.bound_lookups();
 comment on trigger bound_lookups on mirror.user_lookups is 'A team has at most 200,000 rows.';

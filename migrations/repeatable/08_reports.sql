@@ -832,7 +832,7 @@ begin
       ('connected_as', 'The database role that was connected; NULL: a run did.'),
       ('side', 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.')) w (name, words)
     join pg_attribute a on a.attname = w.name and a.attnum > 0 and col_description(a.attrelid, a.attnum) is null
-    join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'report'::regnamespace and pg_has_role(c.relowner, 'usage')
+    join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'report'::regnamespace and c.relowner = (select r.relowner from pg_class r where r.oid = 'report.roster'::regclass)
   loop
     execute one;
   end loop;
