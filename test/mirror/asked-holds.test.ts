@@ -287,6 +287,21 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
+  it('wakes the daemon, ends a transaction that stays open, and holds nothing of a user who has left', async () => {
+    await run(`insert into sync.due (team, run_group, mark) values ('harbour', 'edits', '1:1:')`);
+    expect(
+      await run(`select from sync.hold(41, 1, 'tomorrow'); select mark, current_setting('idle_in_transaction_session_timeout')
+        from sync.due`),
+    ).toEqual([[null, '10s']]);
+    const leave = (at: string) =>
+      run(`begin; set local musterd.writing = 'on'; update mirror.users set gone_at = ${at}; commit`);
+    await leave('now()');
+    await expect(run(`select from sync.hold(41, 1, 'tomorrow')`)).rejects.toThrow('has no user 1');
+    expect(await run(`select count(*)::int from sync.hold(41, 1, null)`)).toEqual([[4]]);
+    await leave('null');
+    await run('delete from sync.due');
+  });
+
   it('refuses an editor of another team', async () => {
     const role = `afar_${process.pid}`;
     await run(`create role ${role} login in role musterd_editor; delete from mirror.team_roles;

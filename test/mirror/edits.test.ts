@@ -54,6 +54,31 @@ describe('an edit through a command', () => {
     ]);
   });
 
+  it('holds a phone of which it is unsure until somebody agrees, unless it is the one that both sides have', async () => {
+    const change = (from: string, to: string, unsure: string) =>
+      db.transaction((tx) =>
+        editUsers(tx, teamId, [
+          { id: 1n, expected: { ...expected(1n), phone: from }, values: { phone: to }, unsure },
+        ]),
+      );
+    const held = () =>
+      sql(`select h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.alone, h.batch, h.decision,
+          h.edit_id = sync.find_edit(h.team_id, h.user_id, h.field)
+        from sync.held_fields h where h.field = 'phone'`);
+    const row = (phone: string, why: string) => [
+      ['limit', '15550100', phone, '15550100', '15550100', why, false, null, null, true],
+    ];
+    await change('15550100', '15550190', 'no country');
+    expect(await held()).toEqual(row('15550190', 'no country'));
+    await sql(
+      `update sync.held_fields set alone = true, decision = 'rejected', batch = 'a' where field = 'phone'`,
+    );
+    await change('15550190', '15550191', 'none again');
+    expect(await held()).toEqual(row('15550191', 'none again'));
+    await change('15550191', '15550100', 'it had been so');
+    expect(await held()).toEqual([]);
+  });
+
   it('of a name says where it is cut, and leaves the others alone', async () => {
     const name = { first: 'Ana', last: 'Maria Garcia' };
     expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));

@@ -1,5 +1,6 @@
 /** The first view, of a mirror that has just begun and of an older one; and the counts. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import type { CountsRead } from '../../src/page/read/page-counts.ts';
 import type { Glance } from '../../src/page/read/page-glance.ts';
 import type { Lane } from '../../src/page/read/page-runs.ts';
@@ -294,6 +295,10 @@ describe('counts', () => {
     const page = countsView({ ...read, ...more }, contextFor('/counts')).main.toString();
     expect(page).toContain('aria-label="Contacts over 90 days: from 300 to 301');
     expect(textOf(page)).toContain('9 Mar301299301+1');
+    onTestFinished(() => showTimesIn('UTC'));
+    showTimesIn('America/New_York');
+    const there = countsView({ ...read, ...more }, contextFor('/counts')).main.toString();
+    expect(textOf(there)).toContain('9 Mar301299301+1');
     expect(textOf(page)).toContain('new7–old9+3');
   });
 

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import type { ChangeRow } from '../../src/page/read/page-changes.ts';
 import type { RosterRow } from '../../src/page/read/page-people.ts';
 import { changes, changesCsv, changesFilter } from '../../src/page/render/ledger-view.ts';
@@ -405,5 +406,15 @@ describe('what a link asks for', () => {
     ['since=2026-13-99', undefined],
   ])('of changes since when: %j', (search, expected) => {
     expect(changesFilter(asked(search), now).since?.toISOString().slice(0, 10)).toBe(expected);
+  });
+
+  it.each([
+    ['Africa/Cairo', 'since=2027-04-30', '2027-04-29T22:00:00.000Z'],
+    ['America/New_York', 'since=2026-01-02', '2026-01-02T05:00:00.000Z'],
+    ['America/New_York', '', '2026-03-04T05:00:00.000Z'],
+  ])('begins a day as the clocks of %s do, also if they skip midnight: %j', (zone, search, expected) => {
+    onTestFinished(() => showTimesIn('UTC'));
+    showTimesIn(zone);
+    expect(changesFilter(asked(search), now).since?.toISOString()).toBe(expected);
   });
 });

@@ -665,8 +665,9 @@ describe('what a file asks for', () => {
       changes.map((one) => ({ ...one, to: 'x' })),
       changes.map((one) => ({ ...one, from: 'x' })),
       changes.map((one) => ({ ...one, base: 'x' })),
+      changes.map((one) => ({ ...one, unsure: 'x' })),
     ].map(hashOfImport);
-    expect(new Set([text, ...others]).size).toBe(7);
+    expect(new Set([text, ...others]).size).toBe(8);
     expect(hashOfImport(changes.map((one) => ({ ...one, line: 9 })))).toBe(text);
   });
 });

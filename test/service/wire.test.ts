@@ -7,7 +7,7 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import tagsListed from '../../src/model/listed/tags.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { decodeString, decodeWriteResult } from '../../src/service/messages/wire-schedule.ts';
-import { decodeUtf8, parseJson } from '../../src/service/parse-json.ts';
+import { decodeUtf8, parseJson, readJson, readLongJson } from '../../src/service/parse-json.ts';
 import { findFlaw } from '../../src/service/row-flaws.ts';
 import { decodeListed, decodeOne, decodePage } from '../../src/service/wire-lists.ts';
 import { decodeTeam } from '../../src/service/wire-team.ts';
@@ -51,7 +51,7 @@ describe('json', () => {
     );
   });
 
-  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone', () => {
+  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone', async () => {
     const bytes = Buffer.concat([
       Buffer.from('["a","'),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),
@@ -62,6 +62,11 @@ describe('json', () => {
     const [sound, broken] = parseJson(text).value as string[];
     expect(sound).toBe('a');
     expect(broken?.isWellFormed()).toBe(false);
+    const copy = () => Buffer.from(new Uint8Array(bytes).buffer);
+    expect([readJson({ take: copy })?.suspicious, (await readLongJson(copy()))?.suspicious]).toEqual([
+      true,
+      true,
+    ]);
   });
 
   test('text is suspicious exactly if a string may hold a NUL or half a surrogate pair', () => {

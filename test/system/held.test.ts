@@ -76,6 +76,16 @@ describe('musterd and a held field', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ changes: [], held: 2 });
   });
 
+  it('shows people its time in the zone of display.timezone, and programs in UTC', async () => {
+    const { id } = await openConflict();
+    const env = { ...environment(), MUSTERD__display__timezone: 'Asia/Kolkata' };
+    const text = await runMusterd(['held', String(id)], env);
+    expect(text.stdout).toMatch(/\d\+05:30\b/);
+    const json = await runMusterd(['held', String(id), '--json'], env);
+    expect(json.stdout).toMatch(/"since": ?"[\d:T.-]+Z"/);
+    expect(json.stdout).not.toContain('+05:30');
+  });
+
   it('lists it with the values of base, mirror and service', async () => {
     const { id, first, last, email } = await openConflict();
     const { held } = await inJson('held');

@@ -112,7 +112,7 @@ export async function onceFree<R>(
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, { team, ttlMs }));
     // It was free a moment ago: either another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
-    if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree && !dead);
+    if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree);
     if (!waits && waitMs > 0 && holder !== undefined)
       onWait?.(`another run of team "${team}": ${inWords(holder)}`);
     waits = true;
