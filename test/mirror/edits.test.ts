@@ -54,7 +54,7 @@ describe('an edit through a command', () => {
     ]);
   });
 
-  it('holds a phone of which it is unsure until somebody agrees, unless it is the one that both sides have', async () => {
+  it('holds an ambiguous phone until an approver agrees, unless both sides have it already', async () => {
     const change = (from: string, to: string, unsure: string) =>
       db.transaction((tx) =>
         editUsers(tx, teamId, [

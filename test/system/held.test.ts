@@ -1,4 +1,5 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
@@ -78,6 +79,7 @@ describe('musterd and a held field', () => {
 
   it('shows people its time in the zone of display.timezone, and programs in UTC', async () => {
     const { id } = await openConflict();
+    onTestFinished(() => showTimesIn('UTC'));
     const env = { ...environment(), MUSTERD__display__timezone: 'Asia/Kolkata' };
     const text = await runMusterd(['held', String(id)], env);
     expect(text.stdout).toMatch(/\d\+05:30\b/);
