@@ -22,7 +22,7 @@ function isDigit(text: string, index: number): boolean {
 }
 
 /** Whether so many digits follow each other that a number may be past 2^53. A 16th place is in any 16 in a row. */
-function hasLongNumber(text: string): boolean {
+export function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;
     let from = at;
@@ -44,8 +44,9 @@ function keepExact(_key: string, value: unknown, context?: { readonly source?: s
 
 /**
  * Reads JSON with integers past 2^53 as `bigint` and all other numbers as `number`.
+ * @param isExact whether the text has such an integer
  * @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read
  */
-export function fromJson(text: string): unknown {
-  return hasLongNumber(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+export function fromJson(text: string, isExact = hasLongNumber(text)): unknown {
+  return isExact ? JSON.parse(text, keepExact) : JSON.parse(text);
 }

@@ -1,6 +1,6 @@
 /** Parses the service's JSON, and collects facts about it before it is decoded. */
 import { setImmediate } from 'node:timers/promises';
-import { fromJson } from '../model/json.ts';
+import { fromJson, hasLongNumber } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { isSuspicious } from './row-flaws.ts';
 
@@ -20,8 +20,8 @@ export function parseJson(text: string): ParsedJson {
 
 const maySurprise = ({ text, wellFormed }: Decoded) => !wellFormed || isSuspicious(text);
 
-function parsed(text: string, suspicious: boolean): ParsedJson {
-  const value = fromJson(text);
+function parsed(text: string, suspicious: boolean, isExact?: boolean): ParsedJson {
+  const value = fromJson(text, isExact);
   const isWord = typeof value !== 'object' || value === null;
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
@@ -63,7 +63,9 @@ export async function readLongJson(bytes: Buffer): Promise<ParsedJson | null> {
     await setImmediate();
     const suspicious = maySurprise(decoded);
     await setImmediate();
-    return parsed(decoded.text, suspicious);
+    const isExact = hasLongNumber(decoded.text);
+    await setImmediate();
+    return parsed(decoded.text, suspicious, isExact);
   } catch {
     return null;
   }
