@@ -811,6 +811,13 @@ describe('what is not confirmed', () => {
       });
     });
 
+    it('it ends with the edit that has arrived, and stays with the one that took its place', async () => {
+      const intent = await openDecided();
+      await query(`update sync.held_fields set edit_id = edit_id + 1000 where field = 'phone'`);
+      await apply(resultOf(intent));
+      expect(await decided()).toEqual({ phone: 'spent' });
+    });
+
     it('it is approved again where the row is there no longer', async () => {
       const intent = await openDecided();
       await force('delete from mirror.users where team_id = 41 and id = 1');

@@ -199,6 +199,14 @@ describe('a name that an update of something else harms', () => {
     expect(await learn(...answers)).toBe(safety);
   });
 
+  it('teaches nothing of a user who has no name', async () => {
+    const nameless = shownAs(4n, { name: '' });
+    await mirror.applyUsers([await planOf(nameless)]);
+    await sql('update mirror.users set role_id = 3 where id = 4');
+    await answer([{ intent: await open(4n, { roleId: 3n }, nameless), name: '' }]);
+    expect(await mirror.readNameSafety()).toBe('unknown');
+  });
+
   it('teaches nothing of an update that took the name along', async () => {
     const intent = await setRole(1n);
     await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);

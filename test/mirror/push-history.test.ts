@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { noteKeptName, readNameSafety } from '../../src/mirror/team/name-safety.ts';
-import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
+import { readGuardHistory, writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Intent } from '../../src/model/intent.ts';
@@ -16,10 +16,13 @@ beforeAll(async () => {
   await runSqlText(
     database.db,
     `insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
-     insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon')`,
+     insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon');
+     begin; set local musterd.writing = 'on';
+     insert into mirror.users (team_id, id, name, gone_at, resolved)
+     values (41, 1, 'Anne', null, true), (41, 2, 'Kim', now(), true); commit`,
   );
 });
-afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.learned'));
+afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.learned, sync.held_fields'));
 afterAll(() => database.close());
 
 interface Row {
@@ -169,6 +172,37 @@ describe('what the guard remembers', () => {
   ])('%s', async (_, row, counts) => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
+  });
+
+  it.each<readonly [string, object, boolean, readonly Id[]]>([
+    ['after a day, of somebody present', {}, true, [1n]],
+    ['within the day', { told: 23 }, false, [1n]],
+    ['after a day, of a review', { reason: 'review' }, false, [1n]],
+    ['after a day, of a limit on the field alone', { alone: true }, false, []],
+    ['after a day, of a decided limit', { decision: 'approved' }, false, []],
+    ['after a day, of somebody who has left', { user: 2 }, false, []],
+    ['after a day, in another team', { team: 42 }, false, []],
+  ])('reports a limit again %s', async (_, given, isOld, waiting) => {
+    const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
+    await sql`
+      with told as (insert into sync.learned (team, topic, value, learned_at)
+        values ('main', 'refusal told', '{}', clock_timestamp() - ${row.told} * interval '1 hour'))
+      insert into sync.held_fields (team_id, user_id, field, reason, alone, decision)
+      values (${row.team}, ${row.user}, 'phone', ${row.reason}, ${row.alone}, ${row.decision})`.execute(
+      database.db.kysely,
+    );
+    const history = await read();
+    expect([history.isOld, history.waiting.map(({ userId }) => userId)]).toEqual([isOld, waiting]);
+  });
+
+  it('counts a day from the last report of something new', async () => {
+    const stop = (isNews: boolean) =>
+      database.db.transaction((tx) => writeStopped(tx, { teamId, runId: 1n }, { holds: [], isNews }));
+    const told = async () => (await sql`select topic from sync.learned`.execute(database.db.kysely)).rows;
+    await stop(false);
+    expect(await told()).toEqual([]);
+    await stop(true);
+    expect(await told()).toEqual([{ topic: 'refusal told' }]);
   });
 
   const back = { old: { phone: '2' }, new: { phone: '1' }, outcome: { phone: 'confirmed' } };
