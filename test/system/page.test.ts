@@ -1,7 +1,8 @@
 /** The page as people see it: a real browser, a real daemon, Postgres and the emulator. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
+import { showTimesIn } from '../../src/model/zone-time.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { servePage } from '../../src/page/serve/serve-page.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
@@ -403,6 +404,8 @@ describe('the page of a daemon', () => {
 
 /** What was well is not called so once nobody answers, and is again when somebody does. */
 async function expectLate(page: Page, origin: string): Promise<void> {
+  onTestFinished(() => showTimesIn('UTC'));
+  showTimesIn('Asia/Kolkata');
   await page.clock.install();
   await page.goto(origin);
   const main = async () => (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
@@ -420,6 +423,11 @@ async function expectLate(page: Page, origin: string): Promise<void> {
     );
   await expect.poll(() => page.locator('.verdict .ok:visible').count()).toBe(0);
   await expect.poll(main).not.toMatch(/ min ago|\d s ago|just now/);
+  const ages = await page.evaluate<readonly boolean[]>(
+    `[...document.querySelectorAll('main time')].filter(({ textContent }) => textContent.startsWith('at '))
+      .map(({ textContent, title }) => textContent === 'at ' + title.slice(11, 19) && title.endsWith('Asia/Kolkata'))`,
+  );
+  expect(new Set(ages)).toEqual(new Set([true]));
   await expect.poll(() => page.locator('.live.on').count()).toBe(0);
   expect(await faultsOn(page, 'light')).toEqual([]);
   await shoot(page, 'no-answer');

@@ -29,7 +29,7 @@ function showAsOf() {
   }
   for (const time of document.querySelectorAll('main time'))
     if (/ (s|min|hours?) ago$|^just now$/.test(time.textContent))
-      time.textContent = `at ${time.dateTime.slice(11, 19)}`;
+      time.textContent = `at ${time.title.slice(11, 19)}`;
   const title = document.querySelector('.verdict h1');
   if (title !== null && !title.textContent.includes(', as of '))
     title.textContent += `, as of ${live.querySelector('time').textContent.slice(0, 5)}`;
