@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 export interface Asset {
   readonly type: string;
   readonly body: Buffer;
-  /** Whether the content never changes. */
   readonly isFont: boolean;
 }
 

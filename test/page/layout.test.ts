@@ -136,7 +136,6 @@ describe('the banner', () => {
     const last = { ...daemon, ...more };
     return {
       ...contextOf('/runs'),
-      daemons: [last],
       stopped: new Map([['harbour', last]]),
       standings: new Map([[41n, { waiting: 0, staleSince: null, completeAt: minutesAgo(22) }]]),
       waitingEdits: 12,
@@ -203,14 +202,14 @@ describe('the banner', () => {
     'of a copy that nobody has said to be one, with %i edits, stands alone, without a button',
     (edits, words) => {
       expect(bannersOf(copied('elsewhere', edits))).toEqual([
-        `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 11 March 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
+        `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
       ]);
     },
   );
 
   it('of a copy that is meant as one is grey, and says who said so', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
-      "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 March: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
+      "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
     const page = layout(copied('copy', 0), 'Runs', shown, []).toString();
     expect(page).toMatch(/<div class="notice banner meant"><svg class="icon dim"/);

@@ -25,7 +25,6 @@ export const contextOf = (path: string, search = '', details = true): PageContex
       here: { identifier: null, database: '5', address: { at: 'db-1:5432/muster', machine: null } },
       until: null,
     },
-    daemons: [],
     stopped: new Map(),
     waitingEdits: 0,
     version: '1',

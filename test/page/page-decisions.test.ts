@@ -396,8 +396,8 @@ describe('a list of many', () => {
 
   it('is filtered and sorted by links, and what is not on the page is not decided', async () => {
     await openMany();
-    const { text, links } = await dora.ask('/waiting?state=conflict&field=email');
-    expect(links).toContain('/waiting?state=conflict&field=phone');
+    const { text } = await dora.ask('/waiting?state=conflict&field=email');
+    expect(text).toContain('phone (28)');
     expect(text).not.toContain('41554');
     const { forms } = await dora.ask('/waiting?state=conflict&field=email&sort=-person');
     const { form } = formWith(forms, 'Take the service’s');
@@ -424,17 +424,17 @@ describe('a list of many', () => {
       where id between 11 and 78`);
     await hold(all);
     const first = await dora.ask('/waiting?state=conflict');
-    expect(first.text).toContain('Page 1 of 2; a decision is about this page');
+    expect(first.text).toMatch(/1 to 200 of 204.*A decision is about this page\. Rows without/s);
     expect(formWith(first.forms, 'Take the mirror’s').form.ticks.length).toBe(200);
-    expect(first.links).toContain('/waiting?state=conflict&page=2');
+    expect(first.links).toContain('/waiting?state=conflict&page=200');
     const emails = await dora.ask('/waiting?state=conflict&field=email');
-    expect([emails.text.includes('Page 1'), formWith(emails.forms, 'Take').form.ticks.length]).toEqual([
-      false,
-      68,
-    ]);
-    const { text, forms, links } = await dora.ask('/waiting?state=conflict&page=2');
-    expect(text).toContain('Page 2 of 2');
-    expect(links.filter((link) => link.includes('page=3'))).toEqual([]);
+    expect([
+      emails.text.includes('about this page'),
+      formWith(emails.forms, 'Take').form.ticks.length,
+    ]).toEqual([false, 68]);
+    const { text, forms, links } = await dora.ask('/waiting?state=conflict&page=200');
+    expect(text).toContain('201 to 204 of 204');
+    expect(links.filter((link) => link.includes('page=400'))).toEqual([]);
     const asked = await dora.press(formWith(forms, 'Take the service’s').form, 'Take the service’s');
     expect(asked.text).toContain('Waiting on: 200.');
     const [question] = asked.forms;
@@ -696,7 +696,7 @@ describe('a hold on the page of a person', () => {
     ]);
     const { text, forms } = await dora.ask(person);
     expect(text).toContain('Held until 31 Mar 2099 09:00');
-    expect(text).toContain('Times are Asia/Kolkata');
+    expect(text.split('Asia/Kolkata').length).toBe(1 + 2);
     expect(text).toContain('then as before: email changed on both sides');
     expect(text).not.toContain('Take the mirror’s');
     await dora.press(formWith(forms, 'End it now').form, 'End');

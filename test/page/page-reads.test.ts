@@ -8,7 +8,8 @@ import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
 import { readOneRun } from '../../src/page/read/page-runs.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
-import { readSending, readWaitingView } from '../../src/page/read/page-waiting.ts';
+import { readSending } from '../../src/page/read/page-waiting.ts';
+import { readWaitingView } from '../../src/page/list/waiting-view.ts';
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ListRead } from '../../src/page/list/list.ts';
@@ -186,7 +187,14 @@ describe('changes', () => {
     [{ since: new Date('2026-03-10') }, ['7 resolve role_id', '1 hold phone']],
     [{ q: 'name 7' }, ['7 resolve role_id']],
     [{ q: '7' }, ['7 resolve role_id']],
+    [{ q: '1' }, ['1 hold phone', '1 adopt null']],
+    [{ q: 'ñamé 7' }, ['7 resolve role_id']],
+    [{ q: 'USER2@' }, ['2 push email', '2 push phone']],
+    [{ q: '+41 44 010 22 07' }, ['7 resolve role_id']],
+    [{ q: '041440102207' }, ['7 resolve role_id']],
+    [{ q: '41440102207' }, ['7 resolve role_id']],
     [{ q: 'name 7', details: false }, []],
+    [{ q: '41440102207', details: false }, []],
     [{ runId: 99n }, []],
   ] as const)('asked for as in case %#', async (asked, expected) => {
     expect((await ask(asked)).moved).toEqual(expected);
@@ -234,12 +242,6 @@ describe('counts and tags', () => {
       ['new', 1000],
     ]);
     expect(read.steps.filter(({ segment }) => segment === 'all')).toHaveLength(121 - 9);
-    expect(read.weeks[0]).toEqual({
-      week: new Date('2026-03-09T00:00Z'),
-      last: 1000,
-      lowest: 941,
-      highest: 1000,
-    });
     expect(read.last[0]?.before).toBe(280);
     expect(read.roles.map(({ role_id: id, members }) => [Number(id), members])).toEqual([
       [1, 6],
@@ -457,9 +459,14 @@ describe('what waits', () => {
        commit`,
     );
     const read = async (search = '', params: Readonly<Record<string, string>> = {}) =>
-      await readWaitingView(readerOf(42n), { params, query: new URLSearchParams(search), isCsv: false });
-    const { lists, isAlone } = await read();
-    expect([isAlone, lists.some(({ isOneEdit }) => isOneEdit)]).toEqual([false, false]);
+      await readWaitingView(readerOf(42n), {
+        params,
+        query: new URLSearchParams(search),
+        details: true,
+        isCsv: false,
+      });
+    const { lists } = await read();
+    expect(lists.some(({ isAlone, isOneEdit }) => isAlone || isOneEdit)).toBe(false);
     expect(lists.map(({ batch, reasons, rows, fields }) => [batch, reasons, rows, fields])).toEqual([
       [
         'abc',
@@ -473,25 +480,32 @@ describe('what waits', () => {
       ['xyz', [{ what: 'limit', rows: 1 }], 1, [{ what: 'phone', rows: 1 }]],
       [null, [{ what: 'refused', rows: 1 }], 1, [{ what: 'email', rows: 1 }]],
     ]);
-    expect(lists.map(({ shown }) => shown.map(({ requestId }) => requestId))).toEqual([
+    expect(lists.map(({ page }) => page.rows.map(({ requestId }) => requestId))).toEqual([
       [null, null, null, null],
       [null],
       ['second'],
     ]);
     const rowsOf = async (search: string, params = {}) =>
-      (await read(search, params)).lists.map(({ shown }) =>
-        shown.map(({ userId, field }) => `${userId} ${field}`),
+      (await read(search, params)).lists.map(({ page }) =>
+        page.rows.map(({ userId, field }) => `${userId} ${field}`),
       );
     expect(await rowsOf('state=refused')).toEqual([['2 email']]);
     expect(await rowsOf('field=phone&sort=-field', { batch: 'abc' })).toEqual([
-      ['3 phone', '4 phone', '5 phone'],
+      ['5 phone', '4 phone', '3 phone'],
     ]);
+    expect(await rowsOf('q=ñame 4', { batch: 'abc' })).toEqual([['4 phone']]);
+    expect(await rowsOf('q=%2B41 44 010 22 05', { batch: 'abc' })).toEqual([['5 phone']]);
     expect(await rowsOf('sort=field', { batch: 'abc' })).toEqual([
       ['3 email', '3 phone', '4 phone', '5 phone'],
     ]);
-    expect(await rowsOf('by=nobody', { batch: 'abc' })).toEqual([[]]);
-    expect(await rowsOf('page=2', { batch: 'abc' })).toEqual([[]]);
+    expect(await rowsOf('editedBy=nobody', { batch: 'abc' })).toEqual([[]]);
+    expect(await rowsOf('page=200', { batch: 'abc' })).toEqual([[]]);
     expect((await read('', { batch: 'other' })).lists).toEqual([]);
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on'; update mirror.users set name = 'A' where team_id = 42 and id = 5; commit`,
+    );
+    expect(await rowsOf('', { batch: 'abc' })).toEqual([['5 phone', '3 email', '3 phone', '4 phone']]);
   });
 });
 

@@ -41,7 +41,7 @@ const approved: FollowedDecision = {
 };
 const daemon: Sending = { listens: true, nextRun: clock('14:35:00') };
 const card = (more: Partial<FollowedDecision>, sending = daemon, of = context) =>
-  receiptCard(of, { done: { ...approved, ...more }, sending }).toString();
+  receiptCard(of, { ...approved, ...more }, sending).toString();
 const iconOf = (html: string) =>
   ({ 'M5 8.2': 'tick', 'M8 4.4': 'clock', 'M8 1.4': 'half', 'M8 1.6': 'alarm' })[
     /d="(M\d [\d.]+)/.exec(html)?.[1] ?? ''
@@ -132,6 +132,10 @@ describe('the receipt', () => {
     const html = card(value, daemon, { ...context, details: false });
     expect(textOf(html)).toContain('Phone set to not shown by you');
     expect(html).not.toMatch(/Ngozi|417941/);
+    const held = part(1, 'held', 'the split of "Ngozi Costa" is a guess', 'unsupported');
+    const why = (details: boolean) => textOf(card({ parts: [held] }, daemon, { ...context, details }));
+    expect(why(true)).toContain('(cannot be sent: the split of "Ngozi Costa" is a guess)');
+    expect(why(false)).toContain('(cannot be sent: the split of a value that is not shown is a guess)');
   });
 
   it('leads to what waits again, and to the values', () => {

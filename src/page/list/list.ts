@@ -1,9 +1,19 @@
 /** A view that is a list: one relation, its columns, and everything that a reader can ask of it. */
 import { type RawBuilder, sql } from 'kysely';
 import { printable } from '../../model/in-words.ts';
+import type { Searched } from '../read/page-people.ts';
 import type { PageReader } from '../read/page-reader.ts';
-import { chips, csvChip, empty, filterForm, heading, searchField, table } from '../render/components.ts';
-import { type Html, html } from '../render/html.ts';
+import {
+  chips,
+  csvChip,
+  empty,
+  filterForm,
+  heading,
+  searchField,
+  type TableRow,
+  table,
+} from '../render/components.ts';
+import { type Html, html, none } from '../render/html.ts';
 import { csvOf, href } from '../render/links.ts';
 import {
   type Csv,
@@ -18,7 +28,8 @@ import {
 import { count, visible } from '../render/words.ts';
 
 export interface ListColumn<Row> {
-  readonly label: string;
+  readonly label: string | Html;
+  readonly short?: string;
   readonly cell: (row: Row, context: PageContext) => string | Html;
   /** Its name in `?sort=`, and what it is sorted by. */
   readonly sort?: readonly [string, RawBuilder<unknown>];
@@ -27,74 +38,89 @@ export interface ListColumn<Row> {
   readonly if?: (context: PageContext) => boolean;
 }
 
-/** What is searched for; without details no personal value is looked at. */
-export type Searched = Pick<ViewRequest, 'details'> & { readonly q: string };
-
-export interface List<Row> {
-  readonly path: string;
-  readonly tab: Tab;
-  readonly title: string;
-  /** The rows r that match what is searched for; `r.state` is one of the words of the states. */
-  readonly from: (reader: PageReader, searched: Searched) => RawBuilder<unknown>;
-  readonly columns: readonly ListColumn<Row>[];
-  /** The word of `?sort=` if nobody asks for another, and what decides in the end. */
-  readonly order: string;
-  readonly last: (request: ViewRequest) => readonly RawBuilder<unknown>[];
-  /** Each word of `?state=` with the states that it shows, the first by default; another is offered if it has rows. */
-  readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly string[] }>>;
-  readonly hint: (details: boolean) => string;
-  /** Further filters by a column, each with the words for any of them. */
-  readonly choices?: Readonly<
-    Record<string, { readonly any: string; readonly from: (reader: PageReader) => RawBuilder<unknown> }>
-  >;
-  readonly lead: (counts: ReadonlyMap<string, number>, context: PageContext) => string | Html;
-  /** What stands where there is no row. */
-  readonly none: string;
-  readonly csv: (context: PageContext) => Readonly<Record<string, (row: Row) => unknown>>;
-}
-
-interface Option {
+export interface Option {
   readonly value: string;
   readonly label: string;
 }
 
-export interface ListRead<Row> {
+/** A relation, and how people see and filter its rows. */
+export interface Rows<Row> {
+  readonly title: string;
+  /** The rows r that match what is searched for. */
+  readonly from: (reader: PageReader, searched: Searched & Pick<ViewRequest, 'isCsv'>) => RawBuilder<unknown>;
+  readonly columns: readonly ListColumn<Row>[];
+  /** The word of `?sort=` if nobody asks for another, and what decides in the end. */
+  readonly order: string;
+  readonly last: (request: ViewRequest) => readonly RawBuilder<unknown>[];
+  readonly hint: (details: boolean) => string;
+  /** Further filters by a column, each with the words for any of them. */
+  readonly choices?: Readonly<
+    Record<
+      string,
+      { readonly any: string; readonly from: (reader: PageReader) => Promise<readonly Option[]> }
+    >
+  >;
+  /** 50 if nothing is said. */
+  readonly perPage?: number;
+  /** The anchor of a row, and a note below it; rows with these begin with a tick. */
+  readonly ticked?: (row: Row, context: PageContext) => { readonly id: string; readonly note: Html };
+  readonly csv: (context: PageContext) => Readonly<Record<string, (row: Row) => unknown>>;
+}
+
+export interface List<Row> extends Rows<Row> {
+  readonly path: string;
+  readonly tab: Tab;
+  /** Each word of `?state=` with the values of `r.state` that it shows, the first by default; another is offered if it has rows. */
+  readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly string[] }>>;
+  readonly lead: (counts: ReadonlyMap<string, number>, context: PageContext) => string | Html;
+  readonly none: string;
+}
+
+export interface RowsRead<Row> {
   readonly rows: readonly Row[];
   readonly found: number;
-  /** Of all rows, whatever is searched for. */
-  readonly counts: ReadonlyMap<string, number>;
   readonly options: ReadonlyMap<string, readonly Option[]>;
 }
 
-const perPage = 50;
+export interface ListRead<Row> extends RowsRead<Row> {
+  /** Of all rows, whatever is searched for. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
 /** Most rows of a file, which is more than nearly all mirrors have. */
 const mostInFile = 200_000;
 
 /** What the address asks for; what there is not is ignored. */
-function askedOf<Row>({ columns, order, states }: List<Row>, { query }: Pick<ViewRequest, 'query'>) {
+function askedOf<Row>({ columns, order, perPage = 50 }: Rows<Row>, { query }: Pick<ViewRequest, 'query'>) {
   const known = columns.flatMap(({ sort }) => sort?.[0] ?? []);
   const wanted = query.get('sort') ?? order;
-  const [first = ''] = Object.keys(states);
-  const state = query.get('state') ?? '';
   return {
     q: (query.get('q') ?? '').trim().slice(0, 200),
     sort: known.includes(wanted.replace(/^-/, '')) ? wanted : order,
-    state: Object.hasOwn(states, state) ? state : first,
     skip: Number(/^\d{1,8}$/.exec(query.get('page') ?? '')?.[0] ?? 0),
+    perPage,
   };
+}
+
+function stateOf<Row>({ states }: List<Row>, { query }: Pick<ViewRequest, 'query'>): string {
+  const [first = ''] = Object.keys(states);
+  const state = query.get('state') ?? '';
+  return Object.hasOwn(states, state) ? state : first;
 }
 
 const sumOf = (counts: ReadonlyMap<string, number>, states: readonly string[] = []) =>
   states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
 
-async function readList<Row>(
-  list: List<Row>,
+/** Reads a page of those rows that have this, or all for a file. @param all how many have it */
+export async function readRows<Row>(
+  list: Rows<Row>,
   reader: PageReader,
   request: ViewRequest,
-): Promise<ListRead<Row>> {
+  { has, all }: { readonly has: RawBuilder<unknown>; readonly all: number },
+): Promise<RowsRead<Row>> {
   const { db } = reader;
-  const { q, sort, state, skip } = askedOf(list, request);
-  const has = list.states[state]?.has ?? [];
+  const { q, sort, skip, perPage } = askedOf(list, request);
+  const { details, isCsv } = request;
   const by = list.columns.find((column) => column.sort?.[0] === sort.replace(/^-/, ''))?.sort?.[1];
   const way = sort.startsWith('-') ? sql`desc` : sql`asc`;
   const keys = [...(by === undefined ? [] : [by]), ...list.last(request)].map(
@@ -103,38 +129,50 @@ async function readList<Row>(
   const options = new Map<string, readonly Option[]>();
   const chosen: RawBuilder<unknown>[] = [];
   for (const [name, choice] of Object.entries(list.choices ?? {})) {
-    options.set(name, (await sql<Option>`${choice.from(reader)}`.execute(db)).rows);
+    options.set(name, await choice.from(reader));
     const value = request.query.get(name);
     if (value !== null && value !== '') chosen.push(sql`${sql.ref(`r.${name}`)}::text = ${value}`);
   }
-  const from = list.from(reader, { q, details: request.details });
-  const where = sql.join([sql`r.state = any (${has}::text[])`, ...chosen], sql` and `);
-  const counted = await sql<{ state: string; rows: number }>`
-    select r.state, count(*)::int as rows from ${list.from(reader, { q: '', details: true })} r group by 1`.execute(
-    db,
-  );
+  const from = list.from(reader, { q, details, isCsv });
+  const where = sql.join([has, ...chosen], sql` and `);
   const { rows } = await sql<Row>`
     select r.* from ${from} r where ${where}
-    order by ${sql.join(keys)} limit ${request.isCsv ? mostInFile : perPage} offset ${request.isCsv ? 0 : skip}`.execute(
-    db,
-  );
-  const counts = new Map(counted.rows.map((row) => [row.state, row.rows]));
-  if (q === '' && chosen.length === 0) return { rows, found: sumOf(counts, has), counts, options };
-  const found = await sql<{
-    found: number;
-  }>`select count(*)::int as found from ${from} r where ${where}`.execute(db);
-  return { rows, found: found.rows[0]?.found ?? 0, counts, options };
+    order by ${sql.join(keys)} limit ${isCsv ? mostInFile : perPage} offset ${isCsv ? 0 : skip}`.execute(db);
+  if (q === '' && chosen.length === 0) return { rows, found: all, options };
+  const counted = await sql<Pick<RowsRead<Row>, 'found'>>`
+    select count(*)::int as found from ${from} r where ${where}`.execute(db);
+  return { rows, found: counted.rows[0]?.found ?? 0, options };
 }
 
-function filters<Row>(list: List<Row>, { counts, options }: ListRead<Row>, context: PageContext): Html {
-  const { q, state } = askedOf(list, context);
+async function readList<Row>(
+  list: List<Row>,
+  reader: PageReader,
+  request: ViewRequest,
+): Promise<ListRead<Row>> {
+  const all = list.from(reader, { q: '', details: true, isCsv: true });
+  const counted = await sql<{ state: string; rows: number }>`
+    select r.state, count(*)::int as rows from ${all} r group by 1`.execute(reader.db);
+  const counts = new Map(counted.rows.map(({ state, rows }) => [state, rows]));
+  const states = list.states[stateOf(list, request)]?.has ?? [];
+  const has = sql`r.state = any (${states}::text[])`;
+  return { ...(await readRows(list, reader, request, { has, all: sumOf(counts, states) })), counts };
+}
+
+export function filtersOf<Row>(list: Rows<Row>, { options }: RowsRead<Row>, context: PageContext): Html {
   const selects = [...options].map(([name, all]) => {
+    const { any = '' } = list.choices?.[name] ?? {};
     const option = ({ value, label }: Option) =>
       html`<option value="${value}"${value === context.query.get(name) ? html` selected` : ''}>${visible(label)}</option>`;
-    return html`<label><span class="away">${list.choices?.[name]?.any}</span><select name="${name}"><option value="">${list.choices?.[name]?.any}</option>${all.map(option)}</select></label>`;
+    return all.length < 2
+      ? none
+      : html`<label><span class="away">${any}</span><select name="${name}"><option value="">${any}</option>${all.map(option)}</select></label>`;
   });
-  const inside = html`${searchField(list.hint(context.details), q)}${selects}`;
-  const form = filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
+  const inside = html`${searchField(list.hint(context.details), askedOf(list, context).q)}${selects}`;
+  return filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
+}
+
+function stateChips<Row>(list: List<Row>, { counts }: ListRead<Row>, context: PageContext): Html {
+  const state = stateOf(list, context);
   const states = Object.entries(list.states).map(([word, { label, has }], i) => ({
     label,
     count: sumOf(counts, has),
@@ -142,37 +180,54 @@ function filters<Row>(list: List<Row>, { counts, options }: ListRead<Row>, conte
     isCurrent: word === state,
   }));
   const offered = states.filter((one, i) => i === 0 || one.count > 0 || one.isCurrent);
-  return html`${form}${chips('Show', offered, csvChip(csvOf(context)))}`;
+  return chips('Show', offered, csvChip(csvOf(context)));
 }
 
-function body<Row>(list: List<Row>, { rows, found }: ListRead<Row>, context: PageContext): Html {
-  const { q, sort, skip } = askedOf(list, context);
-  if (rows.length === 0) {
-    const title = q === '' ? 'Nothing is in this list' : `Nothing matches “${printable(q)}”`;
-    const all = html`<p><a href="${href({ path: context.path, query: new URLSearchParams() }, { team: context.query.get('team') })}">All of it</a></p>`;
-    return empty('dashed', title, list.none, all);
-  }
-  const columns = list.columns.filter((column) => column.if?.(context) ?? true);
+export function pagesOf<Row>(list: Rows<Row>, { rows, found }: RowsRead<Row>, context: PageContext): Html {
+  const { skip, perPage } = askedOf(list, context);
   const page = (words: string, at: number) =>
     at < 0 || at >= found
-      ? ''
+      ? none
       : html`<a href="${href(context, { page: at === 0 ? null : String(at) })}">${words}</a>`;
+  const shown =
+    rows.length === 0
+      ? 'Nothing matches'
+      : `${count(skip + 1)} to ${count(skip + rows.length)} of ${count(found)}`;
+  return html`<span>${shown}</span><span class="push"></span>${page('Back', skip - perPage)}${page('Next', skip + perPage)}`;
+}
+
+export function rowsTable<Row>(
+  list: Rows<Row>,
+  { rows }: RowsRead<Row>,
+  context: PageContext,
+  foot: Html,
+): Html {
+  const columns = list.columns.filter((column) => column.if?.(context) ?? true);
   return table(context, {
     caption: list.title,
-    columns: columns.map(({ label, sort: key, isNumber = false }) => ({
-      label,
-      isNumber,
-      ...(key === undefined ? {} : { sort: key[0] }),
-    })),
-    rows: rows.map((row) => ({ cells: columns.map(({ cell }) => cell(row, context)) })),
-    foot: html`<span>${count(skip + 1)} to ${count(skip + rows.length)} of ${count(found)}</span><span class="push"></span>${page('Back', skip - perPage)}${page('Next', skip + perPage)}`,
-    sort,
+    ...(list.ticked === undefined ? {} : { kind: 'rows' }),
+    columns: columns.map(({ sort: key, ...column }) => ({ ...column, ...(key && { sort: key[0] }) })),
+    rows: rows.flatMap((row): readonly TableRow[] => {
+      const cells = columns.map(({ cell }) => cell(row, context));
+      const { id, note = none } = list.ticked?.(row, context) ?? {};
+      return [{ cells, ...(id && { id }) }, ...(note === none ? [] : [{ details: note }])];
+    }),
+    foot,
+    sort: askedOf(list, context).sort,
   });
+}
+
+function body<Row>(list: List<Row>, read: ListRead<Row>, context: PageContext): Html {
+  if (read.rows.length > 0) return rowsTable(list, read, context, pagesOf(list, read, context));
+  const { q } = askedOf(list, context);
+  const title = q === '' ? 'Nothing is in this list' : `Nothing matches “${printable(q)}”`;
+  const all = html`<p><a href="${href({ path: context.path, query: new URLSearchParams() }, { team: context.query.get('team') })}">All of it</a></p>`;
+  return empty('dashed', title, list.none, all);
 }
 
 export function renderList<Row>(list: List<Row>, read: ListRead<Row>, context: PageContext): PageShown {
   const { title } = list;
-  const main = html`${heading(title, list.lead(read.counts, context))}${filters(list, read, context)}${body(list, read, context)}`;
+  const main = html`${heading(title, list.lead(read.counts, context))}${filtersOf(list, read, context)}${stateChips(list, read, context)}${body(list, read, context)}`;
   return { title, main };
 }
 

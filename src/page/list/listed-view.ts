@@ -14,7 +14,6 @@ import { type List, listView } from './list.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, capital, count, named, visible } from '../render/words.ts';
 
-/** With the columns that the reports show. */
 export interface RowOfListing {
   readonly team_id: Id;
   readonly id: Id;

@@ -4,12 +4,12 @@ import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit
 import { standings, type UserStanding } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { type OpenField, roster, type RosterRow } from '../read/page-people.ts';
-import { person, teamCells } from '../render/components.ts';
+import { person, personHint, teamCells } from '../render/components.ts';
 import { fieldName } from '../render/hold-words.ts';
 import { type Html, html, none } from '../render/html.ts';
-import { to } from '../render/links.ts';
+import { waitingPath } from '../render/links.ts';
 import { type IconShape, pill } from '../render/pills.ts';
-import { type List, listView } from './list.ts';
+import { type List, listView, type Option } from './list.ts';
 import { value } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, capital, count, named } from '../render/words.ts';
@@ -26,16 +26,13 @@ const signs: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
 };
 
 /** A field that is not equal, with the reason; one that waits leads to where it is decided. */
-function openField(context: PageContext, { id }: RosterRow, field: OpenField): Html {
+function openField(context: PageContext, { id, team_id: teamId }: RosterRow, field: OpenField): Html {
   const { reason, batch, until, by, state } = field;
   const why = isOpen(field) ? editStates[state] : reason === null ? '' : holdReasons[reason].words;
   const words = html`${fieldName(field.field)}: ${why}${until === null ? none : html` until ${at(new Date(until), context.now)}`}${by === null ? none : html`, by ${named(by)}`}`;
-  if (!needsDecision(field)) return html`<span class="note">${words}</span>`;
-  const path =
-    batch === null
-      ? to(context, `/waiting#c-${id}-${field.field}`, { state: reason })
-      : to(context, `/waiting/${batch}#c-${id}-${field.field}`);
-  return html`<a class="note" href="${path}">${words}</a>`;
+  if (reason === null || !needsDecision(field)) return html`<span class="note">${words}</span>`;
+  const path = waitingPath(context, { teamId, batch, reasons: [{ what: reason, rows: 1 }] });
+  return html`<a class="note" href="${path}#c-${id}-${field.field}">${words}</a>`;
 }
 
 const ifDetails = ({ details }: PageContext) => details;
@@ -78,13 +75,13 @@ export const peopleList: List<RosterRow> = {
       label: 'Email',
       if: ifDetails,
       sort: ['email', sql`r.email`],
-      cell: ({ email }, context) => value(context, 'email', email),
+      cell: ({ email }, context) => value(context, { field: 'email' }, email),
     },
     {
       label: 'Phone',
       if: ifDetails,
       sort: ['phone', sql`r.phone`],
-      cell: ({ phone }, context) => value(context, 'phone', phone),
+      cell: ({ phone }, context) => value(context, { field: 'phone' }, phone),
     },
     {
       label: 'State',
@@ -110,13 +107,18 @@ export const peopleList: List<RosterRow> = {
     present: { label: 'In the team', has: standings.filter((state) => state !== 'left') },
     ...Object.fromEntries(standings.map((state) => [state, { label: signs[state][1], has: [state] }])),
   },
-  hint: (details) => (details ? 'Name, email, phone or id' : 'Id'),
+  hint: personHint,
   choices: {
     role_id: {
       any: 'Every role',
-      from: ({ teamIds }) => sql`
-        select role_id::text as value, concat_ws(' ', role_id, min(name)) as label from mirror.roles
-        where team_id = any (${idArray(teamIds)}) and gone_at is null group by role_id order by sum(members) desc, role_id limit 100`,
+      from: async ({ db, teamIds }) => {
+        const { rows } = await sql<Option>`
+          select role_id::text as value, concat_ws(' ', role_id, min(name)) as label from mirror.roles
+          where team_id = any (${idArray(teamIds)}) and gone_at is null group by role_id order by sum(members) desc, role_id limit 100`.execute(
+          db,
+        );
+        return rows;
+      },
     },
   },
   lead: (counts) => {

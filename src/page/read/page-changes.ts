@@ -1,15 +1,13 @@
 /** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
 import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
-import { contains } from '../../mirror/users/find-user.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
 import { readUserQuery } from '../../mirror/users/user-query.ts';
+import { matches } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
-import { readRoleNames } from './role-names.ts';
 
 /** A `null` selects everything. */
 export interface ChangesFilter {
@@ -24,7 +22,6 @@ export interface ChangesFilter {
   /** The number of a decision, of which the rows and what carried them out are wanted. */
   readonly decision: bigint | null;
   readonly since: Date | null;
-  /** Only changes older than this one. */
   readonly before: bigint | null;
   /** Most changes to return. A change is about one user and one or more fields. */
   readonly limit: number;
@@ -36,10 +33,8 @@ export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'b
   readonly edit_id: Id | null;
 }
 
-/** A line of a history: of the ledger, or an edit made here. */
 export type LedgerLine = Omit<ChangeRow, 'kind'> & { readonly kind: ChangeRow['kind'] | 'edit' };
 
-/** Where a page that is not full stopped looking. */
 export interface SearchEnd {
   readonly changeId: bigint;
   readonly at: Date;
@@ -54,28 +49,29 @@ export interface ChangesRead {
 
 /** Most rows of the ledger to search per page: rare matches are found over several pages. */
 const mostLookedAt = 10_000;
-/** Most users with a matching name to look for. */
+/** Most users to look for whom the search may mean. */
 const mostNamed = 200;
 
-/** @returns `null` if nothing is searched for */
+/** An id is of that user alone, who may be in the ledger only. @returns `null` if nothing is searched for */
 async function findNamed(
   { db, teamIds }: PageReader,
   { q, details }: ChangesFilter,
 ): Promise<readonly Id[] | null> {
   if (q === '') return null;
-  const byId = /^\d{1,18}$/.test(q) ? [BigInt(q)] : [];
-  if (!details || byId.length > 0) return byId;
+  const { id } = readUserQuery(q);
+  const users = sql`mirror.users u where u.team_id = any (${idArray(teamIds)})`;
   const { rows } = await sql<{ id: Id }>`
-    select distinct id from (
-      select id from mirror.users where team_id = any (${idArray(teamIds)}) and ${contains(sql`name`, readUserQuery(q))} limit ${mostNamed}
-    ) named`.execute(db);
-  return rows.map(({ id }) => id);
+    with this as (select u.id from ${users} and u.id = ${id}::bigint)
+    select id from this
+    union all (select u.id from ${users} and not exists (select from this) and ${matches({ q, details })} limit ${mostNamed})`.execute(
+    db,
+  );
+  return [...(id === null ? [] : [id]), ...rows.map((row) => row.id)];
 }
 
 type Condition = RawBuilder<unknown>;
 const every = (all: readonly Condition[]) => sql.join([sql`true`, ...all], sql` and `);
 
-/** What a decision was about, and where it stands in the ledger. */
 async function findDecided({ db, teamIds }: PageReader, decision: bigint) {
   const { rows } = await sql<{ users: readonly Id[]; edits: readonly Id[]; first: bigint | null }>`
     select coalesce(array_agg(distinct user_id), '{}') as users, min(change_id) as first,
@@ -133,37 +129,27 @@ const shown = (which: 'old' | 'new') => {
   return sql`case when c.user_id is null then to_jsonb(${text}) else ${value} end as ${sql.ref(`${which}_value`)}`;
 };
 
+/** A user who came, or came back, is one row without a field. */
 async function readRows(
   reader: PageReader,
   ids: readonly bigint[],
   fits: Condition = sql`true`,
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value,
-      ${shown('old')}, ${shown('new')}, c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch
+    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.request_id, c.opened_at, c.closed_at, c.decided_by,
+      c.decided_why, c.edit_id, c.batch, f.*
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)}) and ${fits}
     ) c
+    left join lateral (
+      select c.field, c.base_value, ${shown('old')}, ${shown('new')}, c.outcome, c.edited_by where c.kind not in ('adopt', 'return')
+    ) f on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);
-  const roles = await readRoleNames(reader.db, reader.teamIds);
-  return rows.map((row) =>
-    row.kind === 'adopt' || row.kind === 'return'
-      ? {
-          ...row,
-          field: null,
-          base_value: null,
-          old_value: null,
-          new_value: null,
-          outcome: null,
-          edited_by: null,
-        }
-      : withRoleNames(row, roles),
-  );
+  return rows;
 }
 
-/** The change at which a page that is not full stopped, if there are older ones. */
 async function readSearchEnd(
   { db }: PageReader,
   looked: RawBuilder<unknown>,
@@ -177,18 +163,6 @@ async function readSearchEnd(
   return found === undefined || (since !== null && found.at < since) ? null : found;
 }
 
-/** Replaces role ids by the names that people know. */
-function withRoleNames(row: ChangeRow, roles: NamedRoles): ChangeRow {
-  const named = (value: unknown) => withRoleName(roles, row.team_id, row.field, value);
-  return {
-    ...row,
-    base_value: named(row.base_value),
-    old_value: named(row.old_value),
-    new_value: named(row.new_value),
-  };
-}
-
-/** The newest changes that fit, field by field. */
 export async function readMoves(
   reader: PageReader,
   fits: RawBuilder<unknown>,

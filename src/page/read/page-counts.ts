@@ -10,22 +10,12 @@ import { segmentsOf } from '../../mirror/listings/segments.ts';
 /** The counts of one segment within a step; absent if nothing was counted. */
 export interface CountedStep {
   readonly segment: string;
-  /** When the step begins. */
   readonly from: Date;
   /** The last count within the step, and its time. */
   readonly last: number;
   readonly countedAt: Date;
 }
 
-/** The counts of a week from Monday (UTC). */
-export interface CountedWeek {
-  readonly week: Date;
-  readonly last: number;
-  readonly lowest: number;
-  readonly highest: number;
-}
-
-/** The last count of a segment, and what it was 30 days before. */
 export type LastCount = Omit<Contacts, 'teamId'>;
 
 /** The last count of each step: one index lookup per step and segment. @param only `null`: all segments */
@@ -51,7 +41,6 @@ async function readSteps(
   return rows;
 }
 
-/** The number of the newest counts that tell the pace. */
 const newest = 50;
 
 /** The usual interval between the newest counts of a segment. */
@@ -68,25 +57,6 @@ async function readPace({ db }: PageReader, teamId: Id, segment: string): Promis
   return rows[0]?.paceMs ?? null;
 }
 
-/** Reads the weeks, the newest first. */
-async function readWeeks(
-  { db }: PageReader,
-  teamId: Id,
-  segment: string,
-  { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<readonly CountedWeek[]> {
-  const { rows } = await sql<CountedWeek>`
-    select w.week, min(c.count)::float8 as lowest, max(c.count)::float8 as highest,
-      (array_agg(c.count order by c.counted_at desc))[1]::float8 as last
-    from mirror.contact_counts c
-    cross join lateral (select date_bin('7 days', c.counted_at, '2001-01-01T00:00Z') as week) w
-    where c.team_id = ${teamId} and c.segment = ${segment}
-      and c.counted_at >= date_bin('7 days', ${from}::timestamptz, '2001-01-01T00:00Z') and c.counted_at <= ${to}
-    group by w.week order by w.week desc`.execute(db);
-  return rows;
-}
-
-/** Number of rows of a listing that came and went in a month. */
 export interface MovedMonth {
   readonly month: Date;
   readonly added: number;
@@ -146,7 +116,6 @@ export interface CountsRead {
   readonly last: readonly LastCount[];
   readonly steps: readonly CountedStep[];
   readonly stepMs: number;
-  readonly weeks: readonly CountedWeek[];
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
@@ -163,7 +132,6 @@ export function stepFor(days: number, paceMs: number | null): number {
   return steps.find((step) => step >= wanted) ?? 7 * dayMs;
 }
 
-/** Reads the last count of each segment. */
 async function readLast({ db, now }: PageReader, teamId: Id): Promise<readonly LastCount[]> {
   const { rows } = await sql<LastCount>`
     with recursive ${segmentsOf(teamId)}
@@ -175,50 +143,45 @@ async function readLast({ db, now }: PageReader, teamId: Id): Promise<readonly L
   return rows;
 }
 
+/** A `null` is the main segment; a file has all of them. */
+export interface CountsRange {
+  readonly days: number;
+  readonly segment: string | null;
+  readonly isCsv: boolean;
+}
+
 /** If there are several teams, the first is read in full, because contacts of different teams are not comparable. */
-export async function readCounts(
-  reader: PageReader,
-  {
-    days,
-    segment: wanted,
-    isCsv,
-  }: { readonly days: number; readonly segment: string | null; readonly isCsv: boolean },
-): Promise<CountsRead> {
-  const [teamId] = reader.teamIds;
-  const chosen = teamId === undefined ? [] : [teamId];
-  const last = teamId === undefined ? [] : await readLast(reader, teamId);
+export async function readCounts(reader: PageReader, range: CountsRange): Promise<CountsRead> {
+  const [teamId = null] = reader.teamIds;
+  const chosen = teamId === null ? [] : [teamId];
+  const last = teamId === null ? [] : await readLast(reader, teamId);
   const named =
-    [wanted, 'all'].map((word) => last.find(({ segment }) => segment === word)).find(Boolean) ?? last[0];
+    [range.segment, 'all'].map((word) => last.find(({ segment }) => segment === word)).find(Boolean) ??
+    last[0];
   const segment = named?.segment ?? null;
-  const none = { last, steps: [], stepMs: dayMs, weeks: [] };
+  const line =
+    teamId === null || segment === null
+      ? { steps: [], stepMs: dayMs }
+      : await readLine(reader, teamId, { ...range, segment });
   return {
-    teamId: teamId ?? null,
-    days,
+    teamId,
+    days: range.days,
     segment,
+    last,
+    ...line,
     tags: await readMonths(reader, chosen, 'tags'),
     contactFields: await readMonths(reader, chosen, 'contact_fields'),
     roles: await readRoleCounts(reader, chosen),
-    ...(teamId === undefined || segment === null
-      ? none
-      : { ...none, ...(await readLine(reader, teamId, { days, segment, isCsv })) }),
   };
 }
 
 async function readLine(
   reader: PageReader,
   teamId: Id,
-  { days, segment, isCsv }: { readonly days: number; readonly segment: string; readonly isCsv: boolean },
-): Promise<Pick<CountsRead, 'steps' | 'stepMs' | 'weeks'>> {
-  const { now } = reader;
+  { days, segment, isCsv }: CountsRange & { readonly segment: string },
+): Promise<Pick<CountsRead, 'steps' | 'stepMs'>> {
   const stepMs = stepFor(days, await readPace(reader, teamId, segment));
-  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
+  const to = new Date(Math.floor(reader.now.getTime() / stepMs) * stepMs);
   const from = new Date(to.getTime() - days * dayMs);
-  return {
-    stepMs,
-    steps: await readSteps(reader, teamId, isCsv ? null : segment, { from, to, stepMs }),
-    weeks: await readWeeks(reader, teamId, segment, {
-      from: new Date(now.getTime() - days * dayMs),
-      to: now,
-    }),
-  };
+  return { stepMs, steps: await readSteps(reader, teamId, isCsv ? null : segment, { from, to, stepMs }) };
 }

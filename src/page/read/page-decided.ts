@@ -6,7 +6,6 @@ import { type Deed, mostOfDecision, perList } from '../../model/waiting-page.ts'
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** What became of some of the edits. */
 export interface DecidedPart {
   readonly state: EditState | null;
   readonly reason: HeldReason | null;
@@ -30,9 +29,7 @@ export interface FollowedDecision {
   /** The person and the mirror's value, if it is about a single field. */
   readonly name: string | null;
   readonly value: unknown;
-  /** They add up to all rows. */
   readonly parts: readonly DecidedPart[];
-  /** Runs that have sent some of it. */
   readonly runs: readonly bigint[];
 }
 
@@ -48,7 +45,6 @@ function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
     union all select ${before(sql`n.number`)}, n.nth + 1 from newest n where n.number is not null and n.nth < ${most}`;
 }
 
-/** Reads the newest decisions, and the one with this number, if one is asked for. */
 async function readDecided(
   { db, teamIds }: PageReader,
   number: bigint | null,

@@ -9,8 +9,8 @@ import type { PageReader, SeenTeam } from './page-reader.ts';
 import type { Lane } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
-export interface CountedTeam {
-  readonly teamId: Id;
+/** A team, with what is counted of it. */
+export interface CountedTeam extends SeenTeam {
   readonly users: number;
   readonly unresolved: number;
   readonly gone: number;
@@ -36,18 +36,13 @@ export interface Contacts {
 }
 
 export interface Glance extends WaitingTotals {
-  readonly teams: readonly SeenTeam[];
+  readonly teams: readonly CountedTeam[];
   readonly lanes: readonly Lane[];
-  /** Steps of the day of each lane. */
-  readonly steps: number;
-  readonly facts: readonly CountedTeam[];
   readonly contacts: readonly Contacts[];
-  /** The fields of users that moved last, the newest first. */
   readonly moves: readonly ChangeRow[];
 }
 
-/** Steps of a day. */
-const daySteps = 96;
+export const daySteps = 96;
 const dayMs = 86_400_000;
 const movesShown = 5;
 export const lanes = ['users', 'edits', 'listings', 'counts'] as const;
@@ -73,7 +68,7 @@ const readLanes = ({ teams, now }: PageReader) => sql<Lane>`
   ) s on true
   order by t.id, n.nth`;
 
-type Counted = Omit<CountedTeam, 'users' | 'unresolved' | 'gone'>;
+type Counted = Omit<CountedTeam, 'users' | 'unresolved' | 'gone' | keyof SeenTeam> & Pick<SeenTeam, 'teamId'>;
 
 const readFacts = ({ teams, now }: PageReader) => sql<Counted>`
   select t.id as "teamId", p.*, r.*, (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
@@ -119,18 +114,18 @@ export const readContacts = (teamIds: readonly Id[], now: Date) => sql<Contacts>
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
   const { db, teams, teamIds, now } = reader;
-  const counted = new Map((await readFacts(reader).execute(db)).rows.map((row) => [row.teamId, row]));
-  const facts = (await readNotAtRest(db, teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
-    const row = counted.get(teamId);
-    return row === undefined ? [] : [{ ...row, users: present, unresolved: unresolved.length, gone: left }];
-  });
+  const counted = (await readFacts(reader).execute(db)).rows;
+  const users = await readNotAtRest(db, teamIds);
   const moved = sql`team_id = any (${idArray(teamIds)}) and kind in ('push', 'pull') and field is not null and user_id is not null`;
   return {
-    teams,
+    teams: teams.flatMap((team) => {
+      const row = counted.find(({ teamId }) => teamId === team.teamId);
+      const of = users.find(({ teamId }) => teamId === team.teamId);
+      if (row === undefined || of === undefined) return [];
+      return [{ ...team, ...row, users: of.present, unresolved: of.unresolved.length, gone: of.left }];
+    }),
     ...(await readWaitingLists(reader)),
-    steps: daySteps,
     lanes: (await readLanes(reader).execute(db)).rows,
-    facts,
     contacts: (await readContacts(teamIds, now).execute(db)).rows,
     moves: await readMoves(reader, moved, movesShown),
   };

@@ -8,11 +8,9 @@ import { contains, fits } from '../../mirror/users/find-user.ts';
 import { readUserQuery } from '../../mirror/users/user-query.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** A field that differs from the service. */
 export interface OpenField {
   readonly field: string;
   readonly state: EditState;
-  /** The reason of its hold. */
   readonly reason: HeldReason | null;
   readonly batch: string | null;
   readonly until: string | null;
@@ -24,19 +22,19 @@ export interface RosterRow
     'mirror.users',
     'team_id' | 'id' | 'name' | 'email' | 'phone' | 'role_id' | 'role' | 'gone_at'
   > {
-  /** The last change on either side. */
   readonly changed_at: Date | null;
   readonly state: UserStanding;
   readonly open: readonly OpenField[] | null;
 }
 
-/** A part of a name, email, phone or id; without details only an id. */
-interface PeopleSearch {
+/** What is searched for; without details no personal value is looked at. */
+export interface Searched {
   readonly q: string;
   readonly details: boolean;
 }
 
-function matches({ q, details }: PeopleSearch): RawBuilder<unknown> {
+/** Whether a part of the name, email, phone or id of a user u is searched for. */
+export function matches({ q, details }: Searched): RawBuilder<unknown> {
   if (q === '') return sql`true`;
   const query = readUserQuery(q);
   if (details) return fits('u', query);
@@ -44,7 +42,7 @@ function matches({ q, details }: PeopleSearch): RawBuilder<unknown> {
 }
 
 /** The users that match, each in one state: `standingOf` says the same of one. */
-export const roster = ({ teamIds }: PageReader, search: PeopleSearch): RawBuilder<unknown> => sql`(
+export const roster = ({ teamIds }: PageReader, search: Searched): RawBuilder<unknown> => sql`(
   with field as (
     select h.team_id, h.user_id as id, h.field, h.state, h.reason, h.batch, h.until, h.decided_by as by
     from report.held h where h.team_id = any (${idArray(teamIds)})

@@ -39,7 +39,6 @@ export interface PersonRead {
   /** Since when the mirror has them, and whether they came to the team then. */
   readonly since: Date | null;
   readonly hasArrived: boolean;
-  /** What happened to them, the newest first. */
   readonly history: readonly LedgerLine[];
 }
 
@@ -68,7 +67,6 @@ async function readFirst({ db }: PageReader, teamId: Id, id: Id): Promise<FirstP
   return rows[0] ?? { since: null, hasArrived: false };
 }
 
-/** @returns `null` if no user has this id */
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
   const { db, teamIds } = reader;
   const [teamId] = teamIds;

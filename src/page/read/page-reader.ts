@@ -10,9 +10,7 @@ import type { Database, Queryable } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
-import { readRoleNames } from './role-names.ts';
 
-/** A team that the reader may see. */
 export interface SeenTeam {
   /** Its name in the settings and in `?team=`. */
   readonly team: string;
@@ -24,16 +22,13 @@ export interface SeenTeam {
 /** A view gets this: the rights of the connected role. */
 export interface PageReader {
   readonly db: Queryable;
-  /** The requested teams. */
   readonly teams: readonly SeenTeam[];
   readonly teamIds: readonly Id[];
-  /** The time by the database's clock. */
   readonly now: Date;
   /** The person who decides, and the teams in which nobody approves their own edits; `null` if nobody decides here. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 
-/** The state of a team, for the header. */
 export interface HeaderStanding {
   /** Fields and missing rows that wait for a person. */
   readonly waiting: number;
@@ -42,25 +37,20 @@ export interface HeaderStanding {
   readonly completeAt: Date | null;
 }
 
-/** Read for every view, for the header. */
 export interface PageFrame {
   readonly now: Date;
   readonly seen: readonly SeenTeam[];
   readonly reader: PageReader;
   readonly standings: ReadonlyMap<Id, HeaderStanding>;
-  /** Fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
   readonly placing: Placing;
-  /** The names of the roles of the requested teams. */
   readonly roleNames: NamedRoles;
-  readonly daemons: readonly SeenDaemon[];
   /** The last daemon of each requested team that none serves any more, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
   /** Edits of the requested teams that wait because nothing is sent from here. */
   readonly waitingEdits: number;
 }
 
-/** The application name of `musterd page`. */
 export const pageName = 'musterd page';
 
 const patienceMs = 4_000;
@@ -104,6 +94,14 @@ async function countWaitingEdits(db: Queryable, teamIds: readonly Id[]): Promise
   return sum;
 }
 
+async function readRoleNames(db: Queryable, teamIds: readonly Id[]): Promise<NamedRoles> {
+  const { rows } = await sql<{ readonly of: string; readonly name: string }>`
+    select team_id || ' ' || role_id as of, name from mirror.roles where team_id = any (${idArray(teamIds)}) and name is not null`.execute(
+    db,
+  );
+  return new Map(rows.map(({ of, name }) => [of, name]));
+}
+
 /**
  * Reads one page: the frame, and what `work` reads. Read-only, with short time limits.
  * @param team from `?team=`; an invisible team counts as unknown
@@ -137,7 +135,6 @@ export async function readPageFrame<Result>(
         waiting: teamIds.reduce((sum, id) => sum + (standings.get(id)?.waiting ?? 0), 0),
         placing,
         roleNames: await readRoleNames(tx, teamIds),
-        daemons,
         stopped,
         waitingEdits,
         reader: { db: tx, teams, teamIds, now, decider },

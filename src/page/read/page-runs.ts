@@ -20,7 +20,6 @@ export interface PageRun {
   readonly groups: readonly string[];
 }
 
-/** What is run of a team, and how that goes. */
 export interface Lane {
   readonly teamId: Id;
   readonly lane: ScheduledGroup | 'edits';
@@ -51,13 +50,11 @@ export interface EndpointUse {
 export interface OpenRun extends PageRun {
   readonly requestIds: readonly string[];
   readonly endpoints: readonly EndpointUse[];
-  /** The newest rows of what it moved of users. */
   readonly moves: readonly ChangeRow[];
 }
 
 const movesShown = 50;
 
-/** One run with all details. */
 export async function readOneRun(
   reader: PageReader,
   { params }: { readonly params: Readonly<Record<string, string>> },

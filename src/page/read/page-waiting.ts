@@ -1,20 +1,20 @@
 /** Reads what waits for a person: by batch, which is what one person did and one run stopped; without one, by reason. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { isUp } from '../../model/daemons.ts';
 import type { HeldReason } from '../../model/edit-state.ts';
 import { columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { mostWhole, ownKey, perList, requestedPage } from '../../model/waiting-page.ts';
+import { ownKey } from '../../model/waiting-page.ts';
 import type { Transaction } from '../../mirror/db/database.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { readDaemons } from '../../mirror/team/known-daemons.ts';
 import { actFor } from '../../mirror/users/decide-edits.ts';
 import { readOwnEdits } from '../../mirror/users/last-edits.ts';
 import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
-import { type FollowedDecision, readDone } from './page-decided.ts';
+import { matches, type Searched } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
-export interface PageField {
+export interface HeldField {
   readonly teamId: Id;
   readonly userId: Id;
   readonly name: string | null;
@@ -26,18 +26,19 @@ export interface PageField {
   readonly service: unknown;
   readonly since: Date;
   readonly batch: string | null;
-  /** The edit that is held; `null` if there is none. */
   readonly editId: Id | null;
-  /** The service's message for the refused push. */
-  readonly requestId: string | null;
-  /** The person who edited the field, and when. */
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
-  /** The person who approved the edit before this one, if that was replaced before it was sent; not looked up for a file. */
+}
+
+/** A row of a list on the page; a file has neither of these two. */
+export interface PageField extends HeldField {
+  /** The service's message for the refused push. */
+  readonly requestId: string | null;
+  /** The person who approved the edit before this one, if that was replaced before it was sent. */
   readonly overtaken: string | null;
 }
 
-/** How many rows there are of something, the most frequent first. */
 interface Tally<What extends string | null = string> {
   readonly what: What;
   readonly rows: number;
@@ -62,14 +63,6 @@ export interface WaitingList {
   readonly isOneEdit: boolean;
 }
 
-export interface ListWithRows extends WaitingList {
-  readonly shown: readonly PageField[];
-  /** The number of rows that pass the filters, on all pages; 0 behind the last page. */
-  readonly found: number;
-  /** The number of fields that were in the batch and are decided by now. */
-  readonly decided: number;
-}
-
 /** Rows that are marked as gone only when a person approves it. */
 export interface MissingRows {
   readonly teamId: Id;
@@ -86,27 +79,10 @@ export interface WaitingTotals {
   readonly missing: readonly MissingRows[];
 }
 
-/** How the edits are sent next. */
 export interface Sending {
   /** Whether a daemon serves each of these teams and so hears of edits and decisions. */
   readonly listens: boolean;
   readonly nextRun: Date | null;
-}
-
-export interface PageWaiting extends WaitingTotals {
-  /** All lists, whatever the address asks for. */
-  readonly all: readonly WaitingList[];
-  /** The lists that are asked for, with rows. */
-  readonly lists: readonly ListWithRows[];
-  /** Whether one list has the page for itself. */
-  readonly isAlone: boolean;
-  /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
-  readonly own: ReadonlySet<string>;
-  readonly sending: Sending;
-  /** The decision of `?done=`, for a day. */
-  readonly done: FollowedDecision | undefined;
-  /** The newest ones; there are none if one list has the page for itself. */
-  readonly decided: readonly FollowedDecision[];
 }
 
 const tally = (column: string) => sql`(
@@ -147,60 +123,32 @@ const heldColumns = sql`
   h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
   h.edited_by as "editedBy", h.edited_at as "editedAt"`;
 
-const orders: Readonly<Record<string, RawBuilder<unknown>>> = {
-  edited: sql`h.edited_at`,
-  person: sql`lower(h.name)`,
-  field: sql`h.field`,
-};
+const ofPage = sql`, case when h.reason = 'refused' then (
+    select c.request_id from report.changes c
+    where c.team_id = h.team_id and c.user_id = h.user_id and c.field = h.field and c.outcome = 'refused'
+    order by c.change_id desc limit 1
+  ) end as "requestId", (
+    select case when d.decision = 'approve' and d.detail = 'somebody has edited the field again' then d.decided_by end from report.decisions d
+    where d.team_id = h.team_id and d.user_id = h.user_id and d.field = h.field
+    order by d.change_id desc limit 1
+  ) as overtaken`;
 
-/** Which of what waits is wanted. */
-export interface WaitingFilter {
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-  readonly isCsv: boolean;
-}
-
-/** `report.decisions` has the same words. */
-const editedAgain = 'somebody has edited the field again';
-
-async function readRows(
-  { db }: PageReader,
+export const heldOf = (
   { teamId, batch, reasons }: WaitingList,
-  query: URLSearchParams,
-  { most, skip }: { readonly most: number; readonly skip: number },
-): Promise<readonly (PageField & { readonly found: number })[]> {
-  const [field, editor, sort] = ['field', 'by', 'sort'].map((name) => query.get(name));
-  const order = orders[sort?.replace(/^-/, '') ?? ''] ?? orders['edited'];
-  const { rows } = await sql<PageField & { readonly found: number }>`
-    select f.*, case when f.reason = 'refused' then (
-      select c.request_id from report.changes c
-      where c.team_id = f."teamId" and c.user_id = f."userId" and c.field = f.field and c.outcome = 'refused'
-      order by c.change_id desc limit 1
-    ) end as "requestId", (
-      select case when d.decision = 'approve' and d.detail = ${editedAgain} then d.decided_by end from report.decisions d
-      where ${most} <= ${perList}::int and d.team_id = f."teamId" and d.user_id = f."userId" and d.field = f.field
-      order by d.change_id desc limit 1
-    ) as overtaken
-    from (
-      select ${heldColumns}, count(*) over ()::int as found,
-        row_number() over (order by ${order} ${sort?.startsWith('-') === true ? sql`desc` : sql``}, h.user_id, h.field) as n
-      from report.held h
-      where h.team_id = ${teamId} and ${waitsForPerson} and h.batch is not distinct from ${batch}
-        and h.reason = any (${reasons.map(({ what }) => what)}::text[])
-        and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
-      order by n limit ${most} offset ${skip}
-    ) f order by f.n`.execute(db);
-  return rows;
-}
+  { isCsv, ...search }: Searched & { readonly isCsv: boolean },
+) => sql`(
+  select ${heldColumns}${isCsv ? sql`` : ofPage} from report.held h
+  where h.team_id = ${teamId} and ${waitsForPerson} and h.batch is not distinct from ${batch}
+    and h.reason = any (${reasons.map(({ what }) => what)}::text[])
+    and (${search.q} = '' or exists (
+      select from mirror.users u where u.team_id = h.team_id and u.id = h.user_id and ${matches(search)})))`;
 
-/** Reads those of these fields that wait for somebody. */
 export async function readHeldRows(
   { db, teamIds }: PageReader,
-  fields: readonly Pick<PageField, 'userId' | 'field'>[],
-): Promise<readonly PageField[]> {
-  const { rows } = await sql<PageField>`
-    select ${heldColumns}, null as "requestId", null as overtaken
-    from unnest(${idArray(fields.map(({ userId }) => userId))}, ${fields.map(({ field }) => field)}::text[])
+  fields: readonly Pick<HeldField, 'userId' | 'field'>[],
+): Promise<readonly HeldField[]> {
+  const { rows } = await sql<HeldField>`
+    select ${heldColumns} from unnest(${idArray(fields.map(({ userId }) => userId))}, ${fields.map(({ field }) => field)}::text[])
       with ordinality as k (user_id, field, n), report.held h
     where h.team_id = any (${idArray(teamIds)}) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
     order by k.n`.execute(db);
@@ -210,7 +158,7 @@ export async function readHeldRows(
 /** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
 export async function readOwn(
   { db, teams, decider }: PageReader,
-  rows: readonly PageField[],
+  rows: readonly HeldField[],
 ): Promise<ReadonlySet<string>> {
   const own = new Set<string>();
   if (decider === null) return own;
@@ -236,8 +184,7 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
   return { listens, nextRun: rows[0]?.nextRun ?? null };
 }
 
-/** How many fields of the batch are decided. */
-async function countDecided({ db }: PageReader, { teamId, batch }: WaitingList): Promise<number> {
+export async function countDecided({ db }: PageReader, { teamId, batch }: WaitingList): Promise<number> {
   if (batch === null) return 0;
   const { rows } = await sql<{ decided: number }>`
     select count(distinct (user_id, field))::int as decided from report.decisions
@@ -245,48 +192,4 @@ async function countDecided({ db }: PageReader, { teamId, batch }: WaitingList):
     db,
   );
   return rows[0]?.decided ?? 0;
-}
-
-const fewShown = 4;
-const mostInFile = 100_000;
-const lastDecided = 5;
-
-/** The lists with their rows: of one alone a page as it is asked for, of several the first few. */
-async function readListsWithRows(
-  reader: PageReader,
-  wanted: readonly WaitingList[],
-  { query, isCsv }: WaitingFilter,
-  isAlone: boolean,
-): Promise<readonly ListWithRows[]> {
-  const lists: ListWithRows[] = [];
-  for (const list of wanted) {
-    const few = list.rows > mostWhole ? fewShown : mostWhole;
-    const most = isCsv ? mostInFile : isAlone ? perList : few;
-    const skip = isAlone && !isCsv ? (requestedPage(query) - 1) * perList : 0;
-    const shown = await readRows(reader, list, isAlone ? query : new URLSearchParams(), { most, skip });
-    lists.push({ ...list, shown, found: shown[0]?.found ?? 0, decided: await countDecided(reader, list) });
-  }
-  return lists;
-}
-
-export async function readWaitingView(reader: PageReader, filter: WaitingFilter): Promise<PageWaiting> {
-  const { params, query, isCsv } = filter;
-  const { batch } = params;
-  const state = batch === undefined ? query.get('state') : null;
-  const all = await readWaitingLists(reader);
-  const asked = state === null ? all.lists : (await readWaitingLists(reader, state)).lists;
-  const wanted = batch === undefined ? asked : asked.filter((list) => list.batch === batch);
-  const missing = all.missing.filter(({ hash }) =>
-    batch === undefined ? [null, 'missing'].includes(state) : hash === batch,
-  );
-  const isNarrow = batch !== undefined || state !== null;
-  const isAlone = wanted.length === 1 && missing.length === 0 && isNarrow;
-  const lists = await readListsWithRows(reader, wanted, filter, isAlone);
-  const own = await readOwn(
-    reader,
-    lists.flatMap((list) => list.shown),
-  );
-  const { decided, done } = await readDone(reader, query, isAlone || isCsv ? 0 : lastDecided);
-  const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
-  return { all: all.lists, missing, lists, isAlone, own, sending, done, decided };
 }

@@ -1,12 +1,12 @@
 /** The banner over every view when nothing is sent: this is a copy, or no daemon runs. It says what to do about it. */
-import { isUp, lastSign } from '../../model/daemons.ts';
+import { lastSign } from '../../model/daemons.ts';
 import { type KnownPlace, type Placing, sendBlockOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { icon } from './pills.ts';
 import { commandOf } from './links.ts';
 import type { PageContext } from './view.ts';
-import { at, clockTime, count, listed, longDate, many, named, span, visible } from './words.ts';
+import { at, day, listed, many, named, span, visible } from './words.ts';
 
 const address = (at: string): Html => html`<code>${visible(at)}</code>`;
 
@@ -19,7 +19,7 @@ function wasAt({ addresses }: KnownPlace): Html {
 
 function unsaid(context: PageContext, { known, here, until }: Placing): Html {
   const { now, waitingEdits } = context;
-  const last = until === null ? '' : ` until ${longDate(until, now)} ${clockTime(until, until)}`;
+  const last = until !== null && html` until ${at(until, now)}`;
   const again = known?.addresses.some(({ at }) => at === here.address.at) === true;
   const is = again ? html`another one of that name` : html`at ${address(here.address.at)}`;
   const edits =
@@ -30,12 +30,11 @@ function unsaid(context: PageContext, { known, here, until }: Placing): Html {
 }
 
 function declaredCopy({ now }: PageContext, { by, why, since }: KnownPlace): Html {
-  const author = by === null ? none : html` Said by ${named(by)} on ${longDate(new Date(since), now)}`;
+  const author = by === null ? none : html` Said by ${named(by)} on ${day(new Date(since), now)}`;
   const reason = why === null || why === '' ? html`.` : html`: “${visible(why)}”.`;
   return html`<div class="notice banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${author}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
 }
 
-/** Names the teams, unless they are all of those that the page is about. */
 function stoppedTeams({ stopped, team, teams }: PageContext): string {
   const all = team === null ? teams.length : 1;
   return stopped.size === all ? '' : ` for ${listed([...stopped.keys()])}`;
@@ -70,15 +69,6 @@ function stoppedBanner(context: PageContext): Html {
   return html`<div class="notice banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Start it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
 }
 
-/** `One daemon, process 812 on mirror-1, up for 19 days` */
-export function daemonsUp({ daemons, now }: PageContext): Html {
-  const up = daemons.filter((daemon) => isUp(daemon, now));
-  const [daemon, ...others] = new Map(up.map((each) => [`${each.pid} ${each.host}`, each])).values();
-  if (daemon === undefined) return none;
-  if (others.length > 0) return html`${count(others.length + 1)} daemons`;
-  return html`One daemon, process ${String(daemon.pid)} on ${named(daemon.host)}, up for ${span(now.getTime() - daemon.startedAt.getTime())}`;
-}
-
 /** Shows the gravest banner alone. */
 export function banner(context: PageContext): Html {
   const { placing } = context;
@@ -95,10 +85,7 @@ export const hasBanner = (context: PageContext): boolean => isCopy(context) || c
 /** Whether this is a copy, which is said beside the team, and in the browser's tab. */
 export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing) !== undefined;
 
-/** The reason why nothing can be decided here, below the title of what waits. */
-export const nothingDecided =
-  'Nothing is decided in a copy: whatever is approved here would not be sent. What waits is shown as it was restored, and as it was edited since.';
+export const nothingDecided = 'Nothing is decided in a copy: whatever is approved here would not be sent';
 
-/** The first thing that the page asks for. */
 export const sayWhere = (teams: readonly string[]): string =>
   `Say whether this mirror has moved or is a copy. Until then runs read, and send nothing: ${listed(teams)}.`;

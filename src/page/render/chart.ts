@@ -31,7 +31,6 @@ function axisOf(points: readonly Point[]) {
 /** The value at which the axis begins. People are told if it is not 0. */
 export const axisFrom = (points: readonly Point[]): number => axisOf(points).domain()[0] ?? 0;
 
-/** Text near an end begins or ends there. */
 const anchorAt = (x: number) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
 
 /** @param points in the order of time. @param sentence what it shows, for those who do not see it */

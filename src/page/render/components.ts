@@ -2,6 +2,7 @@
 import type { Id } from '../../model/id.ts';
 import { exportNameOf, inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
+import type { SeenTeam } from '../read/page-reader.ts';
 import { type Html, html, none } from './html.ts';
 import { href, personPath, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
@@ -10,27 +11,22 @@ import { capital, count, named } from './words.ts';
 
 export interface Column {
   readonly label: string | Html;
-  /** The words before each cell on phones, if they are not the label. */
   readonly short?: string;
-  /** The word of `?sort=` for this column. */
   readonly sort?: string;
   readonly isNumber?: boolean;
 }
 
 export type TableRow =
   | { readonly cells: readonly (string | Html)[]; readonly id?: string }
-  /** A row over the whole width, such as a day. */
   | { readonly band: string | Html }
-  /** A note below the row above. */
   | { readonly details: Html };
 
 export interface Table {
   readonly caption: string;
   /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. */
   readonly kind?: 'rows' | 'few';
-  readonly columns: readonly Column[];
+  readonly columns: readonly (Column | string)[];
   readonly rows: readonly TableRow[];
-  /** The number of rows shown, and of how many. */
   readonly foot?: Html;
   /** The word of `?sort=` if nobody asks for another, such as `-when`. */
   readonly sort?: string;
@@ -71,8 +67,9 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
 /** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
 export function table(
   context: PageContext,
-  { caption, kind, columns, rows, foot = none, sort = '' }: Table,
+  { caption, kind, columns: given, rows, foot = none, sort = '' }: Table,
 ): Html {
+  const columns = given.map((column) => (typeof column === 'string' ? { label: column } : column));
   const sorted = context.query.get('sort') ?? sort;
   return html`<div class="card flush"><div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table"${kind === undefined ? none : html` class="${kind}"`}>
 <caption class="away">${caption}</caption>
@@ -88,7 +85,6 @@ export interface Chip {
   readonly isCurrent: boolean;
 }
 
-/** Filters, each with the number of its rows. */
 export const chips = (label: string, all: readonly Chip[], more: Html = none): Html =>
   html`<nav class="row chips" aria-label="${label}">${all.map(
     (choice) =>
@@ -112,13 +108,13 @@ export function filterForm(
   return html`<form class="row form" method="get" action="${path}" role="search">${hidden}${inside}<button class="button" type="submit">${button}</button>${more}</form>`;
 }
 
-/** To each of the listings. */
 export const toListings = (context: PageContext): Html =>
   html`${listedResources.map((resource) => html`<a href="${to(context, `/${exportNameOf(resource)}`)}">${capital(inPlural(resource))}</a> `)}`;
 
-/** The field of such a form to type a search into. */
 export const searchField = (hint: string, q: string): Html =>
   html`<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="${hint}"></label>`;
+
+export const personHint = (details: boolean): string => (details ? 'Name, email, phone or id' : 'Id');
 
 export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
@@ -132,26 +128,24 @@ export interface Task {
   readonly id: string;
   readonly title: Html;
   readonly text: Html;
-  /** One or more ways, each a label and a command or a link. */
   readonly ways: readonly { readonly label: Html; readonly command?: string }[];
 }
 
-/** Tasks that somebody must do, and can begin from here. */
-export const taskList = (all: readonly Task[]): Html =>
+/** Tasks that somebody must do, and can begin from here. @param foot who may, if the reader may not */
+export const taskList = (all: readonly Task[], foot: Html): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
     (task) =>
       html`<div class="part thing" id="${task.id}"><div><h2 class="h3">${task.title}</h2><p class="dim">${task.text}</p></div><div>${task.ways.map(
         ({ label, command }) =>
           html`<p class="label">${label}</p>${command === undefined ? none : commandBox(command)}`,
       )}</div></div>`,
-  )}</section>`;
+  )}${foot === none ? none : html`<div class="part">${foot}</div>`}</section>`;
 
 /** Says that there is nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what comes next. */
 export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
   html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'dim', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
 
-/** The beginning of a view. */
-export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
+export const heading = (title: Html | string, text: Html | string, before: Html | false = false): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
 /** The first line of the first view. Once musterd does not answer, it no longer says that all is well. */
@@ -162,7 +156,6 @@ export const verdict = (
 ): Html =>
   html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'dim', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p></div></header>`;
 
-/** A section with a title, and a link to more. */
 export const section = (
   title: string,
   inner: Html,
@@ -170,17 +163,24 @@ export const section = (
 ): Html =>
   html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
 
+/** The name on the service, if it says something else. */
+export const serviceName = ({ team, name }: SeenTeam): string => (name === team ? '' : (name ?? ''));
+
 /** The team in a table of several: its name in the settings, with the service's below it. */
 export const teamCells = (context: PageContext, teamId: Id | null): readonly Html[] => {
-  const { team, name } = teamOf(context, teamId);
-  const below =
-    name === null || name === '' || name === team ? none : html`<span class="note">${named(name)}</span>`;
-  return context.team === null ? [html`${named(team)}${below}`] : [];
+  const team = teamOf(context, teamId);
+  const below = serviceName(team) !== '' && html`<span class="note">${named(serviceName(team))}</span>`;
+  return context.team === null ? [html`${named(team.team)}${below}`] : [];
 };
 
-/** The columns of these cells. */
-export const teamColumns = ({ team }: PageContext): readonly Column[] =>
-  team === null ? [{ label: 'Team' }] : [];
+export const inTeam = (context: PageContext, { team }: SeenTeam): Html =>
+  context.team === null ? html` in ${named(team)}` : none;
+
+export const teamColumns = ({ team }: PageContext): readonly string[] => (team === null ? ['Team'] : []);
+
+/** Columns of figures, the first of which says of what. */
+export const numbers = (...labels: readonly string[]): readonly Column[] =>
+  labels.map((label, i) => ({ label, isNumber: i > 0 }));
 
 /** A person of a team, who may have no name. If names are not shown, it is the id. */
 export function person(

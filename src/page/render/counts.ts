@@ -1,7 +1,7 @@
 /** Counts: contacts over time with their table, other segments, tags, contact fields and roles. */
-import type { CountsRead, ListedRead } from '../read/page-counts.ts';
+import type { CountedStep, CountsRange, CountsRead, ListedRead } from '../read/page-counts.ts';
 import { axisFrom, lineChart, type Point } from './chart.ts';
-import { chips, csvChip, empty, heading, section, table, toListings } from './components.ts';
+import { chips, csvChip, empty, heading, numbers, section, table, toListings } from './components.ts';
 import { growthOf } from './glance-teams.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -16,39 +16,44 @@ const ranges = [
   ['365', '1 year'],
 ] as const;
 
-export function countsRange({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCsv'>): {
-  readonly days: number;
-  readonly segment: string | null;
-  readonly isCsv: boolean;
-} {
+export function countsRange({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCsv'>): CountsRange {
   const [days] = ranges.find(([key]) => key === query.get('days')) ?? ['90'];
   return { days: Number(days), segment: query.get('segment'), isCsv };
 }
 
-/** The part of the counts that `?of=` asks for as a file. */
 const asCsv = (context: PageContext, of: string): Html =>
   html`<a href="${to(context, '/counts.csv', { of })}" download>As CSV</a>`;
 
 const noNumber = html`<span class="none">–</span>`;
-const numbers = (...labels: readonly string[]) => labels.map((label, i) => ({ label, isNumber: i > 0 }));
 
 /** Days and weeks are counted in UTC. The noon of such a day is on the same day wherever somebody looks. */
 const noonOf = (begin: Date): Date => new Date(begin.getTime() + 43_200_000);
 
-function weekTable(context: PageContext, { weeks }: CountsRead): Html {
-  const rows = weeks.map(({ week, last, lowest, highest }, i) => {
-    const before = weeks[i + 1];
-    const change = before === undefined ? noNumber : difference(last - before.last);
-    return {
-      cells: [time(week, day(noonOf(week), context.now)), count(last), count(lowest), count(highest), change],
-    };
+const weekMs = 604_800_000;
+/** The first Monday before the epoch, which was a Thursday. */
+const mondayMs = -259_200_000;
+
+function weekTable(context: PageContext, own: readonly CountedStep[]): Html {
+  const weeks = Map.groupBy(own, ({ from }) => Math.floor((from.getTime() - mondayMs) / weekMs));
+  let before: number | undefined;
+  const rows = [...weeks].map(([week, of]) => {
+    const all = of.map((step) => step.last);
+    const last = all.at(-1) ?? 0;
+    const change = before === undefined ? noNumber : difference(last - before);
+    before = last;
+    const monday = new Date(mondayMs + week * weekMs);
+    const figures = [last, Math.min(...all), Math.max(...all)].map(count);
+    return { cells: [time(monday, day(noonOf(monday), context.now)), ...figures, change] };
   });
   const columns = numbers('Week of', 'Last', 'Lowest', 'Highest', 'Change');
-  return table(context, { caption: 'By week', kind: 'few', columns, rows });
+  return table(context, { caption: 'By week', kind: 'few', columns, rows: rows.toReversed() });
 }
 
-function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: CountsRead): Html {
-  const own = steps.filter((step) => step.segment === segment);
+function mainChart(
+  { now }: PageContext,
+  { segment, stepMs, days }: CountsRead,
+  own: readonly CountedStep[],
+): Html {
   // Where nobody counted for more than a step, the line is broken.
   const points = own.flatMap(({ from, last }, i): readonly Point[] => {
     const before = own[i - 1]?.from.getTime() ?? Number.POSITIVE_INFINITY;
@@ -68,7 +73,6 @@ function mainChart({ now }: PageContext, { steps, segment, stepMs, days }: Count
   return html`<div class="card"><p class="note">Segment “${visible(segment ?? '')}”${begin}</p>${lineChart(points, sentence, timeWords)}</div>`;
 }
 
-/** All segments, each with how it moved, and a link to its line. */
 function segments(context: PageContext, { last, segment: main }: CountsRead): Html {
   if (last.length < 2) return none;
   const rows = last.map(({ segment, count: now, before }) => {
@@ -101,7 +105,7 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
           'Too few counts for a line',
           `It begins with the second count that is more than ${span(read.stepMs)} after another.`,
         )
-      : html`<div class="columns">${mainChart(context, read)}${weekTable(context, read)}</div>`;
+      : html`<div class="columns">${mainChart(context, read, own)}${weekTable(context, own)}</div>`;
   return html`${range}${lines}${segments(context, read)}`;
 }
 

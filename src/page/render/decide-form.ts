@@ -1,7 +1,7 @@
 /** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { shownDigest } from '../../model/shown-field.ts';
-import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import type { HeldField, WaitingList } from '../read/page-waiting.ts';
 import { isCopy, nothingDecided } from './banner.ts';
 import { type Html, html, none } from './html.ts';
 import { href } from './links.ts';
@@ -26,7 +26,7 @@ export type Verb = keyof typeof verbs;
 export const ofBatch: ReadonlySet<Verb> = new Set(['putBack', 'reject', 'approve', 'withdraw']);
 
 /** Whether the verb decides about an edit: a limit is approved, and of all else a side wins. The service would refuse again what it has refused. */
-export function decides(verb: Verb, { reason, batch }: Pick<PageField, 'reason' | 'batch'>): boolean {
+export function decides(verb: Verb, { reason, batch }: Pick<HeldField, 'reason' | 'batch'>): boolean {
   if (verb === 'approve') return isApprovable(reason);
   if (verb === 'mirror' && reason === 'refused') return false;
   return ofBatch.has(verb) || verb === 'value' || batch === null || !isApprovable(reason);
@@ -47,17 +47,15 @@ export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly 
   );
 }
 
-/** Whether this person can decide here. */
 export const mayDecide = (context: PageContext): boolean =>
   context.decide?.barred === null && !isCopy(context);
 
-/** Says to whom may look who decides. */
 export const whoDecides = (names: readonly string[]): string =>
   `You may look, and ${listed(names)} may decide (status.people).`;
 
-/** Stands in place of the forms, and says who decides. */
 export function barredNote(context: PageContext): Html {
-  if (isCopy(context)) return html`<p class="note">${nothingDecided}</p>`;
+  if (isCopy(context))
+    return html`<p class="note">${nothingDecided}. What waits is shown as it was restored, and as it was edited since.</p>`;
   if (context.decide === null)
     return html`<p class="note">Nobody decides on this page: <code>musterd held</code> names the commands.</p>`;
   return context.decide.barred === null ? none : html`<p class="note">${context.decide.barred}</p>`;
@@ -66,7 +64,6 @@ export function barredNote(context: PageContext): Html {
 const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** What a form sends besides what is ticked and typed. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
 /** A form of the page, with the token by which it can only come from here, and the way back. */
@@ -85,7 +82,7 @@ export const postForm = (
 };
 
 /** A row as a form names it: the field of somebody, with the values that were shown. */
-type ShownHold = Pick<PageField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
+type ShownHold = Pick<HeldField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
   `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;

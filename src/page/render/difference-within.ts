@@ -1,11 +1,5 @@
 /** Finds what differs within a value: digits one by one, text word by word. */
 
-/** A piece of a value, compared with the value before. */
-export interface Span {
-  readonly kind: 'same' | 'changed';
-  readonly text: string;
-}
-
 /** If less than this share of a value is the same, that is a coincidence, and all of it counts as changed. */
 const leastCommon = 1 / 3;
 
@@ -17,8 +11,8 @@ const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{
  * The new value: what both begin with, what is changed, and what both end with. All of it is changed if nearly nothing is
  * common; if something was only taken out, its neighbour is changed.
  */
-export function differenceWithin(before: string, after: string): readonly Span[] {
-  if (before === after || after === '') return after === '' ? [] : [{ kind: 'same', text: after }];
+export function differenceWithin(before: string, after: string): readonly [string, string, string] {
+  if (before === after) return [after, '', ''];
   const inDigits = isNumber(before) && isNumber(after);
   const [was, is] = inDigits ? [before.split(''), after.split('')] : [wordsOf(before), wordsOf(after)];
   const least = Math.min(was.length, is.length);
@@ -27,17 +21,11 @@ export function differenceWithin(before: string, after: string): readonly Span[]
   let tail = 0;
   while (tail < least - head && was.at(-1 - tail) === is.at(-1 - tail)) tail += 1;
   const same = [...is.slice(0, head), ...is.slice(is.length - tail)].join('');
-  if (lettersIn(same) < Math.max(lettersIn(before), lettersIn(after)) * leastCommon)
-    return [{ kind: 'changed', text: after }];
+  if (lettersIn(same) < Math.max(lettersIn(before), lettersIn(after)) * leastCommon) return ['', after, ''];
   const changed = () => is.slice(head, is.length - tail).join('');
   if (changed() === '')
     while (head + tail > 0 && lettersIn(changed()) === 0)
       if (tail > 0) tail -= 1;
       else head -= 1;
-  const spans: readonly Span[] = [
-    { kind: 'same', text: is.slice(0, head).join('') },
-    { kind: 'changed', text: changed() },
-    { kind: 'same', text: is.slice(is.length - tail).join('') },
-  ];
-  return spans.filter(({ text }) => text !== '');
+  return [is.slice(0, head).join(''), changed(), is.slice(is.length - tail).join('')];
 }

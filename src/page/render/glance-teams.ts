@@ -1,9 +1,8 @@
 /** How the teams stand: the same facts as cards of one team, or as a row of several. */
-import type { Contacts, Glance } from '../read/page-glance.ts';
+import type { Contacts, CountedTeam, Glance } from '../read/page-glance.ts';
 import type { Lane } from '../read/page-runs.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
-import { daemonsUp } from './banner.ts';
-import { section, table } from './components.ts';
+import { section, serviceName, table } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { worstFirst } from './layout.ts';
 import { to, toTeam } from './links.ts';
@@ -14,7 +13,6 @@ import { ago, at, clockTime, count, difference, distance, many, named, time } fr
 
 const dayMs = 86_400_000;
 
-/** The stale lane of a team that has been so for longest. */
 export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefined =>
   lanes
     .filter((lane) => lane.teamId === teamId && lane.staleSince !== null)
@@ -24,30 +22,16 @@ export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefin
 export const growthOf = ({ count: now, before }: Pick<Contacts, 'count' | 'before'>): string =>
   before === null ? 'not counted 30 days ago' : `${difference(now - before)} in 30 days`;
 
-/** Of a team of which nothing was counted yet. */
-const nothing = {
-  users: 0,
-  unresolved: 0,
-  gone: 0,
-  tags: 0,
-  contactFields: 0,
-  pushed: 0,
-  refused: 0,
-  busiest: 0,
-  lastRun: null,
-};
-
 interface Fact {
   readonly label: string;
   readonly figure: Html | string;
   readonly note: Html | string;
 }
 
-/** How fresh the mirror of a team is, and what comes next. */
-function freshOf(read: Glance, team: SeenTeam, context: PageContext): Fact {
+function freshOf(read: Glance, team: CountedTeam, context: PageContext): Fact {
   const { now } = context;
   const users = read.lanes.find(({ teamId, lane }) => teamId === team.teamId && lane === 'users');
-  const lastRun = read.facts.find(({ teamId }) => teamId === team.teamId)?.lastRun ?? null;
+  const { lastRun } = team;
   const stale = stalest(read, team)?.staleSince ?? null;
   const isPlanned = users?.next && !context.stopped.has(team.team);
   const next = isPlanned ? (users.next <= now ? 'now' : distance(users.next, now)) : 'none planned';
@@ -63,11 +47,9 @@ function freshOf(read: Glance, team: SeenTeam, context: PageContext): Fact {
   };
 }
 
-function factsOf(read: Glance, team: SeenTeam, context: PageContext): readonly Fact[] {
+function factsOf(read: Glance, team: CountedTeam, context: PageContext): readonly Fact[] {
   const { standings, perMinute } = context;
-  const ofTeam = ({ teamId }: Pick<SeenTeam, 'teamId'>) => teamId === team.teamId;
-  const of = read.facts.find(ofTeam) ?? nothing;
-  const contacts = read.contacts.find(ofTeam);
+  const contacts = read.contacts.find(({ teamId }) => teamId === team.teamId);
   const waits = standings.get(team.teamId)?.waiting ?? 0;
   const limit = perMinute(team.team);
   const link = (path: string, words: string) =>
@@ -81,23 +63,23 @@ function factsOf(read: Glance, team: SeenTeam, context: PageContext): readonly F
     },
     {
       label: 'Refused, 24 hours',
-      figure: count(of.refused),
-      note: `${count(of.pushed)} pushed`,
+      figure: count(team.refused),
+      note: `${count(team.pushed)} pushed`,
     },
     {
       label: 'Requests, busiest minute',
-      figure: count(of.busiest),
+      figure: count(team.busiest),
       note: limit === null ? '' : `of ${count(limit)}`,
     },
     {
       label: 'Users',
-      figure: link('/people', count(of.users)),
-      note: `${count(of.unresolved)} unresolved, ${count(of.gone)} gone`,
+      figure: link('/people', count(team.users)),
+      note: `${count(team.unresolved)} unresolved, ${count(team.gone)} gone`,
     },
     {
       label: 'Tags',
-      figure: link('/tags', count(of.tags)),
-      note: `${count(of.contactFields)} contact fields`,
+      figure: link('/tags', count(team.tags)),
+      note: `${count(team.contactFields)} contact fields`,
     },
     {
       label: 'Contacts',
@@ -121,14 +103,14 @@ function dayOfRuns(read: Glance, { team }: SeenTeam, context: PageContext): Html
     return {
       cells: [
         html`<span class="nowrap">${laneNames[lane.lane]}</span><span class="note nowrap">${every}</span>`,
-        strip(lane, read.steps),
+        strip(lane),
         lane.last === null ? html`<span class="quiet">none</span>` : at(lane.last, now, true),
         html`<span class="quiet nowrap">${isEdits ? 'on an edit' : next}</span>`,
       ],
     };
   });
   const columns = [
-    { label: 'What' },
+    'What',
     { label: `${clockTime(new Date(now.getTime() - dayMs), now)} to now`, short: 'Runs' },
     { label: 'Last', isNumber: true },
     { label: 'Next', isNumber: true },
@@ -149,26 +131,18 @@ export function teamFacts(read: Glance, context: PageContext): Html {
     );
     return html`<section class="card flush facts" aria-label="How it stands">${cards}</section>${dayOfRuns(read, only, context)}`;
   }
-  const shown = new Set(read.teams.map(({ teamId }) => teamId));
-  const rows = worstFirst(context).flatMap((team) => {
-    if (!shown.has(team.teamId)) return [];
-    const below =
-      team.name === null || team.name === '' ? none : html`<span class="note">${named(team.name)}</span>`;
+  const sorted = worstFirst(context).flatMap(({ teamId }) =>
+    read.teams.filter((one) => one.teamId === teamId),
+  );
+  const rows = sorted.map((team) => {
+    const link = html`<a href="${to(context, '/', { team: team.team })}">${named(team.team)}</a>`;
+    const below = serviceName(team) !== '' && html`<span class="note">${named(serviceName(team))}</span>`;
     const facts = factsOf(read, team, context).map(
       ({ figure, note }) => html`${figure}<span class="note">${note}</span>`,
     );
-    return [
-      {
-        cells: [
-          html`<a href="${to(context, '/', { team: team.team })}">${named(team.team)}</a>${below}`,
-          ...facts,
-        ],
-      },
-    ];
+    return { cells: [html`${link}${below}`, ...facts] };
   });
-  const columns = [{ label: 'Team' }, ...factsOf(read, only, context).map(({ label }) => ({ label }))];
+  const columns = ['Team', ...factsOf(read, only, context).map(({ label }) => label)];
   const caption = 'Teams, those that need somebody first';
-  return section(`${many(read.teams.length, 'team')}`, table(context, { caption, columns, rows }), {
-    note: daemonsUp(context),
-  });
+  return section(many(read.teams.length, 'team'), table(context, { caption, columns, rows }));
 }

@@ -1,26 +1,25 @@
 /** The first view, whose first line says whether somebody has to do something: stale teams first, then what waits. */
-import type { Glance } from '../read/page-glance.ts';
+import type { CountedTeam, Glance } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
 import { changesTable } from './ledger-view.ts';
-import { commandBox, empty, section, type Task, taskList, verdict } from './components.ts';
-import { mayDecide } from './decide-form.ts';
+import { commandBox, empty, inTeam, section, type Task, taskList, verdict } from './components.ts';
+import { barredNote } from './decide-form.ts';
 import { stalest, teamFacts } from './glance-teams.ts';
-import { editorsIn, listTitle } from './hold-words.ts';
+import { detailsAbove, editorsIn, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf, to, toTeam } from './links.ts';
+import { commandOf, to, toTeam, waitingPath } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
-import { inTeam } from './waiting-view.ts';
 import { at, capital, clockTime, count, distance, listed, many, named, visible } from './words.ts';
 
 type TeamTask = Task & Pick<SeenTeam, 'teamId'>;
 
-function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
+function staleTask(read: Glance, team: CountedTeam, context: PageContext): readonly TeamTask[] {
   const lane = stalest(read, team);
   if (lane === undefined || lane.staleSince === null) return [];
   const { now } = context;
-  const reason = read.facts.find(({ teamId }) => teamId === team.teamId)?.reason ?? null;
+  const { reason } = team;
   const last = lane.completeAt === null ? 'None so far' : at(lane.completeAt, now, true);
   return [
     {
@@ -36,37 +35,23 @@ function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly
   ];
 }
 
-/** One for each batch or reason, and for missing rows. Who may decide is led there, and others to the command. */
 function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const { teamId } = team;
-  const way = (words: string, path: string, state: string | null = null) => [
-    {
-      label: html`<a href="${toTeam(context, team.team, path, { state })}">${words}</a>`,
-      ...(mayDecide(context) ? {} : { command: commandOf(context, team.team, 'held') }),
-    },
-  ];
+  const way = (words: string, path: string) => [{ label: html`<a href="${path}">${words}</a>` }];
   const lists = read.lists.filter((list) => list.teamId === teamId);
   const missing = read.missing.filter((one) => one.teamId === teamId);
   return [
     ...lists.map((list): TeamTask => {
-      const [reason] = list.reasons;
       const title = html`${listTitle(list)}${inTeam(context, team)}`;
-      const details = list.details
-        .slice(0, 1)
-        .flatMap(({ what }) => (what === '' ? [] : [html`${visible(capital(what))}. `]));
       const edited =
-        list.editedTo === null
-          ? none
-          : html`Edited at ${at(list.editedTo, context.now)} by ${editorsIn(context, list)}. `;
+        list.editedTo !== null &&
+        html`Edited at ${at(list.editedTo, context.now)} by ${editorsIn(context, list)}. `;
       return {
         teamId,
-        id: list.batch === null ? `held-${team.team}-${reason?.what}` : `batch-${list.batch}`,
+        id: list.batch === null ? `held-${team.team}-${list.reasons[0]?.what}` : `batch-${list.batch}`,
         title,
-        text: html`${details}${edited}None of it was sent; all else goes on.`,
-        ways:
-          list.batch === null
-            ? way('Look at them', '/waiting', reason?.what)
-            : way('Look at them', `/waiting/${list.batch}`),
+        text: html`${detailsAbove(context, list)}${edited}None of it was sent; all else goes on.`,
+        ways: way('Look at them', waitingPath(context, list)),
       };
     }),
     ...missing.map(
@@ -75,7 +60,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
         id: `missing-${hash}`,
         title: html`${count(rows)} ${resource.replace('_', ' ')}: missing on the service${inTeam(context, team)}`,
         text: html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`,
-        ways: way('Look at it', `/waiting/${hash}`),
+        ways: way('Look at it', toTeam(context, team.team, `/waiting/${hash}`)),
       }),
     ),
   ];
@@ -92,11 +77,9 @@ function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   ];
 }
 
-const usersOf = ({ lanes }: Glance) => lanes.filter(({ lane }) => lane === 'users');
-
 /** Says what is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
 function equal(read: Glance, { now, stopped }: PageContext): Html {
-  const users = usersOf(read);
+  const users = read.lanes.filter(({ lane }) => lane === 'users');
   const complete = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
   const due = stopped.size === read.teams.length ? [] : users.flatMap(({ next }) => next?.getTime() ?? []);
   if (complete.length < read.teams.length) return html`The first complete run of the users is still to come.`;
@@ -106,7 +89,6 @@ function equal(read: Glance, { now, stopped }: PageContext): Html {
   return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${distance(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
 }
 
-/** The task in the banner above, which is the first thing to do. */
 function asksOf(read: Glance, context: PageContext): readonly Html[] {
   const { stopped } = context;
   if (context.placing.verdict === 'elsewhere') return [html`${sayWhere(read.teams.map(({ team }) => team))}`];
@@ -131,10 +113,11 @@ function firstLine(read: Glance, context: PageContext): PageShown {
       ? ''
       : ` Nothing to do: ${calm.length > 3 ? `${count(calm.length)} other teams` : listed(calm.map(({ team }) => team))}.`;
   const title = many(asks.length + all.length, 'thing to do', 'things to do');
+  const barred = read.lists.length + read.missing.length > 0 && !isCopy(context) ? barredNote(context) : none;
   const text = html`${asks.map((ask) => html`${ask} `)}${others}${all.length === 0 ? equal(read, context) : none}`;
   return {
     title,
-    main: html`${verdict(['alarm', 'act'], title, text)}${all.length === 0 ? none : taskList(all)}`,
+    main: html`${verdict(['alarm', 'act'], title, text)}${all.length === 0 ? none : taskList(all, barred)}`,
   };
 }
 

@@ -34,14 +34,10 @@ function heldAlready(
       : [`${fieldName(field)} ${was === 'rejected' ? editStates[was] : holdReasons[was].words}`],
   );
   const words = html`Held until ${until === null ? 'it is ended' : at(until, context.now)}${by === null ? none : html` by ${named(by)}`}${why === '' || !context.details ? none : html`, “${named(why)}”`}`;
-  const end = mayDecide(context)
-    ? postForm(
-        context,
-        { team, user: `${id}`, field: fields, verb: 'end', confirmed: 'yes' },
-        html`<button class="button">End it now</button>`,
-      )
-    : none;
-  return html`<div class="part row between"><div><h3>${words}</h3><p class="note">${listed(fields.map(fieldName))}: nothing is sent or taken until then${before.length === 0 ? '' : `; then as before: ${before.join(', ')}`}</p></div>${end}</div>`;
+  const values = { team, user: `${id}`, field: fields, verb: 'end', confirmed: 'yes' };
+  const end =
+    mayDecide(context) && postForm(context, values, html`<button class="button">End it now</button>`);
+  return html`<div class="part row"><div><h3>${words}</h3><p class="note">${listed(fields.map(fieldName))}: nothing is sent or taken until then${before.length === 0 ? '' : `; then as before: ${before.join(', ')}`}</p></div><span class="push"></span>${end}</div>`;
 }
 
 function holdForm(context: PageContext, id: bigint, team: string, field: string): Html {

@@ -3,7 +3,7 @@ import { type HeldReason, holdReasons } from '../../model/edit-state.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
 import { type Html, html } from './html.ts';
 import type { PageContext } from './view.ts';
-import { capital, count, listed, many, named } from './words.ts';
+import { capital, count, listed, many, named, visible } from './words.ts';
 
 const fields: Readonly<Record<string, readonly [string, string]>> = {
   name: ['name', 'names'],
@@ -23,14 +23,9 @@ export function fieldsInWords(all: WaitingList['fields'], rows: number): string 
   return all.length > 2 ? many(rows, 'edit') : listed(words);
 }
 
-/** The same of rows that are at hand. */
-export function rowsInWords(rows: readonly { readonly field: string }[]): string {
-  const by = [...Map.groupBy(rows, ({ field }) => field)];
-  return fieldsInWords(
-    by.map(([what, of]) => ({ what, rows: of.length })),
-    rows.length,
-  );
-}
+/** How often each is among rows that are at hand. */
+export const tallyOf = <Row, What>(rows: readonly Row[], what: (row: Row) => What) =>
+  [...Map.groupBy(rows, what)].map(([one, of]) => ({ what: one, rows: of.length }));
 
 /** Whether that is the person who looks, by their own name or by a command in their name. */
 export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | null): boolean =>
@@ -53,8 +48,16 @@ export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
 export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'reasons'>): string =>
   `${fieldsInWords(list.fields, list.rows)}: ${reasonsIn(list)}`;
 
+/** The values in a detail stand in quotes. */
+export const shownDetail = ({ details }: Pick<PageContext, 'details'>, detail: string): string =>
+  details ? detail : detail.replace(/".*"/s, 'a value that is not shown');
+
+/** At most this many details stand above a list; of more, each stands at its row. */
+export const mostDetails = 3;
+export const detailsAbove = (context: PageContext, { details }: Pick<WaitingList, 'details'>): Html =>
+  html`${details.map(({ what }) => details.length <= mostDetails && what !== '' && html`${visible(capital(shownDetail(context, what)))}. `)}`;
+
 /** The words of a pill that links to it, or stands for it. */
 export const heldWords = (reason: HeldReason): string => `held: ${holdReasons[reason].words}`;
 
-/** With a capital: `Phone`. */
 export const fieldTitle = (field: string): string => capital(fieldName(field));

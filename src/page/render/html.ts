@@ -14,7 +14,6 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
 
 const nothing = (value: unknown) => (value === null || value === undefined || value === false ? '' : value);
 
-/** Marks a text as HTML that was made here. */
 export { raw };
 
 export const none: Html = html``;

@@ -1,7 +1,7 @@
 /** The document around a view: head, header with teams and tabs, and foot. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
-import { filterForm } from './components.ts';
+import { filterForm, serviceName } from './components.ts';
 import { type Html, html, none, raw } from './html.ts';
 import { document } from './document.ts';
 import { href, to } from './links.ts';
@@ -20,14 +20,11 @@ const places: Readonly<Record<Tab, string>> = {
 };
 
 /** The name of the settings, because no two have the same, followed by the service's. */
-const bothNames = ({ team, name }: SeenTeam): Html =>
-  html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="dim on-service">${named(name)}</span>`}`;
+const bothNames = (team: SeenTeam): Html =>
+  html`<b>${named(team.team)}</b>${serviceName(team) !== '' && html` <span class="dim on-service">${named(serviceName(team))}</span>`}`;
 
 /** Stale teams come first, then those with the most that waits, then the order of the settings. */
-export function worstFirst({
-  teams,
-  standings,
-}: Pick<PageContext, 'teams' | 'standings'>): readonly SeenTeam[] {
+export function worstFirst({ teams, standings }: PageContext): readonly SeenTeam[] {
   const rank = ({ teamId }: SeenTeam) => {
     const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
     return [staleSince === null ? 0 : 1, waiting] as const;
@@ -51,7 +48,7 @@ function switcher(context: PageContext): Html {
     return waiting === 0 ? '' : `: ${many(waiting, 'thing waits', 'things wait')}`;
   };
   const choices = worstFirst(context).map((one) => {
-    const others = one.name === null || one.name === '' || one.name === one.team ? '' : `, ${one.name}`;
+    const others = serviceName(one) === '' ? '' : `, ${serviceName(one)}`;
     return html`<option value="${one.team}"${one.team === team?.team ? html` selected` : none}>${visible(`${one.team}${others}${stateOf(one)}`)}</option>`;
   });
   const inside = html`<select class="team" name="team" aria-label="Team"><option value="">All teams: ${count(teams.length)}</option>${choices}</select>`;
@@ -99,7 +96,7 @@ ${banner(context)}
 ${context.note === undefined ? none : html`<div class="notice receipt" role="status" id="note"><p>${visible(context.note)}</p></div>`}
 ${context.details ? content.main : withoutDetails(content.main)}
 </main>
-<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are ${shownZone()}</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
+<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p></div></footer>
 <div class="away" aria-live="polite" data-said></div>`;
   return document(title, body, script);
 }

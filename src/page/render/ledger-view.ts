@@ -1,5 +1,5 @@
 /** Changes: the ledger by day, filtered, with the values before and after, who made each, and its outcome. */
-import type { HeldReason } from '../../model/edit-state.ts';
+import { editStates, type HeldReason } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { ChangeRow, ChangesFilter, ChangesRead, LedgerLine } from '../read/page-changes.ts';
@@ -9,6 +9,7 @@ import {
   filterForm,
   heading,
   person,
+  personHint,
   table,
   type TableRow,
   teamCells,
@@ -18,7 +19,7 @@ import { fieldName, heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { direction, pill, sides } from './pills.ts';
-import { changed, noValue, textOf, value } from './three-values.ts';
+import { changed, isShown, knownText, noValue, textOf, value } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
 import { at, clockTime, count, dayBand, many, named, time, visible } from './words.ts';
 import { momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
@@ -26,8 +27,6 @@ import { momentsOf, showDay, shownZone } from '../../model/zone-time.ts';
 const perPage = 50;
 const mostInFile = 30_000;
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-const usualDays = 7;
 const isWholeNumber = /^\d{1,18}$/;
 
 /** When a day begins: some clocks skip its midnight. */
@@ -41,28 +40,22 @@ function sinceOf(text: string): Date | null {
   return found === undefined ? null : new Date(found);
 }
 
-/** Without a person, a run or a day it selects the changes of the last days. An empty `since=` selects all of them. */
-export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date): ChangesFilter {
+export function changesFilter({ query, details, isCsv }: ViewRequest): ChangesFilter {
   const text = (key: string) => (query.get(key) ?? '').trim().slice(0, 200);
-  const [q, run, decision, page] = [
-    text('q'),
-    text('run').replaceAll(',', ''),
-    text('decision'),
-    text('page'),
-  ];
-  const usual = sinceOf(showDay(new Date(now.getTime() - usualDays * dayMs)));
-  const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
-  const numberIn = (one: string) => (isWholeNumber.test(one) ? BigInt(one) : null);
+  const numberIn = (key: string) => {
+    const digits = text(key).replaceAll(',', '');
+    return isWholeNumber.test(digits) ? BigInt(digits) : null;
+  };
   return {
-    q,
+    q: text('q'),
     details,
     field: fieldColumns.find((column) => column === query.get('field')) ?? null,
     direction: directions.find((one) => one === query.get('direction')) ?? null,
     actor: text('actor') || null,
-    runId: numberIn(run),
-    decision: numberIn(decision),
-    since: isOpen ? sinceOf(text('since')) : usual,
-    before: isCsv ? null : numberIn(page),
+    runId: numberIn('run'),
+    decision: numberIn('decision'),
+    since: sinceOf(text('since')),
+    before: isCsv ? null : numberIn('page'),
     limit: isCsv ? mostInFile : perPage,
   };
 }
@@ -105,8 +98,8 @@ export const actorOf = ({ kind, edited_by: edited, decided_by: decided }: Ledger
 function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
   if (outcome === null) return html`<span class="none">–</span>`;
   if (kind === 'hold') return pill('pause', 'dim', heldWords(outcome as HeldReason));
-  if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
-  if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? 'not known yet' : 'not known');
+  if (outcome === 'confirmed') return pill('tick', 'ok', editStates.confirmed);
+  if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? editStates.unknown : 'not known');
   return kind === 'push' || kind === 'call' ? pill('pause', 'dim', outcome) : html`${outcome}`;
 }
 
@@ -115,13 +108,14 @@ function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
  * nothing: it shows what was last agreed on and what the mirror has.
  */
 function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html] {
-  const { kind, field, base_value: base, old_value: old, new_value: now } = row;
+  const { kind, field, team_id: teamId, base_value: base, old_value: old, new_value: now } = row;
   if (field === null) return [none, none];
+  const of = { teamId, field };
   if (kind === 'hold')
-    return [value(context, field, base), changed(context, field, { to: old, from: base, side: 'mirror' })];
+    return [value(context, of, base), changed(context, of, { to: old, from: base, side: 'mirror' })];
   const side = isPulled(kind) ? 'service' : 'mirror';
-  const into = textOf(now) === null ? noValue : changed(context, field, { to: now, from: old, side });
-  return [value(context, field, old), into];
+  const into = textOf(now) === null ? noValue : changed(context, of, { to: now, from: old, side });
+  return [value(context, of, old), into];
 }
 
 const whenOf = ({ closed_at: closed, opened_at: opened }: LedgerLine) => closed ?? opened;
@@ -163,18 +157,18 @@ export function changesTable(
   { foot = none, isOfOne = false }: { readonly foot?: Html; readonly isOfOne?: boolean } = {},
 ): Html {
   const days = Map.groupBy(changes, (row) => dayBand(whenOf(row), context.now));
-  const whose = isOfOne ? [] : [...teamColumns(context), { label: 'Person' }];
-  const others = ['Field', 'From', 'To', 'What', 'By', 'Run', 'Outcome'];
+  const whose = isOfOne ? [] : [...teamColumns(context), 'Person'];
+  const run = { label: 'Run', isNumber: true };
   return table(context, {
     caption,
-    columns: [{ label: 'When' }, ...whose, ...others.map((label) => ({ label, isNumber: label === 'Run' }))],
+    columns: ['When', ...whose, 'Field', 'From', 'To', 'What', 'By', run, 'Outcome'],
     rows: [...days].flatMap(([band, of]) => [{ band }, ...of.map((row) => rowOf(context, row, isOfOne))]),
     foot,
   });
 }
 
 function filters(context: PageContext): Html {
-  const filter = changesFilter(context, context.now);
+  const filter = changesFilter(context);
   const choice = (
     label: string,
     name: string,
@@ -190,14 +184,14 @@ function filters(context: PageContext): Html {
   };
   const typed = (label: string, name: string, of: bigint | string | null) =>
     html`<label class="field note">${label}<input size="8" name="${name}" value="${of ?? ''}" maxlength="200"></label>`;
-  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${typed('By', 'actor', filter.actor)}${typed('Run', 'run', filter.runId)}${typed('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since === null ? '' : showDay(filter.since)}"></label>`;
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${personHint(context.details)}"></label>${choice('Field', 'field', 'any', filter.field, fieldColumns)}${choice('Direction', 'direction', 'any', filter.direction, directions)}${typed('By', 'actor', filter.actor)}${typed('Run', 'run', filter.runId)}${typed('Decision', 'decision', filter.decision)}<label class="field note">Since<input type="date" name="since" value="${filter.since === null ? '' : showDay(filter.since)}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
 function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): Html {
   const last = isMore ? rows.at(-1)?.change_id : searchEnd?.changeId;
-  const isFirst = changesFilter(context, context.now).before === null;
+  const isFirst = changesFilter(context).before === null;
   const first = isFirst ? none : html`<a href="${href(context, {})}">Newest changes</a>`;
   const end = isMore
     ? ''
@@ -213,9 +207,9 @@ function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): H
 
 export function changes(read: ChangesRead, context: PageContext): PageShown {
   const { rows, searchEnd } = read;
-  const { since } = changesFilter(context, context.now);
+  const { since } = changesFilter(context);
   const lead = `Every field that moved, in either direction${since === null ? '' : `, since ${showDay(since)}`}.`;
-  const all = html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`;
+  const all = html`<p><a href="${to(context, '/changes')}">All changes</a></p>`;
   const list =
     rows.length === 0 && searchEnd === null
       ? empty('dashed', 'Nothing moved', 'No change in the ledger matches the filters.', all)
@@ -225,8 +219,8 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
 
 export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
   const { details } = context;
-  const shownValue = (field: string | null, one: unknown) =>
-    details || field === 'role_id' || field === 'tag' ? textOf(one) : null;
+  const shownValue = ({ field, team_id: teamId }: ChangeRow, one: unknown) =>
+    field !== null && isShown(context, field) ? knownText(context, { teamId, field }, one) : null;
   return csvFrom(rows, {
     change_id: (row) => row.change_id,
     opened_at: (row) => row.opened_at,
@@ -236,8 +230,8 @@ export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
     ...(details ? { name: (row: ChangeRow) => row.name } : {}),
     kind: (row) => row.kind,
     field: (row) => row.field,
-    old_value: (row) => shownValue(row.field, row.old_value),
-    new_value: (row) => shownValue(row.field, row.new_value),
+    old_value: (row) => shownValue(row, row.old_value),
+    new_value: (row) => shownValue(row, row.new_value),
     by: actorOf,
     run_id: (row) => row.run_id,
     outcome: (row) => row.outcome,

@@ -1,6 +1,7 @@
 /** Every state of a view is a link. */
 import { quoted } from '../../model/in-words.ts';
-import type { PageContext } from './view.ts';
+import type { WaitingList } from '../read/page-waiting.ts';
+import { type PageContext, teamOf } from './view.ts';
 
 type Change = Readonly<Record<string, string | null>>;
 
@@ -23,15 +24,11 @@ export function href(context: Pick<PageContext, 'path' | 'query'>, change: Chang
   return `${context.path}${queryOf(query)}`;
 }
 
-/** Another view, of the same team. */
 export function to(context: Pick<PageContext, 'query'>, path: string, change: Change = {}): string {
-  const [where = '', fragment] = path.split('#');
   const team = context.query.get('team');
-  const made = href({ path: where, query: new URLSearchParams(team === null ? {} : { team }) }, change);
-  return fragment === undefined ? made : `${made}#${fragment}`;
+  return href({ path, query: new URLSearchParams(team === null ? {} : { team }) }, change);
 }
 
-/** Another view, of this team. */
 export const toTeam = (
   context: Pick<PageContext, 'query' | 'teams'>,
   team: string,
@@ -39,11 +36,20 @@ export const toTeam = (
   change: Change = {},
 ): string => to(context, path, { team: context.teams.length > 1 ? team : null, ...change });
 
-/** The address of the rows of this view as a file. */
+/** Where a list that waits has a page for itself. */
+export function waitingPath(
+  context: Pick<PageContext, 'query' | 'teams'>,
+  { teamId, batch, reasons: [first] }: Pick<WaitingList, 'teamId' | 'batch' | 'reasons'>,
+): string {
+  const { team } = teamOf(context, teamId);
+  return batch === null
+    ? toTeam(context, team, '/waiting', { state: first?.what ?? null })
+    : toTeam(context, team, `/waiting/${batch}`);
+}
+
 export const csvOf = ({ path, query }: Pick<PageContext, 'path' | 'query'>): string =>
   `${path === '/' ? '/glance' : path}.csv${queryOf(query)}`;
 
-/** The path of one person. */
 export const personPath = (team: string, id: bigint): string => `/people/${encodeURIComponent(team)}/${id}`;
 
 /** The command line as it is typed, without `--team` if there is only one team. */

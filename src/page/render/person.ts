@@ -1,8 +1,7 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
-import { fieldOf } from '../../model/fields.ts';
+import { fieldColumns, fieldOf } from '../../model/fields.ts';
 import { printable } from '../../model/in-words.ts';
-import type { UserState } from '../../model/user-state.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { isCopy } from './banner.ts';
@@ -10,22 +9,21 @@ import { changesTable } from './ledger-view.ts';
 import { heading, section, table } from './components.ts';
 import { barredNote, mayDecide, postForm, shownKey, verbs, verbsOf } from './decide-form.ts';
 import { holdChoices } from './hold-form.ts';
-import { fieldName, fieldTitle } from './hold-words.ts';
+import { fieldName, fieldTitle, shownDetail } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { pill } from './pills.ts';
-import { headOfThree, isShown, knownAs, textOf, three } from './three-values.ts';
+import { headOfThree, isShown, textOf, three } from './three-values.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, named, visible } from './words.ts';
 
-const columns = ['name', 'email', 'phone', 'role_id'] as const;
-type Column = (typeof columns)[number];
+type Column = (typeof fieldColumns)[number];
 
-/** `undefined` if that version does not exist. A role is shown with its name. */
-function versionsOf(context: PageContext, { state, teamId }: PersonRead, field: Column) {
-  const known = (side: UserState['base' | 'mirror' | 'service']) =>
-    knownAs(context, { teamId, field }, side?.[fieldOf(field)]);
-  return { base: known(state.base), mirror: known(state.mirror), service: known(state.service) };
+/** `undefined` if that version does not exist. */
+function versionsOf({ state, teamId }: PersonRead, field: Column) {
+  const { base, mirror, service } = state;
+  const key = fieldOf(field);
+  return { teamId, field, base: base?.[key], mirror: mirror?.[key], service: service?.[key] };
 }
 
 function heldState({ now }: PageContext, hold: HeldRow): Html {
@@ -43,9 +41,9 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   if (row.gone_at !== null) return pill('cross', 'dim', 'Left');
   if (hold !== undefined) return heldState(context, hold);
   if (!row.resolved || state.base === undefined) return pill('dashed', 'dim', 'Unresolved');
-  const { base, mirror } = versionsOf(context, read, field);
+  const { base, mirror } = versionsOf(read, field);
   if (textOf(base) !== textOf(mirror))
-    return pill('clock', 'dim', state.hasOpenIntent ? capital(editStates.unknown) : 'Goes with the next run');
+    return pill('clock', 'dim', capital(state.hasOpenIntent ? editStates.unknown : editStates.waiting));
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
       ? html`<span class="note">halves ${row.name_split}: ${named(row.first_name)} | ${named(row.last_name)}</span>`
@@ -56,8 +54,8 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
 function versions(context: PageContext, read: PersonRead): Html {
   const { state, row } = read;
   const notKnown = html`<span class="none">not known</span>`;
-  const rows = columns.map((field) => {
-    const [base, mirror, service] = three(context, { field, ...versionsOf(context, read, field) });
+  const rows = fieldColumns.map((field) => {
+    const [base, mirror, service] = three(context, versionsOf(read, field));
     const there = row.gone_at === null ? service : html`<span class="none">gone</span>`;
     return {
       cells: [
@@ -74,11 +72,11 @@ function versions(context: PageContext, read: PersonRead): Html {
   return table(context, {
     caption: 'The three versions of each field',
     columns: [
-      { label: 'Field' },
+      'Field',
       { label: base, short: 'Last agreed' },
       { label: mirror, short: 'Mirror' },
       { label: service, short: 'Service' },
-      { label: 'State' },
+      'State',
     ],
     rows,
   });
@@ -87,14 +85,7 @@ function versions(context: PageContext, read: PersonRead): Html {
 /** What can be decided about a held field; each button asks once more. */
 function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: string, hold: HeldRow): Html {
   if (!needsDecision(hold) || !mayDecide(context)) return none;
-  const { field, batch } = hold;
-  const shown = {
-    userId: id,
-    field,
-    editId: hold.edit_id,
-    mirror: hold.mirror_value,
-    service: hold.service_value,
-  };
+  const { field, batch, edit_id: editId, mirror_value: mirror, service_value: service } = hold;
   const can = verbsOf({ batch, reasons: [{ what: hold.reason, rows: 1 }] });
   const others =
     batch === null ? none : html`<a class="note" href="${to(context, `/waiting/${batch}`)}">Its batch</a>`;
@@ -102,7 +93,13 @@ function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: strin
   const buttons = [...can, 'value' as const].map(
     (verb) => html`<button class="button" name="verb" value="${verb}">${words(verb)}…</button>`,
   );
-  const values = { team, batch: batch ?? '', rows: '1', ticks: 'on', row: shownKey({ ...shown }) };
+  const values = {
+    team,
+    batch: batch ?? '',
+    rows: '1',
+    ticks: 'on',
+    row: shownKey({ userId: id, field, editId, mirror, service }),
+  };
   return html`<div class="part row"><h3>${fieldTitle(field)}</h3>${postForm(context, values, html`${buttons}`, html` class="row buttons" id="of-${teamId}-${field}"`)}${others}</div>`;
 }
 
@@ -111,12 +108,9 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   const { held, id } = read;
   const reasons = held
     .filter(({ reason, detail }) => detail !== '' && reason !== 'asked')
-    .map(
-      ({ field, detail }) =>
-        html`<p>${fieldTitle(field)}: ${context.details ? visible(detail) : 'held, for a reason that names values'}.</p>`,
-    );
+    .map(({ field, detail }) => html`<p>${fieldTitle(field)}: ${visible(shownDetail(context, detail))}.</p>`);
   const explained = context.explain(team, read);
-  const next = explained === null ? none : html`<p>${visible(explained)}</p>`;
+  const next = explained !== null && html`<p>${visible(shownDetail(context, explained))}</p>`;
   return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${id}`)}</code> asks it now.</p></div>`;
 }
 

@@ -35,7 +35,6 @@ export const sides = {
   service: side('service', html`<circle cx="4" cy="4" r="4"/>`),
 } as const;
 
-/** The sign of a daemon that runs. */
 export const dot = side('ok dot', html`<circle cx="4" cy="4" r="3.5"/>`);
 
 const ways = {
@@ -44,7 +43,6 @@ const ways = {
   hold: [sides.mirror, 'ıı', sides.service],
 } as const;
 
-/** The direction in which something moved, with a word. */
 export function direction(way: keyof typeof ways, word: string): Html {
   const [from, arrow, into] = ways[way];
   return html`<span class="nowrap"><span aria-hidden="true">${from} ${arrow} ${into}</span> ${word}</span>`;

@@ -1,29 +1,25 @@
 /** The page that asks once more before a decision. It shows what will happen, and the form that does it. */
 import { printable } from '../../model/in-words.ts';
 import { perRequest } from '../../model/waiting-page.ts';
-import type { PageField, Sending } from '../read/page-waiting.ts';
+import type { HeldField, Sending } from '../read/page-waiting.ts';
 import { heading, person, table } from './components.ts';
 import { type FormValues, postForm, type Verb, verbs } from './decide-form.ts';
-import { byWhom, fieldName, rowsInWords } from './hold-words.ts';
+import { editorsIn, fieldName, fieldsInWords, tallyOf } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
-import { changed, knownAs, value } from './three-values.ts';
+import { changed, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
-import { clockTime, count, many, named } from './words.ts';
+import { count, fromTo, many, named } from './words.ts';
 
-/** What a form is about, as it is now. */
 export interface Question {
   readonly verb: Verb;
   /** The rows that have values; missing rows of a listing have none. */
-  readonly rows: readonly PageField[];
-  /** The number of rows to decide about. */
+  readonly rows: readonly HeldField[];
   readonly number: number;
   /** The number of all rows that wait in the list. */
   readonly all: number;
   readonly sending: Sending;
-  /** The fields that the form sends again. */
   readonly values: FormValues;
-  /** The address of the list, with its ticks. */
   readonly back: string;
 }
 
@@ -40,7 +36,6 @@ const means: Readonly<Record<Verb, string>> = {
     'The mirror gets this value as an edit of yours, and the next run looks at it as at any other edit: where edits wait for an approval, this one does.',
 };
 
-/** What is there now, and what takes its place. */
 const sidesOf = (verb: Verb): readonly ['mirror' | 'service', 'mirror' | 'service' | 'base'] =>
   verb === 'service'
     ? ['mirror', 'service']
@@ -48,46 +43,39 @@ const sidesOf = (verb: Verb): readonly ['mirror' | 'service', 'mirror' | 'servic
       ? ['mirror', 'base']
       : ['service', 'mirror'];
 
-function movesTable(context: PageContext, rows: readonly PageField[], verb: Verb): Html {
+function movesTable(context: PageContext, rows: readonly HeldField[], verb: Verb): Html {
   const [from, to] = sidesOf(verb);
-  const columns = ['Person', 'Field', from === 'mirror' ? 'Mirror now' : 'Service now', 'Then'].map(
-    (label) => ({ label }),
-  );
   return table(context, {
     caption: 'What it is about',
-    columns,
-    rows: rows.map((row) => {
-      const [now, then] = [knownAs(context, row, row[from]), knownAs(context, row, row[to])];
-      return {
-        cells: [
-          person(context, row.teamId, { id: row.userId, name: row.name, withId: true }),
-          fieldName(row.field),
-          value(context, row.field, now),
-          changed(context, row.field, { to: then, from: now, side: to === 'service' ? 'service' : 'mirror' }),
-        ],
-      };
-    }),
+    columns: ['Person', 'Field', from === 'mirror' ? 'Mirror now' : 'Service now', 'Then'],
+    rows: rows.map((row) => ({
+      cells: [
+        person(context, row.teamId, { id: row.userId, name: row.name, withId: true }),
+        fieldName(row.field),
+        value(context, row, row[from]),
+        changed(context, row, {
+          to: row[to],
+          from: row[from],
+          side: to === 'service' ? 'service' : 'mirror',
+        }),
+      ],
+    })),
   });
 }
 
 function facts(context: PageContext, { verb, rows, sending }: Question): Html {
-  const editors = [...Map.groupBy(rows, ({ editedBy }) => editedBy)];
-  const times = rows.flatMap(({ editedAt }) => (editedAt === null ? [] : [editedAt.getTime()]));
-  const [from, until] =
-    times.length === 0
-      ? []
-      : [Math.min(...times), Math.max(...times)].map((ms) => clockTime(new Date(ms), context.now));
-  const when = from === undefined ? '' : `, ${from === until ? from : `${from} to ${until}`}`;
+  const editors = tallyOf(rows, ({ editedBy }) => editedBy);
+  const fields = tallyOf(rows, ({ field }) => field);
+  const times = rows.flatMap(({ editedAt }) => editedAt ?? []).toSorted((a, b) => Number(a) - Number(b));
+  const [first, last = first] = [times[0], times.at(-1)];
+  const when = first === undefined || last === undefined ? '' : `, ${fromTo(first, last, context.now)}`;
   const users = new Set(rows.map(({ userId }) => userId)).size;
   const requests = many(Math.ceil(users / perRequest), 'request');
   const sent = sending.listens
     ? `Sent at once, by the daemon, in ${requests}`
     : `Sent by the next run, in ${requests}; no daemon runs`;
   const isSent = verb === 'approve' || verb === 'mirror';
-  const by = editors.map(
-    ([name, of], i) => html`${i === 0 ? '' : ', '}${byWhom(context, name)} (${count(of.length)})`,
-  );
-  return html`<p>${rowsInWords(rows)}, of ${many(users, 'person', 'people')}</p><p>Edited by ${by}${when}</p><p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
+  return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p><p>Edited by ${editorsIn(context, { editors })}${when}</p><p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
 }
 
 /** `Approve 4 of 65?`, `Take the mirror’s email of Ada Berg?` */
@@ -101,7 +89,6 @@ function titleOf({ details }: PageContext, { verb, rows, number, all }: Question
   return `${verbs[verb]} ${verb === 'mirror' || verb === 'service' ? '' : 'the '}${what}?`;
 }
 
-/** The field to type another value into. */
 const typedInto = (field: string): Html =>
   html`<label class="field"><span class="label">The ${fieldName(field)} that is to stand${field === 'name' ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`;
 

@@ -2,14 +2,14 @@
 import { type EditState, editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
 import type { Deed } from '../../model/waiting-page.ts';
 import type { DecidedPart, FollowedDecision } from '../read/page-decided.ts';
-import type { PageWaiting, Sending } from '../read/page-waiting.ts';
+import type { Sending } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';
 import { section, table, teamCells, teamColumns } from './components.ts';
-import { byWhom, fieldName, fieldsInWords, fieldTitle } from './hold-words.ts';
+import { byWhom, fieldName, fieldsInWords, fieldTitle, shownDetail } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
-import { knownAs, value } from './three-values.ts';
+import { value } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, listed, named, visible } from './words.ts';
 
@@ -32,7 +32,7 @@ function deedOf(context: PageContext, decided: FollowedDecision): Html {
   const [field = ''] = fields;
   if (deed === 'value') {
     const whose = context.details && decided.name !== null ? html` of ${named(decided.name)}` : none;
-    return html`${fieldTitle(field)}${whose} set to ${value(context, field, knownAs(context, { ...decided, field }, decided.value))}`;
+    return html`${fieldTitle(field)}${whose} set to ${value(context, { ...decided, field }, decided.value)}`;
   }
   const what =
     fields.length === 1
@@ -48,7 +48,7 @@ const rowsIn = ({ parts }: FollowedDecision, ...states: readonly (EditState | nu
 const mostReasons = 3;
 
 /** `56 confirmed; 2 need a decision (somebody has edited the field again)`: the parts add up to all of it. */
-function partsOf({ parts, why: given }: FollowedDecision): Html {
+function partsOf(context: PageContext, { parts, why: given }: FollowedDecision): Html {
   const whyOf = ({ state, reason, detail }: DecidedPart): string =>
     [state === 'held' && reason !== null ? holdReasons[reason].words : '', detail ?? '']
       .filter((why) => why !== '')
@@ -56,7 +56,9 @@ function partsOf({ parts, why: given }: FollowedDecision): Html {
   const all = [...Map.groupBy(parts, ({ state }) => state)].map(([state, of]) => {
     const reasons = [...new Set(of.map(whyOf).filter((why) => why !== '' && why !== given))];
     const why =
-      reasons.length === 0 || reasons.length > mostReasons ? none : html` (${visible(reasons.join('; '))})`;
+      reasons.length === 0 || reasons.length > mostReasons
+        ? none
+        : html` (${visible(shownDetail(context, reasons.join('; ')))})`;
     const rows = of.reduce((sum, part) => sum + part.rows, 0);
     const words =
       state === null ? 'of which nobody knows' : state === 'held' ? needDecision(rows) : editStates[state];
@@ -68,7 +70,6 @@ function partsOf({ parts, why: given }: FollowedDecision): Html {
 const runsOf = (context: PageContext, { runs }: FollowedDecision): Html =>
   html`${runs.slice(0, 3).map((run) => html` <a href="${to(context, `/runs/${run}`)}">Run ${count(run)}</a>`)}`;
 
-/** What has to happen for what has not left. */
 function nextOf(context: PageContext, decided: FollowedDecision, { listens, nextRun }: Sending): Html {
   if (rowsIn(decided, 'waiting', 'unknown') === 0) return none;
   const { team } = teamOf(context, decided.teamId);
@@ -79,7 +80,6 @@ function nextOf(context: PageContext, decided: FollowedDecision, { listens, next
   return nextRun === null ? none : html` The next run is at ${at(nextRun, context.now)}.`;
 }
 
-/** The commands by which it is taken back, with the batch's name. */
 function wayBack(context: PageContext, decided: FollowedDecision): Html {
   const { team } = teamOf(context, decided.teamId);
   const { deed, batch, runs } = decided;
@@ -99,7 +99,6 @@ function wayBack(context: PageContext, decided: FollowedDecision): Html {
   return isCopy(context) || ways.every((way) => way === none) ? none : html`<p class="note">${ways}</p>`;
 }
 
-/** The sign of its gravest part. */
 function shapeOf(decided: FollowedDecision): readonly [IconShape, Tone] {
   if (rowsIn(decided, 'held') > 0) return ['alarm', 'act'];
   if (rowsIn(decided, 'unknown', null) > 0) return ['dashed', 'dim'];
@@ -110,7 +109,8 @@ function shapeOf(decided: FollowedDecision): readonly [IconShape, Tone] {
 /** It stays until somebody closes it or a day has passed. While something is on its way, the script asks again. */
 export function receiptCard(
   context: PageContext,
-  { done: decided, sending }: Pick<PageWaiting, 'done' | 'sending'>,
+  decided: FollowedDecision | undefined,
+  sending: Sending,
 ): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
@@ -133,7 +133,7 @@ export function receiptCard(
     decided.why === null || decided.why === ''
       ? none
       : html`<p class="note">Reason: ${named(decided.why)}</p>`;
-  return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${partsOf(decided)}.${nextOf(context, decided, sending)}${runsOf(context, decided)}</p>${reason}${wayBack(context, decided)}<div class="row">${ways}</div></div></div>`;
+  return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${partsOf(context, decided)}.${nextOf(context, decided, sending)}${runsOf(context, decided)}</p>${reason}${wayBack(context, decided)}<div class="row">${ways}</div></div></div>`;
 }
 
 /** By this a second person sees what the first one decided. */
@@ -151,18 +151,18 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
         ...teamCells(context, decided.teamId),
         byWhom(context, decided.by),
         deedOf(context, decided),
-        html`${partsOf(decided)}${runsOf(context, decided)}`,
+        html`${partsOf(context, decided)}${runsOf(context, decided)}`,
       ],
     };
   });
   const columns = [
-    { label: 'When' },
+    'When',
     ...teamColumns(context),
-    { label: 'By' },
-    { label: 'What' },
+    'By',
+    'What',
     { label: 'What became of it', short: 'Became' },
   ];
   return section('Decided last', table(context, { caption: 'Decided last', columns, rows }), {
-    more: html`<a href="${to(context, '/changes', { direction: 'decided', since: '2000-01-01' })}">All decisions</a>`,
+    more: html`<a href="${to(context, '/changes', { direction: 'decided' })}">All decisions</a>`,
   });
 }

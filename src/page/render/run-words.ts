@@ -1,4 +1,5 @@
 /** Runs in words, and as ticks of a strip. */
+import { daySteps } from '../read/page-glance.ts';
 import type { Lane, PageRun } from '../read/page-runs.ts';
 import { movedKinds } from '../../model/moved-kinds.ts';
 import { type Html, html, none } from './html.ts';
@@ -9,7 +10,6 @@ import { count, many } from './words.ts';
 const movedWord = (kind: string): string =>
   ({ returned: 'came back', gone: 'left' })[kind] ?? kind.replace(/_added$/, ' new').replaceAll('_', ' ');
 
-/** How much a run moved in all. */
 export const movedBy = ({ counts }: Pick<PageRun, 'counts'>): number =>
   movedKinds.reduce((sum, key) => sum + (counts[key] ?? 0), 0);
 
@@ -73,14 +73,14 @@ function tickOf(weight: number, x: number, y: number, height: number): Html {
 const stripHeight = 26;
 
 /** A day of runs as ticks, each higher, the more moved. */
-export function strip({ lane, runs, ticks }: Lane, steps: number): Html {
+export function strip({ lane, runs, ticks }: Lane): Html {
   const drawn = ticks.map(([step, weight, moved]) => {
     const height = weight === 0 ? 5 : Math.min(stripHeight - 2, Math.round(10 + 5 * Math.log2(1 + moved)));
     return tickOf(weight, step * 6 + 1, stripHeight - height, height);
   });
   const broken = ticks.filter(([, weight]) => weight > 1).length;
   const words = `${laneNames[lane]}: ${many(runs, 'run')}${broken === 0 ? '' : `, not all complete`}`;
-  return html`<svg class="drawn strip" height="${stripHeight}" role="img" aria-label="${words}" viewBox="0 0 ${steps * 6} ${stripHeight}" preserveAspectRatio="none">${drawn}</svg>`;
+  return html`<svg class="drawn strip" height="${stripHeight}" role="img" aria-label="${words}" viewBox="0 0 ${daySteps * 6} ${stripHeight}" preserveAspectRatio="none">${drawn}</svg>`;
 }
 
 export const stripLegend: Html = html`<p class="row note legend">${weights.map(

@@ -1,7 +1,7 @@
 /** All that is known about one run: why it ended, what it moved, and which requests it made. */
 import type { OpenRun } from '../read/page-runs.ts';
 import { changesTable } from './ledger-view.ts';
-import { commandBox, heading, section, table } from './components.ts';
+import { commandBox, heading, numbers, section, table } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { movedBy, movedInWords, outcomePill, tookMs, whatOf } from './run-words.ts';
@@ -12,10 +12,7 @@ function requests({ endpoints, requests: all, requestIds: ids }: OpenRun, contex
   const rows = endpoints.map(({ endpoint, requests: sent, slowestMs, throttled, failed }) => ({
     cells: [html`<code>${endpoint}</code>`, count(sent), took(slowestMs), count(throttled), count(failed)],
   }));
-  const columns = ['Endpoint', 'Sent', 'Slowest', 'Told to wait', 'Failed'].map((label, i) => ({
-    label,
-    isNumber: i > 0,
-  }));
+  const columns = numbers('Endpoint', 'Sent', 'Slowest', 'Told to wait', 'Failed');
   const byEndpoint =
     rows.length === 0
       ? none

@@ -9,9 +9,8 @@ import { visible } from './words.ts';
 
 export type Side = 'mirror' | 'service';
 
-/** A field of somebody in a team. */
 export interface FieldOfTeam {
-  readonly teamId: Id | null;
+  readonly teamId?: Id | null;
   readonly field: string;
 }
 
@@ -40,68 +39,52 @@ function parted(field: string, text: string): Html {
 export const noValue: Html = html`<span class="none">none</span>`;
 const notShown: Html = html`<span class="none">not shown</span>`;
 
-/** Values of these fields say who somebody is, or how to reach them. */
-const personal: ReadonlySet<string> = new Set([
-  'name',
-  'first_name',
-  'last_name',
-  'email',
-  'phone',
-  'message',
-  'conversation_read',
-]);
+/** All others say who somebody is, or how to reach them. */
+const impersonal: ReadonlySet<string> = new Set(['role_id', 'tag']);
+
+type Shown = Pick<PageContext, 'details' | 'roleNames'>;
 
 /** A value as people know it, with the name of a role. */
-export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: FieldOfTeam, value: unknown): unknown =>
-  withRoleName(context.roleNames, of.teamId, of.field, value);
+export const knownText = ({ roleNames }: Shown, { teamId = null, field }: FieldOfTeam, value: unknown) =>
+  textOf(withRoleName(roleNames, teamId, field, value));
 
 export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
-  details || !personal.has(field);
+  details || impersonal.has(field);
 
-/** A single value. */
-export function value(context: Pick<PageContext, 'details'>, field: string, shownValue: unknown): Html {
-  const text = textOf(shownValue);
+export function value(context: Shown, of: FieldOfTeam, shownValue: unknown): Html {
+  const text = knownText(context, of, shownValue);
   if (text === null) return noValue;
-  return isShown(context, field) ? mono(field, text, parted(field, text)) : notShown;
+  return isShown(context, of.field) ? mono(of.field, text, parted(of.field, text)) : notShown;
 }
 
 /** A value, with its difference from another one marked in the colour of the side that has it. */
 export function changed(
-  context: Pick<PageContext, 'details'>,
-  field: string,
+  context: Shown,
+  of: FieldOfTeam,
   { to, from, side }: { readonly to: unknown; readonly from: unknown; readonly side: Side },
 ): Html {
-  const text = textOf(to);
-  const other = textOf(from);
+  const { field } = of;
+  const [text, other] = [knownText(context, of, to), knownText(context, of, from)];
   if (!isShown(context, field)) return text === null ? noValue : notShown;
   if (text === null) return html`<mark class="${side} none">none</mark>`;
   if (text === other) return mono(field, text, parted(field, text));
-  const spans = differenceWithin(other ?? '', text);
-  return mono(
-    field,
-    text,
-    html`${spans.map((span) => (span.kind === 'same' ? parted(field, span.text) : html`<mark class="${side}">${parted(field, span.text)}</mark>`))}`,
-  );
+  const [head, marked, tail] = differenceWithin(other ?? '', text).map((part) => parted(field, part));
+  return mono(field, text, html`${head}<mark class="${side}">${marked}</mark>${tail}`);
 }
 
-export interface ThreeVersions {
-  readonly field: string;
+interface ThreeVersions extends FieldOfTeam {
   readonly base: unknown;
   readonly mirror: unknown;
   readonly service: unknown;
 }
 
 /** The three values in their order. One that is the same is a word. */
-export function three(
-  context: Pick<PageContext, 'details'>,
-  { field, base, mirror, service }: ThreeVersions,
-): readonly [Html, Html, Html] {
-  const agreed = textOf(base);
-  const ofSide = (sideValue: unknown, side: Side) =>
-    textOf(sideValue) === agreed
+export function three(context: Shown, of: ThreeVersions): readonly [Html, Html, Html] {
+  const ofSide = (side: Side) =>
+    textOf(of[side]) === textOf(of.base)
       ? html`<span class="none">same</span>`
-      : changed(context, field, { to: sideValue, from: base, side });
-  return [value(context, field, base), ofSide(mirror, 'mirror'), ofSide(service, 'service')];
+      : changed(context, of, { to: of[side], from: of.base, side });
+  return [value(context, of, of.base), ofSide('mirror'), ofSide('service')];
 }
 
 export const headOfThree: readonly [Html, Html, Html] = [
@@ -110,5 +93,4 @@ export const headOfThree: readonly [Html, Html, Html] = [
   html`${sides.service} Service`,
 ];
 
-/** The legend of the three signs. */
 export const legend: Html = html`<p class="row note legend">${headOfThree.map((head) => html`<span>${head}</span>`)}</p>`;

@@ -7,14 +7,11 @@ import type { Html } from './html.ts';
 export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
 export type Tab = (typeof tabs)[number];
 
-/** A reader's request. */
 export interface ViewRequest {
-  /** Parameters of the path, such as `id` of `/people/:team/:id`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** Whether names, emails and phones are shown (`status.details`). Without them they are not searched, either. */
   readonly details: boolean;
-  /** Whether all rows are wanted instead of a page. */
   readonly isCsv: boolean;
 }
 
@@ -30,7 +27,6 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly team: SeenTeam | null;
   /** The terms of decisions here, if somebody of `status.people` may decide; else `null`. */
   readonly decide: DecisionTerms | null;
-  /** The version of musterd. */
   readonly version: string;
   /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
@@ -39,7 +35,6 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
 }
 
 export interface DecisionTerms {
-  /** The person who asks. */
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
@@ -47,20 +42,17 @@ export interface DecisionTerms {
   readonly barred: string | null;
 }
 
-/** The output of a view. */
 export interface PageShown {
   /** The title of the browser's tab. It begins with what the page says. */
   readonly title: string;
   readonly main: Html;
 }
 
-/** Rows of a file for a spreadsheet. */
 export interface Csv {
   readonly head: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Makes the columns, each by its name in the file. */
 export const csvFrom = <Row>(
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => unknown>>,
@@ -74,7 +66,6 @@ export const teamOf = ({ teams }: Pick<PageContext, 'teams'>, teamId: Id | null)
   teams.find((team) => team.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
 
 export interface View<Read = unknown> {
-  /** A pattern such as `/people/:team/:id`. */
   readonly path: string;
   readonly tab: Tab;
   /** @returns `null` if it does not exist */

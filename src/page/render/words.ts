@@ -40,7 +40,6 @@ export function distance(date: Date, now: Date): string {
   return ms < 0 ? `in ${words}` : `${words} ago`;
 }
 
-/** How long something took: `1.4 s`, `31 s`, `4 min 10 s`. */
 export function took(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < minuteMs) return `${(ms / 1_000).toFixed(1)} s`;
@@ -61,19 +60,14 @@ const seconds = part({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayOfYear = part({ day: 'numeric', month: 'short' });
 const dayOfAnyYear = part({ day: 'numeric', month: 'short', year: 'numeric' });
 const longWeekday = part({ weekday: 'long' });
-const longDay = part({ day: 'numeric', month: 'long' });
 
 const isSameDay = (a: Date, b: Date): boolean => showDay(a) === showDay(b);
-const isSameYear = (a: Date, b: Date): boolean => showDay(a).slice(0, 4) === showDay(b).slice(0, 4);
 
 /** `11 Mar`, with the year if it is another one. */
 export function day(date: Date, now: Date): string {
-  return isSameYear(date, now) ? dayOfYear(date) : dayOfAnyYear(date);
+  const isSameYear = showDay(date).slice(0, 4) === showDay(now).slice(0, 4);
+  return isSameYear ? dayOfYear(date) : dayOfAnyYear(date);
 }
-
-/** `11 March`, with the year if it is another one. */
-export const longDate = (date: Date, now: Date): string =>
-  `${longDay(date)}${isSameYear(date, now) ? '' : ` ${showDay(date).slice(0, 4)}`}`;
 
 /** `14:21`; `10 Mar 16:40` for another day. */
 export function clockTime(date: Date, now: Date, precise = false): string {
@@ -81,15 +75,19 @@ export function clockTime(date: Date, now: Date, precise = false): string {
   return isSameDay(date, now) ? time : `${day(date, now)} ${time}`;
 }
 
-/** `Today, Wednesday 11 March`: the band above the rows of a day. */
-export function dayBand(date: Date, now: Date): string {
-  const name = `${longWeekday(date)} ${longDay(date)}`;
-  if (isSameDay(date, now)) return `Today, ${name}`;
-  if (isSameDay(date, new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
-  return isSameYear(date, now) ? name : `${name} ${showDay(date).slice(0, 4)}`;
+/** `10:02 to 10:05`, or one of them. */
+export function fromTo(from: Date, until: Date, now: Date): string {
+  const [first, last] = [clockTime(from, now), clockTime(until, now)];
+  return first === last ? first : `${first} to ${last}`;
 }
 
-/** The exact time, for a `title`. */
+/** `Today, Wednesday 11 Mar`: the band above the rows of a day. */
+export function dayBand(date: Date, now: Date): string {
+  const name = `${longWeekday(date)} ${day(date, now)}`;
+  if (isSameDay(date, now)) return `Today, ${name}`;
+  return isSameDay(date, new Date(now.getTime() - dayMs)) ? `Yesterday, ${name}` : name;
+}
+
 export const exactTime = (date: Date): string => `${showDay(date)} ${showClock(date)} ${shownZone()}`;
 
 /** A moment in these words; its exact time is in the `title`. */
@@ -122,10 +120,8 @@ export function visible(text: string): Html {
 /** A name, which may be written in either direction. */
 export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
 
-/** The text with a capital, to begin a sentence. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The words as a list: `a, b and c`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

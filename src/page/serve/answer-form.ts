@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { type PageFrame, type PageReader, readPageFrame } from '../read/page-reader.ts';
-import { isCopy } from '../render/banner.ts';
+import { isCopy, nothingDecided } from '../render/banner.ts';
 import { decidePath, mayDecide } from '../render/decide-form.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
@@ -45,8 +45,7 @@ function decidingOn(by: Deciding, team: string, context: PageContext): Config {
   const refuse = (words: string): never => {
     throw new MusterdError('usage', words);
   };
-  if (isCopy(context))
-    return refuse('Nothing is decided in a copy: whatever is approved here would not be sent');
+  if (isCopy(context)) return refuse(nothingDecided);
   if (config === undefined || context.decide === null) return refuse('Nobody decides about this team here');
   return mayDecide(context) ? config : refuse(context.decide.barred ?? '');
 }
@@ -58,7 +57,6 @@ const seeOther = (location: string): PageAnswer => ({
   headers: { location },
 });
 
-/** The address that the form came from. */
 function wayBack(form: URLSearchParams): { readonly path: string; readonly query: URLSearchParams } {
   const given = form.get('back') ?? '';
   const [path = '', search] = (/^\/(waiting|people)\b[^\\]*$/.test(given) ? given : '/waiting').split(

@@ -19,7 +19,6 @@ import { pageViews } from './page-views.ts';
 
 export interface PageOptions {
   readonly db: Database;
-  /** The current settings. */
   readonly configs: () => readonly Config[];
   readonly version: string;
   /** The parts of the daemon that decisions on the page need, if the settings allow them; `null` if it is read-only. */

@@ -22,7 +22,6 @@ export interface DecisionForm {
   readonly batch: string | null;
   /** The rows that are ticked; `null` for missing rows of a listing, which have no ticks. */
   readonly rows: readonly RowOfForm[] | null;
-  /** The number of rows that were shown. */
   readonly all: number;
 }
 

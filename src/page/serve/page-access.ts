@@ -7,7 +7,6 @@ export type PageKeys = Readonly<
   Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
 >;
 
-/** Who asks for a page. */
 export interface Asker {
   /** `null` for anybody on this machine. */
   readonly actor: string | null;

@@ -4,20 +4,17 @@ import compress from '@fastify/compress';
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PagePart, PageSurroundings } from '../../http/server.ts';
+import type { Asset } from '../assets.ts';
+import type { ViewRequest } from '../render/view.ts';
 import { type Asker, createPageAccess, type PageKeys } from './page-access.ts';
 import { createPageEvents } from './page-events.ts';
 
-export interface PageQuestion extends Asker {
-  /** The pattern that matched. */
+export interface PageQuestion extends Asker, Omit<ViewRequest, 'details'> {
   readonly pattern: string;
   /** The path without query, and without `.csv`. */
   readonly path: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-  readonly isCsv: boolean;
   /** Makes the token of a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** The fields of a form of ours. */
   readonly form: URLSearchParams | undefined;
 }
 
@@ -30,17 +27,12 @@ export interface PageAnswer {
 
 export interface PageSource {
   readonly keys: PageKeys;
-  /** Patterns of the views, such as `/runs/:id`. */
   readonly patterns: readonly string[];
   /** Paths that take a form. If there are none, nothing can be decided here. */
   readonly forms: readonly string[];
-  readonly assets: ReadonlyMap<
-    string,
-    { readonly type: string; readonly body: Buffer; readonly isFont: boolean }
-  >;
+  readonly assets: ReadonlyMap<string, Asset>;
   readonly answer: (question: PageQuestion) => Promise<PageAnswer>;
   readonly decide: (question: PageQuestion) => Promise<PageAnswer>;
-  /** A page that says why there is none. */
   readonly sorry: (status: number) => string;
   readonly pulse: () => Promise<string>;
 }
@@ -60,7 +52,6 @@ const htmlType = 'text/html; charset=utf-8';
 const sendSorry = (reply: FastifyReply, page: PageSource, status: number, words = status): FastifyReply =>
   reply.code(status).headers(pageHeaders).type(htmlType).send(page.sorry(words));
 
-/** The page as a part of a server. */
 export const pageRoutes = (page: PageSource): PagePart => ({
   add: (app, around) => {
     void app.register(async (scope) => {
@@ -106,10 +97,7 @@ function admitOnly(
 }
 
 /** A token holds for this process, one path and one person. Another site can neither know nor make it. */
-function createTokens(): {
-  make(path: string, actor: string | null): string;
-  fits(token: string, path: string, actor: string | null): boolean;
-} {
+function createTokens() {
   const key = randomBytes(32);
   const make = (path: string, actor: string | null) =>
     createHmac('sha256', key)
@@ -117,7 +105,7 @@ function createTokens(): {
       .digest('base64url');
   return {
     make,
-    fits: (token, path, actor) => {
+    fits: (token: string, path: string, actor: string | null) => {
       const [given, wanted] = [Buffer.from(token), Buffer.from(make(path, actor))];
       return given.length === wanted.length && timingSafeEqual(given, wanted);
     },

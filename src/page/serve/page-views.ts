@@ -4,7 +4,6 @@ import { readCounts } from '../read/page-counts.ts';
 import { readGlance } from '../read/page-glance.ts';
 import { readPerson } from '../read/page-person.ts';
 import { readOneRun } from '../read/page-runs.ts';
-import { readWaitingView } from '../read/page-waiting.ts';
 import { changes, changesCsv, changesFilter } from '../render/ledger-view.ts';
 import { counts, countsCsv, countsRange } from '../render/counts.ts';
 import { glance } from '../render/glance.ts';
@@ -14,13 +13,11 @@ import { onePerson } from '../render/person.ts';
 import { oneRun } from '../render/run.ts';
 import { runs } from '../list/runs-view.ts';
 import { type View, view } from '../render/view.ts';
-import { waiting, waitingCsv } from '../render/waiting-view.ts';
+import { waitingViews } from '../list/waiting-view.ts';
 
 export const pageViews: readonly View[] = [
   view({ path: '/', tab: 'At a glance', read: readGlance, render: glance }),
-  ...['/waiting', '/waiting/:batch'].map((path) =>
-    view({ path, tab: 'Waiting', read: readWaitingView, render: waiting, csv: waitingCsv }),
-  ),
+  ...waitingViews,
   runs,
   view({ path: '/runs/:id', tab: 'Runs', read: readOneRun, render: oneRun }),
   people,
@@ -41,7 +38,7 @@ export const pageViews: readonly View[] = [
   view({
     path: '/changes',
     tab: 'Changes',
-    read: (reader, asked) => readChanges(reader, changesFilter(asked, reader.now)),
+    read: (reader, asked) => readChanges(reader, changesFilter(asked)),
     render: changes,
     csv: changesCsv,
   }),

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { fields } from '../../model/fields.ts';
 import { readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
-import { type PageField, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
+import { type HeldField, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
 import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
 import type { Question } from '../render/question.ts';
 import { isHoldField } from '../render/hold-form.ts';
@@ -51,7 +51,6 @@ const doneAt = (decision: bigint | null): string =>
     ? refuse('All of it was edited, or has moved on the service, while you looked')
     : `/waiting?done=${decision}`;
 
-/** The moment that was shown, or the one that was typed. */
 function endOf(form: URLSearchParams) {
   const [how, moment = ''] = (form.get('until') ?? '').split(' ');
   try {
@@ -85,8 +84,8 @@ async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   };
 }
 
-function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly PageField[]): void {
-  const isOfIt = (row: PageField) => !ofBatch.has(verb) || row.batch === batch;
+function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly HeldField[]): void {
+  const isOfIt = (row: HeldField) => !ofBatch.has(verb) || row.batch === batch;
   const asShown = new Set(now.filter(isOfIt).map(shownKey));
   const all = rows ?? [];
   const moved = all.filter(({ key }) => !asShown.has(key)).length;
@@ -103,7 +102,7 @@ async function decide(
   { log, mirror }: Deciding,
   { config, form, actor }: Posted,
   { verb, batch, all }: DecisionForm,
-  { now, why }: { readonly now: readonly PageField[] | null; readonly why: string },
+  { now, why }: { readonly now: readonly HeldField[] | null; readonly why: string },
 ): Promise<string> {
   const setup = { config, log, mirror };
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
@@ -123,7 +122,7 @@ async function decide(
 }
 
 /** Refuses what is not as it was shown. @returns the rows that the verb decides about; `null`: missing rows of a listing */
-function rowsNow(decision: DecisionForm, ticked: readonly PageField[], total: number) {
+function rowsNow(decision: DecisionForm, ticked: readonly HeldField[], total: number) {
   const { rows, verb, all } = decision;
   if (rows === null) {
     if (total === all) return null;

@@ -1,0 +1,189 @@
+/** The rows of a list that waits, each an edit of one field, with a tick if it can be decided about, and the bar that decides. */
+import { sql } from 'kysely';
+import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
+import { heldOf, type PageField, type WaitingList } from '../read/page-waiting.ts';
+import { person, personHint } from '../render/components.ts';
+import { isAccident, mayDecide, postForm, shownKey, verbs, verbsOf } from '../render/decide-form.ts';
+import { byWhom, fieldName, listTitle, mostDetails, shownDetail } from '../render/hold-words.ts';
+import { type Html, html, none } from '../render/html.ts';
+import { href, waitingPath } from '../render/links.ts';
+import { headOfThree, isShown, textOf, three } from '../render/three-values.ts';
+import { type PageContext, teamOf } from '../render/view.ts';
+import { at, capital, count, visible } from '../render/words.ts';
+import { filtersOf, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
+
+/** A list with its rows: all of a short one, a few of a longer one, and a page where the list has one for itself. */
+export interface ListOnPage extends WaitingList {
+  readonly page: RowsRead<PageField>;
+  readonly isAlone: boolean;
+  /** The number of fields that were in the batch and are decided by now. */
+  readonly decided: number;
+  /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
+  readonly own: ReadonlySet<string>;
+}
+
+const isOwn = ({ own }: ListOnPage, row: PageField): boolean => own.has(ownKey(row));
+
+const isDecided = ({ isAlone, rows }: ListOnPage, context: PageContext): boolean =>
+  (isAlone || rows <= mostWhole) && mayDecide(context);
+
+/** A batch is ticked at first, and what one statement or one import edited. No side of a conflict is taken. */
+const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
+  reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
+
+/** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
+function isTicked(list: ListOnPage, row: PageField, { query }: PageContext): boolean {
+  const ticks = query.get('ticks');
+  if (ticks === null) return isTickedAtFirst(list);
+  return ticks === 'all' || ticks.split(',').includes(shownKey(row));
+}
+
+/** Whether it was ticked, and is another edit or is compared with another value by now. */
+function hasMoved(row: PageField, { query }: PageContext): boolean {
+  const key = shownKey(row);
+  const before = key.slice(0, key.lastIndexOf('.') + 1);
+  const ticks = (query.get('ticks') ?? '').split(',');
+  return !ticks.includes(key) && ticks.some((shown) => shown.startsWith(before));
+}
+
+function tickOf(list: ListOnPage, row: PageField, context: PageContext): Html {
+  if (!isDecided(list, context)) return none;
+  const state = isOwn(list, row) ? ' disabled' : isTicked(list, row, context) ? ' checked' : '';
+  return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
+}
+
+/** The note below the values of a row: whose it is, what happened meanwhile, and its own reason. */
+function noteOf(list: ListOnPage, row: PageField, context: PageContext): Html {
+  const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
+  const isMine = isDecided(list, context) && isOwn(list, row);
+  const parts = [
+    isMine &&
+      html`Your own edit: somebody else has to approve it. <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button> `,
+    hasMoved(row, context) && html`<b>It was edited, or has moved on the service, while you looked.</b> `,
+    detail !== '' && html`${visible(capital(shownDetail(context, detail)))}. `,
+    row.requestId !== null && html`X-Request-Id <code>${row.requestId}</code>. `,
+    row.overtaken !== null &&
+      html`Edited again after ${byWhom(context, row.overtaken)} had approved it, and before it was sent. `,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? none : html`${parts}`;
+}
+
+/** Where the list has a page for itself, it is searched, filtered and sorted. */
+export function heldRows(list: ListOnPage): Rows<PageField> {
+  const [base, mirror, service] = headOfThree;
+  const { isAlone, editors, fields } = list;
+  const choice = (any: string, all: ListOnPage['editors'], words: (what: string) => string) => ({
+    any,
+    from: () =>
+      Promise.resolve(
+        all.flatMap(({ what, rows }) =>
+          what === null ? [] : [{ value: what, label: `${words(what)} (${count(rows)})` }],
+        ),
+      ),
+  });
+  return {
+    title: listTitle(list),
+    from: (_, searched) => heldOf(list, searched),
+    order: 'edited',
+    // What was edited in one moment is sorted by name.
+    last: () => [sql`r."editedAt"`, sql`lower(r.name)`, sql`r."userId"`, sql`r.field`],
+    perPage: isAlone ? perList : list.rows > mostWhole ? fewShown : mostWhole,
+    hint: personHint,
+    choices: {
+      field: choice('Every field', fields, fieldName),
+      editedBy: choice('Edited by anybody', editors, (what) => what),
+    },
+    ticked: (row, context) => ({ id: `c-${row.userId}-${row.field}`, note: noteOf(list, row, context) }),
+    columns: [
+      { label: '', cell: (row, context) => tickOf(list, row, context) },
+      {
+        label: 'Person',
+        ...(isAlone && { sort: ['person', sql`lower(r.name)`] }),
+        cell: ({ teamId, userId: id, name }, context) => person(context, teamId, { id, name, withId: true }),
+      },
+      {
+        label: 'Field',
+        if: () => fields.length > 1,
+        ...(isAlone && { sort: ['field', sql`r.field`] }),
+        cell: ({ field }) => fieldName(field),
+      },
+      { label: base, short: 'Last agreed', cell: (row, context) => three(context, row)[0] },
+      {
+        label: html`<span aria-hidden="true">→ </span>${mirror}`,
+        short: 'Mirror',
+        cell: (row, context) => three(context, row)[1],
+      },
+      { label: service, short: 'Service', cell: (row, context) => three(context, row)[2] },
+      {
+        label: 'Edited',
+        ...(isAlone && { sort: ['edited', sql`r."editedAt"`] }),
+        cell: ({ editedAt, editedBy }, context) =>
+          html`${editors.length > 1 && editedBy !== null && html`${byWhom(context, editedBy)} `}${editedAt !== null && at(editedAt, context.now)}`,
+      },
+    ],
+    csv: heldCsv,
+  };
+}
+
+const fewShown = 4;
+
+export const heldCsv: Rows<PageField>['csv'] = (context) => {
+  const shownValue = ({ field }: PageField, value: unknown) =>
+    isShown(context, field) ? textOf(value) : value === null ? null : 'not shown';
+  return {
+    team: (row) => teamOf(context, row.teamId).team,
+    user_id: (row) => row.userId,
+    ...(context.details && { name: (row: PageField) => row.name }),
+    field: (row) => row.field,
+    state: () => 'held',
+    reason: (row) => row.reason,
+    detail: (row) => shownDetail(context, row.detail),
+    last_agreed: (row) => shownValue(row, row.base),
+    mirror: (row) => shownValue(row, row.mirror),
+    service: (row) => shownValue(row, row.service),
+    since: (row) => row.since,
+    edited_by: (row) => row.editedBy,
+    batch: (row) => row.batch,
+  };
+};
+
+/** The style sheet counts the ticks, so that it works without a script. */
+const counter: Html = html`<span class="n"></span>`;
+
+/** Stands in place of ticks if all are one's own edits, which can only be taken back. */
+const allOwn = (rows: readonly PageField[]): Html =>
+  html`<p class="part row note"><span>Your own edits alone: somebody else has to approve them.</span>${rows.map((row) => html`<input type="hidden" name="row" value="${shownKey(row)}">`)}<button class="linked" name="verb" value="withdraw">Withdraw all ${count(rows.length)}…</button></p>`;
+
+function bar(list: ListOnPage, context: PageContext): Html {
+  const { rows } = list.page;
+  const own = rows.filter((row) => isOwn(list, row)).length;
+  if (own === rows.length && own > 0) return allOwn(rows);
+  const [path = '', search] = waitingPath(context, list).split('?');
+  const here = list.isAlone ? context : { path, query: new URLSearchParams(search) };
+  const ticks = (which: string) => href(here, { ticks: which, page: here.query.get('page') });
+  const main = isAccident(list) ? 'putBack' : 'approve';
+  const buttons = verbsOf(list).map(
+    (verb) =>
+      html`<button class="${verb === main ? 'button main' : 'button'}" name="verb" value="${verb}">${verbs[verb]} ${counter}…</button>`,
+  );
+  const more = rows.length < list.page.found ? 'A decision is about this page. ' : '';
+  const words = `${own === 0 ? '' : `${count(own)} your own. `}${more}Rows without a tick wait on.`;
+  return html`<div class="part row bar-below"><span><b>${counter} of ${count(rows.length)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span><span class="push"></span><div class="row buttons">${buttons}</div></div>`;
+}
+
+/** The rows, and if somebody may decide, their ticks and the bar that decides about them; a few of a long list lead to all of it. */
+export function listBody(list: ListOnPage, context: PageContext): Html {
+  const { isAlone, batch, page, rows } = list;
+  const held = heldRows(list);
+  const table = rowsTable(held, page, context, isAlone ? pagesOf(held, page, context) : none);
+  const filters = isAlone && html`<div class="part">${filtersOf(held, page, context)}</div>`;
+  if (isDecided(list, context)) {
+    const { team } = teamOf(context, list.teamId);
+    const values = { team, batch: batch ?? '', rows: String(rows), ticks: 'on' };
+    const attributes = html` class="list" id="of-${batch ?? list.reasons[0]?.what}" data-still`;
+    return html`${filters}${postForm(context, values, html`${table}${bar(list, context)}`, attributes)}`;
+  }
+  if (isAlone || page.rows.length === rows) return html`${filters}${table}`;
+  const words = mayDecide(context) ? ' and decide…' : '';
+  return html`${table}<div class="part row note"><a class="button" href="${waitingPath(context, list)}">Look at all ${count(rows)}${words}</a><span>${count(page.rows.length)} of ${count(rows)} shown</span></div>`;
+}
