@@ -20,7 +20,6 @@ const day = 86_400;
 const laneOf = (lane: Lane['lane'], more: Partial<Lane> = {}): Lane => ({
   teamId: 41n,
   lane,
-  limitSeconds: lane === 'edits' ? null : 900n,
   next: lane === 'edits' ? null : secondsAgo(-256),
   last: secondsAgo(42),
   staleSince: null,

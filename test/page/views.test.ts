@@ -214,8 +214,6 @@ describe('one person', () => {
     row,
     state,
     held,
-    since: new Date('2026-01-01'),
-    hasArrived: true,
     history: [
       change,
       {
@@ -274,15 +272,6 @@ describe('one person', () => {
     const context = contextOf('/people/harbour/7');
     const copy = { ...context, placing: { ...context.placing, verdict: 'copy' as const } };
     expect(textOf(onePerson(read, copy).main)).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
-  });
-
-  it('is in the team since they joined, and else in the mirror since it began', () => {
-    const lead = (more: object) =>
-      textOf(onePerson({ ...read, ...more } as typeof read, contextOf('/people/harbour/7')).main);
-    expect(lead({})).toContain('in the team since 1 Jan');
-    expect(lead({ hasArrived: false })).toContain('in the mirror since 1 Jan');
-    const joined = { ...row, created_at: new Date('2020-02-03') };
-    expect(lead({ row: joined, hasArrived: false })).toContain('in the team since 3 Feb 2020');
   });
 
   it('leads from the roster to what is decided together, and else to the reason', () => {

@@ -1,7 +1,7 @@
 /** The rows of a list that waits, each an edit of one field, with a tick if it can be decided about, and the bar that decides. */
 import { sql } from 'kysely';
 import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
-import { heldOf, type PageField, type WaitingList } from '../read/page-waiting.ts';
+import { heldOf, type HeldField, type WaitingList } from '../read/page-waiting.ts';
 import { person, personHint } from '../render/components.ts';
 import { isAccident, mayDecide, postForm, shownKey, verbs, verbsOf } from '../render/decide-form.ts';
 import { byWhom, fieldName, listTitle, mostDetails, shownDetail } from '../render/hold-words.ts';
@@ -12,19 +12,21 @@ import { type PageContext, teamOf } from '../render/view.ts';
 import { at, capital, count, visible } from '../render/words.ts';
 import { filtersOf, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
 
-/** A list with its rows: all of a short one, a few of a longer one, and a page where the list has one for itself. */
-export interface ListOnPage extends WaitingList {
-  readonly page: RowsRead<PageField>;
+interface ShownList extends WaitingList {
+  /** Whether it has the page for itself. */
   readonly isAlone: boolean;
-  /** The number of fields that were in the batch and are decided by now. */
-  readonly decided: number;
   /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
   readonly own: ReadonlySet<string>;
 }
 
-const isOwn = ({ own }: ListOnPage, row: PageField): boolean => own.has(ownKey(row));
+/** A list with its rows: all of a short one, a few of a longer one, and a page where it is alone. */
+export interface ListOnPage extends ShownList {
+  readonly page: RowsRead<HeldField>;
+}
 
-const isDecided = ({ isAlone, rows }: ListOnPage, context: PageContext): boolean =>
+const isOwn = ({ own }: ShownList, row: HeldField): boolean => own.has(ownKey(row));
+
+const isDecided = ({ isAlone, rows }: ShownList, context: PageContext): boolean =>
   (isAlone || rows <= mostWhole) && mayDecide(context);
 
 /** A batch is ticked at first, and what one statement or one import edited. No side of a conflict is taken. */
@@ -32,28 +34,28 @@ const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
   reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
 
 /** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
-function isTicked(list: ListOnPage, row: PageField, { query }: PageContext): boolean {
+function isTicked(list: ShownList, row: HeldField, { query }: PageContext): boolean {
   const ticks = query.get('ticks');
   if (ticks === null) return isTickedAtFirst(list);
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
 /** Whether it was ticked, and is another edit or is compared with another value by now. */
-function hasMoved(row: PageField, { query }: PageContext): boolean {
+function hasMoved(row: HeldField, { query }: PageContext): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
   const ticks = (query.get('ticks') ?? '').split(',');
   return !ticks.includes(key) && ticks.some((shown) => shown.startsWith(before));
 }
 
-function tickOf(list: ListOnPage, row: PageField, context: PageContext): Html {
+function tickOf(list: ShownList, row: HeldField, context: PageContext): Html {
   if (!isDecided(list, context)) return none;
   const state = isOwn(list, row) ? ' disabled' : isTicked(list, row, context) ? ' checked' : '';
   return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
 }
 
 /** The note below the values of a row: whose it is, what happened meanwhile, and its own reason. */
-function noteOf(list: ListOnPage, row: PageField, context: PageContext): Html {
+function noteOf(list: ShownList, row: HeldField, context: PageContext): Html {
   const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
   const isMine = isDecided(list, context) && isOwn(list, row);
   const parts = [
@@ -62,17 +64,15 @@ function noteOf(list: ListOnPage, row: PageField, context: PageContext): Html {
     hasMoved(row, context) && html`<b>It was edited, or has moved on the service, while you looked.</b> `,
     detail !== '' && html`${visible(capital(shownDetail(context, detail)))}. `,
     row.requestId !== null && html`X-Request-Id <code>${row.requestId}</code>. `,
-    row.overtaken !== null &&
-      html`Edited again after ${byWhom(context, row.overtaken)} had approved it, and before it was sent. `,
   ].filter((part) => part !== false);
   return parts.length === 0 ? none : html`${parts}`;
 }
 
 /** Where the list has a page for itself, it is searched, filtered and sorted. */
-export function heldRows(list: ListOnPage): Rows<PageField> {
+export function heldRows(list: ShownList): Rows<HeldField> {
   const [base, mirror, service] = headOfThree;
   const { isAlone, editors, fields } = list;
-  const choice = (any: string, all: ListOnPage['editors'], words: (what: string) => string) => ({
+  const choice = (any: string, all: WaitingList['editors'], words: (what: string) => string) => ({
     any,
     from: () =>
       Promise.resolve(
@@ -99,7 +99,7 @@ export function heldRows(list: ListOnPage): Rows<PageField> {
       {
         label: 'Person',
         ...(isAlone && { sort: ['person', sql`lower(r.name)`] }),
-        cell: ({ teamId, userId: id, name }, context) => person(context, teamId, { id, name, withId: true }),
+        cell: ({ teamId, userId: id, name }, context) => person(context, teamId, { id, name }, true),
       },
       {
         label: 'Field',
@@ -127,13 +127,13 @@ export function heldRows(list: ListOnPage): Rows<PageField> {
 
 const fewShown = 4;
 
-export const heldCsv: Rows<PageField>['csv'] = (context) => {
-  const shownValue = ({ field }: PageField, value: unknown) =>
+export const heldCsv: Rows<HeldField>['csv'] = (context) => {
+  const shownValue = ({ field }: HeldField, value: unknown) =>
     isShown(context, field) ? textOf(value) : value === null ? null : 'not shown';
   return {
     team: (row) => teamOf(context, row.teamId).team,
     user_id: (row) => row.userId,
-    ...(context.details && { name: (row: PageField) => row.name }),
+    ...(context.details && { name: (row: HeldField) => row.name }),
     field: (row) => row.field,
     state: () => 'held',
     reason: (row) => row.reason,
@@ -144,6 +144,7 @@ export const heldCsv: Rows<PageField>['csv'] = (context) => {
     since: (row) => row.since,
     edited_by: (row) => row.editedBy,
     batch: (row) => row.batch,
+    request_id: (row) => row.requestId,
   };
 };
 
@@ -151,7 +152,7 @@ export const heldCsv: Rows<PageField>['csv'] = (context) => {
 const counter: Html = html`<span class="n"></span>`;
 
 /** Stands in place of ticks if all are one's own edits, which can only be taken back. */
-const allOwn = (rows: readonly PageField[]): Html =>
+const allOwn = (rows: readonly HeldField[]): Html =>
   html`<p class="part row note"><span>Your own edits alone: somebody else has to approve them.</span>${rows.map((row) => html`<input type="hidden" name="row" value="${shownKey(row)}">`)}<button class="linked" name="verb" value="withdraw">Withdraw all ${count(rows.length)}…</button></p>`;
 
 function bar(list: ListOnPage, context: PageContext): Html {

@@ -47,7 +47,7 @@ export interface Option {
 export interface Rows<Row> {
   readonly title: string;
   /** The rows r that match what is searched for. */
-  readonly from: (reader: PageReader, searched: Searched & Pick<ViewRequest, 'isCsv'>) => RawBuilder<unknown>;
+  readonly from: (reader: PageReader, searched: Searched) => RawBuilder<unknown>;
   readonly columns: readonly ListColumn<Row>[];
   /** The word of `?sort=` if nobody asks for another, and what decides in the end. */
   readonly order: string;
@@ -116,7 +116,8 @@ export async function readRows<Row>(
   list: Rows<Row>,
   reader: PageReader,
   request: ViewRequest,
-  { has, all }: { readonly has: RawBuilder<unknown>; readonly all: number },
+  all: number,
+  has: RawBuilder<unknown> = sql`true`,
 ): Promise<RowsRead<Row>> {
   const { db } = reader;
   const { q, sort, skip, perPage } = askedOf(list, request);
@@ -133,7 +134,7 @@ export async function readRows<Row>(
     const value = request.query.get(name);
     if (value !== null && value !== '') chosen.push(sql`${sql.ref(`r.${name}`)}::text = ${value}`);
   }
-  const from = list.from(reader, { q, details, isCsv });
+  const from = list.from(reader, { q, details });
   const where = sql.join([has, ...chosen], sql` and `);
   const { rows } = await sql<Row>`
     select r.* from ${from} r where ${where}
@@ -149,13 +150,13 @@ async function readList<Row>(
   reader: PageReader,
   request: ViewRequest,
 ): Promise<ListRead<Row>> {
-  const all = list.from(reader, { q: '', details: true, isCsv: true });
+  const all = list.from(reader, { q: '', details: true });
   const counted = await sql<{ state: string; rows: number }>`
     select r.state, count(*)::int as rows from ${all} r group by 1`.execute(reader.db);
   const counts = new Map(counted.rows.map(({ state, rows }) => [state, rows]));
   const states = list.states[stateOf(list, request)]?.has ?? [];
   const has = sql`r.state = any (${states}::text[])`;
-  return { ...(await readRows(list, reader, request, { has, all: sumOf(counts, states) })), counts };
+  return { ...(await readRows(list, reader, request, sumOf(counts, states), has)), counts };
 }
 
 export function filtersOf<Row>(list: Rows<Row>, { options }: RowsRead<Row>, context: PageContext): Html {

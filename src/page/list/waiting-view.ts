@@ -1,10 +1,8 @@
 /** Waiting: what each person did and a run stopped, with evidence and one decision about the ticked rows. */
-import { sql } from 'kysely';
 import { editStates, holdReasons } from '../../model/edit-state.ts';
 import { type FollowedDecision, readDone } from '../read/page-decided.ts';
 import type { PageReader } from '../read/page-reader.ts';
 import {
-  countDecided,
   type MissingRows,
   readOwn,
   readSending,
@@ -56,16 +54,8 @@ async function readListsOnPage(
   const lists: ListOnPage[] = [];
   const asked = isAlone ? request : { ...request, query: new URLSearchParams() };
   for (const list of wanted) {
-    const bare = {
-      ...list,
-      isAlone,
-      own: new Set<string>(),
-      page: { rows: [], found: 0, options: new Map() },
-    };
-    const decided = await countDecided(reader, list);
-    const held = heldRows({ ...bare, decided });
-    const page = await readRows(held, reader, asked, { has: sql`true`, all: list.rows });
-    lists.push({ ...bare, decided, page, own: await readOwn(reader, page.rows) });
+    const page = await readRows(heldRows({ ...list, isAlone, own: new Set() }), reader, asked, list.rows);
+    lists.push({ ...list, isAlone, page, own: await readOwn(reader, page.rows) });
   }
   return lists;
 }
@@ -96,7 +86,7 @@ const since = ({ now }: PageContext, when: Date): Html =>
   html`<span>Since ${at(when, now)}, ${span(now.getTime() - when.getTime())}</span>`;
 
 function aboutOf(list: ListOnPage, context: PageContext): Html {
-  const { editedFrom, editedTo, batch, runId, users, decided, reasons } = list;
+  const { editedFrom, editedTo, batch, runId, users, reasons } = list;
   const means = reasons.map(
     ({ what }) =>
       `${reasons.length === 1 ? '' : `${capital(holdReasons[what].words)}: `}${holdReasons[what].means} `,
@@ -106,9 +96,7 @@ function aboutOf(list: ListOnPage, context: PageContext): Html {
     editedTo !== null &&
     html`<span>Edited here by ${editorsIn(context, list)}, ${fromTo(editedFrom, editedTo, context.now)}</span>`;
   const run = runId !== null && html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`;
-  const named =
-    batch !== null &&
-    html`<span>Batch <code>${batch}</code>${run}${decided === 0 ? '' : `; ${count(decided)} decided before`}</span>`;
+  const named = batch !== null && html`<span>Batch <code>${batch}</code>${run}</span>`;
   return html`<p class="dim">${detailsAbove(context, list)}${means}</p><p class="row about">${since(context, list.since)}${edited}<span>${many(users, 'person', 'people')}</span>${named}</p>`;
 }
 

@@ -51,7 +51,7 @@ const namesAndIds = (teams: readonly SeenTeam[]) =>
   sql`unnest(${teams.map(({ team }) => team)}::text[], ${idArray(teams.map(({ teamId }) => teamId))}) t (name, id)`;
 
 const readLanes = ({ teams, now }: PageReader) => sql<Lane>`
-  select t.id as "teamId", n.lane, f.stale_after_seconds as "limitSeconds", f.next_run as next, f.stale_since as "staleSince",
+  select t.id as "teamId", n.lane, f.next_run as next, f.stale_since as "staleSince",
     f.last_success as "completeAt", coalesce(f.failures, 0)::int as failures, coalesce(s.last, f.last_attempt) as last,
     coalesce(s.runs, 0) as runs, coalesce(s.ticks, '[]') as ticks
   from ${namesAndIds(teams)} cross join unnest(${lanes}::text[]) with ordinality n (lane, nth)

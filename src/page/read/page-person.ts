@@ -9,25 +9,13 @@ import { valueFromJson, valuesOf } from '../../mirror/db/field-sql.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { type LedgerLine, readHistory } from './page-changes.ts';
+import type { RosterRow } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 import { readUserState } from '../../mirror/users/users-read.ts';
 
-type PersonRow = Row<
-  'mirror.users',
-  | 'name'
-  | 'first_name'
-  | 'last_name'
-  | 'name_split'
-  | 'email'
-  | 'phone'
-  | 'role_id'
-  | 'role'
-  | 'resolved'
-  | 'gone_at'
-  | 'created_at'
-  | 'edited_at'
-  | 'edited_by'
->;
+type PersonRow = Pick<RosterRow, 'name' | 'email' | 'phone' | 'role_id' | 'role' | 'gone_at'> &
+  Row<'mirror.users', 'first_name' | 'last_name' | 'name_split' | 'resolved' | 'created_at'> &
+  Row<'mirror.users', 'edited_at' | 'edited_by'>;
 
 export interface PersonRead {
   readonly id: Id;
@@ -36,9 +24,6 @@ export interface PersonRead {
   /** The service's values as last seen by a run. */
   readonly state: UserState;
   readonly held: readonly HeldRow[];
-  /** Since when the mirror has them, and whether they came to the team then. */
-  readonly since: Date | null;
-  readonly hasArrived: boolean;
   readonly history: readonly LedgerLine[];
 }
 
@@ -55,16 +40,6 @@ function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUs
     return [[field, (field === 'name' ? (value ?? '') : valueFromJson(field, value)) as ServiceValue]];
   });
   return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shownValues), raw: {} };
-}
-
-type FirstPeriod = Pick<PersonRead, 'since' | 'hasArrived'>;
-
-async function readFirst({ db }: PageReader, teamId: Id, id: Id): Promise<FirstPeriod> {
-  const { rows } = await sql<FirstPeriod>`
-    select min(valid_from) as since, exists (
-      select from report.roster_changes where team_id = ${teamId} and user_id = ${id} and field = 'present') as "hasArrived"
-    from report.roster_history where team_id = ${teamId} and user_id = ${id}`.execute(db);
-  return rows[0] ?? { since: null, hasArrived: false };
 }
 
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
@@ -90,7 +65,6 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     row,
     state: { ...state, service: isKnown ? lastSeen(id, base, held) : undefined },
     held,
-    ...(await readFirst(reader, teamId, id)),
     history: await readHistory(reader, id),
   };
 }

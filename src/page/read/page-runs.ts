@@ -23,8 +23,6 @@ export interface PageRun {
 export interface Lane {
   readonly teamId: Id;
   readonly lane: ScheduledGroup | 'edits';
-  /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
-  readonly limitSeconds: bigint | null;
   readonly next: Date | null;
   readonly last: Date | null;
   readonly staleSince: Date | null;
@@ -39,17 +37,11 @@ export const runColumns = sql`
   run_id as "runId", team, team_id as "teamId", command, started_at as "startedAt", finished_at as "finishedAt", outcome,
   reasons, counts, waiting, requests, groups`;
 
-export interface EndpointUse {
-  readonly endpoint: string;
-  readonly requests: number;
-  readonly throttled: number;
-  readonly failed: number;
-  readonly slowestMs: number;
-}
-
 export interface OpenRun extends PageRun {
   readonly requestIds: readonly string[];
-  readonly endpoints: readonly EndpointUse[];
+  readonly endpoints: Readonly<
+    Record<string, Readonly<Record<'requests' | 'throttled' | 'failed' | 'slowest_ms', number>>>
+  >;
   readonly moves: readonly ChangeRow[];
 }
 
@@ -62,10 +54,7 @@ export async function readOneRun(
   const id = /^\d{1,18}$/.exec(params['id'] ?? '')?.[0];
   if (id === undefined) return null;
   const { rows } = await sql<Omit<OpenRun, 'moves'>>`
-    select ${runColumns}, request_ids as "requestIds", (
-      select coalesce(jsonb_agg(jsonb_build_object('endpoint', e.key, 'requests', e.value -> 'requests',
-        'throttled', e.value -> 'throttled', 'failed', e.value -> 'failed', 'slowestMs', e.value -> 'slowest_ms') order by e.key), '[]')
-      from jsonb_each(endpoints) e) as endpoints
+    select ${runColumns}, request_ids as "requestIds", coalesce(endpoints, '{}') as endpoints
     from report.runs where run_id = ${id}::bigint and team = any (${reader.teams.map(({ team }) => team)}::text[])`.execute(
     reader.db,
   );

@@ -29,14 +29,8 @@ export interface HeldField {
   readonly editId: Id | null;
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
-}
-
-/** A row of a list on the page; a file has neither of these two. */
-export interface PageField extends HeldField {
   /** The service's message for the refused push. */
   readonly requestId: string | null;
-  /** The person who approved the edit before this one, if that was replaced before it was sent. */
-  readonly overtaken: string | null;
 }
 
 interface Tally<What extends string | null = string> {
@@ -121,23 +115,14 @@ export async function readWaitingLists(
 const heldColumns = sql`
   h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
   h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
-  h.edited_by as "editedBy", h.edited_at as "editedAt"`;
-
-const ofPage = sql`, case when h.reason = 'refused' then (
+  h.edited_by as "editedBy", h.edited_at as "editedAt", case when h.reason = 'refused' then (
     select c.request_id from report.changes c
     where c.team_id = h.team_id and c.user_id = h.user_id and c.field = h.field and c.outcome = 'refused'
     order by c.change_id desc limit 1
-  ) end as "requestId", (
-    select case when d.decision = 'approve' and d.detail = 'somebody has edited the field again' then d.decided_by end from report.decisions d
-    where d.team_id = h.team_id and d.user_id = h.user_id and d.field = h.field
-    order by d.change_id desc limit 1
-  ) as overtaken`;
+  ) end as "requestId"`;
 
-export const heldOf = (
-  { teamId, batch, reasons }: WaitingList,
-  { isCsv, ...search }: Searched & { readonly isCsv: boolean },
-) => sql`(
-  select ${heldColumns}${isCsv ? sql`` : ofPage} from report.held h
+export const heldOf = ({ teamId, batch, reasons }: WaitingList, search: Searched) => sql`(
+  select ${heldColumns} from report.held h
   where h.team_id = ${teamId} and ${waitsForPerson} and h.batch is not distinct from ${batch}
     and h.reason = any (${reasons.map(({ what }) => what)}::text[])
     and (${search.q} = '' or exists (
@@ -182,14 +167,4 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
   const served = new Set(daemons.map(({ team }) => team));
   const listens = teams.every(({ team, teamId }) => !teamIds.includes(teamId) || served.has(team));
   return { listens, nextRun: rows[0]?.nextRun ?? null };
-}
-
-export async function countDecided({ db }: PageReader, { teamId, batch }: WaitingList): Promise<number> {
-  if (batch === null) return 0;
-  const { rows } = await sql<{ decided: number }>`
-    select count(distinct (user_id, field))::int as decided from report.decisions
-    where team_id = ${teamId} and batch = ${batch} and field is not null and decision in ('approve', 'reject')`.execute(
-    db,
-  );
-  return rows[0]?.decided ?? 0;
 }

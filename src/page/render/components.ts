@@ -41,7 +41,7 @@ function headCell(context: PageContext, { label, sort, isNumber }: Column, sorte
   const link = href(context, { sort: isCurrent && !isDown ? `-${sort}` : sort });
   const order = isDown ? 'descending' : 'ascending';
   return isCurrent
-    ? html`<th role="columnheader" scope="col" class="${kind} sorted" aria-sort="${order}"><a href="${link}">${label}<span aria-hidden="true"> ${isDown ? '↓' : '↑'}</span></a></th>`
+    ? html`<th role="columnheader" scope="col" class="${kind}" aria-sort="${order}"><a href="${link}">${label}<span aria-hidden="true"> ${isDown ? '↓' : '↑'}</span></a></th>`
     : html`<th role="columnheader" scope="col" class="${kind}"><a href="${link}">${label}</a></th>`;
 }
 
@@ -120,8 +120,8 @@ export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
 
 /** One click selects all of it. What is copied has no `$`, and the script adds `Copy`. */
-export const commandBox = (command: string, prompt = '$'): Html =>
-  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
+export const commandBox = (command: string): Html =>
+  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
 
 export interface Task {
   /** The anchor that alarms link to. */
@@ -186,11 +186,8 @@ export const numbers = (...labels: readonly string[]): readonly Column[] =>
 export function person(
   context: PageContext,
   teamId: Id | null,
-  {
-    id,
-    name,
-    withId = false,
-  }: { readonly id: bigint; readonly name: string | null; readonly withId?: boolean },
+  { id, name }: { readonly id: bigint; readonly name: string | null },
+  withId = false,
 ): Html {
   const link = to(context, personPath(teamOf(context, teamId).team, id));
   if (!context.details) return html`<a href="${link}" class="mono">${id.toString()}</a>`;

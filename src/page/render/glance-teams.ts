@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { worstFirst } from './layout.ts';
 import { to, toTeam } from './links.ts';
 import { pill } from './pills.ts';
-import { laneNames, rhythm, strip, stripLegend } from './run-words.ts';
+import { laneNames, strip, stripLegend } from './run-words.ts';
 import type { PageContext } from './view.ts';
 import { ago, at, clockTime, count, difference, distance, many, named, time } from './words.ts';
 
@@ -22,11 +22,7 @@ export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefin
 export const growthOf = ({ count: now, before }: Pick<Contacts, 'count' | 'before'>): string =>
   before === null ? 'not counted 30 days ago' : `${difference(now - before)} in 30 days`;
 
-interface Fact {
-  readonly label: string;
-  readonly figure: Html | string;
-  readonly note: Html | string;
-}
+type Fact = readonly [label: string, figure: Html | string, note: Html | string];
 
 function freshOf(read: Glance, team: CountedTeam, context: PageContext): Fact {
   const { now } = context;
@@ -40,11 +36,8 @@ function freshOf(read: Glance, team: CountedTeam, context: PageContext): Fact {
   const run = lastRun === null ? none : html`, <a href="${path}">run ${count(lastRun)}</a>`;
   const failed = users?.failures ? `; failed since: ${count(users.failures)}` : '';
   const isStale = (since: Date) => html`Stale since ${time(since, clockTime(since, now))}`;
-  return {
-    label: 'Mirror',
-    figure: stale === null ? pill('tick', 'ok', 'Fresh') : pill('alarm', 'act', isStale(stale)),
-    note: html`${complete}${run}${failed}; next ${next}`,
-  };
+  const figure = stale === null ? pill('tick', 'ok', 'Fresh') : pill('alarm', 'act', isStale(stale));
+  return ['Mirror', figure, html`${complete}${run}${failed}; next ${next}`];
 }
 
 function factsOf(read: Glance, team: CountedTeam, context: PageContext): readonly Fact[] {
@@ -54,38 +47,17 @@ function factsOf(read: Glance, team: CountedTeam, context: PageContext): readonl
   const limit = perMinute(team.team);
   const link = (path: string, words: string) =>
     html`<a href="${toTeam(context, team.team, path)}">${words}</a>`;
+  const gone = `${count(team.unresolved)} unresolved, ${count(team.gone)} gone`;
   return [
     freshOf(read, team, context),
-    {
-      label: 'Waits for a person',
-      figure: count(waits),
-      note: waits === 0 ? 'nothing waits' : link('/waiting', 'look at it'),
-    },
-    {
-      label: 'Refused, 24 hours',
-      figure: count(team.refused),
-      note: `${count(team.pushed)} pushed`,
-    },
-    {
-      label: 'Requests, busiest minute',
-      figure: count(team.busiest),
-      note: limit === null ? '' : `of ${count(limit)}`,
-    },
-    {
-      label: 'Users',
-      figure: link('/people', count(team.users)),
-      note: `${count(team.unresolved)} unresolved, ${count(team.gone)} gone`,
-    },
-    {
-      label: 'Tags',
-      figure: link('/tags', count(team.tags)),
-      note: `${count(team.contactFields)} contact fields`,
-    },
-    {
-      label: 'Contacts',
-      figure: contacts === undefined ? 'none' : link('/counts', count(contacts.count)),
-      note: contacts === undefined ? 'not counted yet' : growthOf(contacts),
-    },
+    ['Waits for a person', count(waits), waits === 0 ? 'nothing waits' : link('/waiting', 'look at it')],
+    ['Refused, 24 hours', count(team.refused), `${count(team.pushed)} pushed`],
+    ['Requests, busiest minute', count(team.busiest), limit === null ? '' : `of ${count(limit)}`],
+    ['Users', link('/people', count(team.users)), gone],
+    ['Tags', link('/tags', count(team.tags)), `${count(team.contactFields)} contact fields`],
+    contacts === undefined
+      ? ['Contacts', 'none', 'not counted yet']
+      : ['Contacts', link('/counts', count(contacts.count)), growthOf(contacts)],
   ];
 }
 
@@ -94,15 +66,10 @@ function dayOfRuns(read: Glance, { team }: SeenTeam, context: PageContext): Html
   const isOff = context.stopped.has(team);
   const rows = read.lanes.map((lane) => {
     const isEdits = lane.lane === 'edits';
-    const every = isEdits
-      ? 'at once'
-      : lane.limitSeconds === null
-        ? 'no schedule'
-        : rhythm(Number(lane.limitSeconds));
     const next = lane.next === null || isOff ? 'none' : at(lane.next, now);
     return {
       cells: [
-        html`<span class="nowrap">${laneNames[lane.lane]}</span><span class="note nowrap">${every}</span>`,
+        laneNames[lane.lane],
         strip(lane),
         lane.last === null ? html`<span class="quiet">none</span>` : at(lane.last, now, true),
         html`<span class="quiet nowrap">${isEdits ? 'on an edit' : next}</span>`,
@@ -126,7 +93,7 @@ export function teamFacts(read: Glance, context: PageContext): Html {
   if (only === undefined) return none;
   if (others.length === 0) {
     const cards = factsOf(read, only, context).map(
-      ({ label, figure, note }) =>
+      ([label, figure, note]) =>
         html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`,
     );
     return html`<section class="card flush facts" aria-label="How it stands">${cards}</section>${dayOfRuns(read, only, context)}`;
@@ -138,11 +105,11 @@ export function teamFacts(read: Glance, context: PageContext): Html {
     const link = html`<a href="${to(context, '/', { team: team.team })}">${named(team.team)}</a>`;
     const below = serviceName(team) !== '' && html`<span class="note">${named(serviceName(team))}</span>`;
     const facts = factsOf(read, team, context).map(
-      ({ figure, note }) => html`${figure}<span class="note">${note}</span>`,
+      ([, figure, note]) => html`${figure}<span class="note">${note}</span>`,
     );
     return { cells: [html`${link}${below}`, ...facts] };
   });
-  const columns = ['Team', ...factsOf(read, only, context).map(({ label }) => label)];
+  const columns = ['Team', ...factsOf(read, only, context).map(([label]) => label)];
   const caption = 'Teams, those that need somebody first';
   return section(many(read.teams.length, 'team'), table(context, { caption, columns, rows }));
 }

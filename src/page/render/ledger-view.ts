@@ -120,14 +120,11 @@ function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html]
 
 const whenOf = ({ closed_at: closed, opened_at: opened }: LedgerLine) => closed ?? opened;
 
-/** The fields of changes that are about no user and not about the mirror itself. */
-const ofNoUser: ReadonlySet<string> = new Set(['message', 'tag', 'conversation_read']);
-
 function rowOf(context: PageContext, row: LedgerLine, isOfOne: boolean): TableRow {
   const actor = actorOf(row);
   const who =
     row.user_id === null
-      ? html`<span class="none">${ofNoUser.has(row.field ?? '') ? 'no user' : 'the mirror'}</span>`
+      ? html`<span class="none">${row.kind === 'place' ? 'the mirror' : 'no user'}</span>`
       : person(context, row.team_id, { id: row.user_id, name: row.name });
   const why =
     row.decided_why === null || row.decided_why === ''

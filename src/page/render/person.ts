@@ -114,15 +114,13 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${id}`)}</code> asks it now.</p></div>`;
 }
 
-function lead({ now, details }: PageContext, { id, row, since, hasArrived }: PersonRead): Html {
+function lead({ now, details }: PageContext, { id, row }: PersonRead): Html {
   const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
-  const joined = row.created_at ?? since;
-  const where = row.created_at === null && !hasArrived ? 'in the mirror' : 'in the team';
   const parts = [
     details ? html`<span class="mono">${id}</span>` : none,
     role === '' ? none : named(role),
     row.gone_at === null ? none : html`has left, seen at ${at(row.gone_at, now)}`,
-    joined === null ? none : html`${where} since ${at(joined, now)}`,
+    row.created_at === null ? none : html`in the team since ${at(row.created_at, now)}`,
     row.edited_at === null
       ? none
       : html`last edited here ${at(row.edited_at, now)} by ${named(row.edited_by ?? '')}`,

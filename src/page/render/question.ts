@@ -50,7 +50,7 @@ function movesTable(context: PageContext, rows: readonly HeldField[], verb: Verb
     columns: ['Person', 'Field', from === 'mirror' ? 'Mirror now' : 'Service now', 'Then'],
     rows: rows.map((row) => ({
       cells: [
-        person(context, row.teamId, { id: row.userId, name: row.name, withId: true }),
+        person(context, row.teamId, { id: row.userId, name: row.name }, true),
         fieldName(row.field),
         value(context, row, row[from]),
         changed(context, row, {

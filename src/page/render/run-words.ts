@@ -87,12 +87,3 @@ export const stripLegend: Html = html`<p class="row note legend">${weights.map(
   ([, words], weight) =>
     html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, 1, weight === 0 ? 6 : 0, weight === 0 ? 5 : 11)}</svg> ${words}</span>`,
 )}</p>`;
-
-/** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
-export function rhythm(limitSeconds: number): string {
-  const minutes = Math.round(limitSeconds / 180);
-  if (minutes < 1) return 'several times a minute';
-  if (minutes === 1) return 'every minute';
-  if (minutes === 60) return 'every hour';
-  return minutes < 60 ? `every ${minutes} minutes` : `every ${many(Math.round(minutes / 60), 'hour')}`;
-}

@@ -9,9 +9,11 @@ import type { PageContext, PageShown } from './view.ts';
 import { at, capital, count, many, took, visible } from './words.ts';
 
 function requests({ endpoints, requests: all, requestIds: ids }: OpenRun, context: PageContext): Html {
-  const rows = endpoints.map(({ endpoint, requests: sent, slowestMs, throttled, failed }) => ({
-    cells: [html`<code>${endpoint}</code>`, count(sent), took(slowestMs), count(throttled), count(failed)],
-  }));
+  const rows = Object.entries(endpoints).map(
+    ([endpoint, { requests: sent, slowest_ms: ms, throttled, failed }]) => ({
+      cells: [html`<code>${endpoint}</code>`, count(sent), took(ms), count(throttled), count(failed)],
+    }),
+  );
   const columns = numbers('Endpoint', 'Sent', 'Slowest', 'Told to wait', 'Failed');
   const byEndpoint =
     rows.length === 0
@@ -35,7 +37,7 @@ export function oneRun(run: OpenRun, context: PageContext): PageShown {
   const why =
     run.reasons.length === 0
       ? none
-      : html`<blockquote>${run.reasons.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></blockquote>`;
+      : html`<div>${run.reasons.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></div>`;
   const back =
     movedBy(run) === 0
       ? none

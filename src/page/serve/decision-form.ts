@@ -1,11 +1,9 @@
 /** Reads the forms of the page. Anything that a form of ours would not have sent is refused. */
 import { MusterdError } from '../../errors.ts';
-import { type Field, fieldColumns } from '../../model/fields.ts';
+import { fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { perList } from '../../model/waiting-page.ts';
 import { ofBatch, type Verb, verbs } from '../render/decide-form.ts';
-import { readValue } from '../../runs/decide/read-take.ts';
-import type { WinningValue } from '../../runs/decide/resolve-field.ts';
 
 /** The longest text that a person may write; the way back may name rows. */
 const longestText = 1_000;
@@ -36,7 +34,7 @@ export function requireReadable(form: URLSearchParams): void {
   }
 }
 
-function only(form: URLSearchParams, name: string): string {
+export function only(form: URLSearchParams, name: string): string {
   const [value = '', ...others] = form.getAll(name);
   if (others.length > 0) throw unreadable(`"${name}" stands in it twice`);
   return value;
@@ -72,13 +70,6 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
   return { verb, batch, rows, all: Number(all) };
 }
-
-/** @throws MusterdError `usage` for a value that the field cannot have */
-export const readTyped = (
-  form: URLSearchParams,
-  verb: 'mirror' | 'service' | 'value',
-  field: Field,
-): WinningValue => (verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb);
 
 /** @throws MusterdError `usage` if there is none */
 export function readReason(form: URLSearchParams): string {

@@ -12,10 +12,11 @@ import { isHoldField } from '../render/hold-form.ts';
 import { count } from '../render/words.ts';
 import { approve, reject } from '../../runs/decide/approve-batch.ts';
 import { endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
+import { readValue } from '../../runs/decide/read-take.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { resolveAll } from '../../runs/decide/resolve-field.ts';
-import { type DecisionForm, readDecisionForm, readReason, readTyped, unreadable } from './decision-form.ts';
+import { type DecisionForm, only, readDecisionForm, readReason, unreadable } from './decision-form.ts';
 import { momentsOf, shownZone } from '../../model/zone-time.ts';
 
 export interface Deciding {
@@ -109,7 +110,8 @@ async function decide(
     const resolutions = (now ?? []).map((row) => {
       const field = readField(row.field);
       const seen = { kind: 'shown', digest: shownKey(row).slice(-12) } as const;
-      return { id: row.userId, field, take: readTyped(form, verb, field), seen, why, actor };
+      const take = verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb;
+      return { id: row.userId, field, take, seen, why, actor };
     });
     return doneAt((await resolveAll(setup, resolutions)).decision);
   }
