@@ -11,7 +11,7 @@ export const statusSettings = {
   host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
   people: z
     .record(
-      text,
+      z.string(),
       z.strictObject({
         token: longSecret.optional(),
         tokenFile: text.optional(),

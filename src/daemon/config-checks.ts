@@ -39,6 +39,7 @@ function mistakesInStatus({ status: { people } }: Config): readonly Mistake[] {
   const all = Object.entries(people);
   const complaintAbout = (name: string, own: string | undefined) => {
     if (own === undefined) return 'tokenFile is missing: nobody could log in';
+    if (name === '' || name.trim() !== name) return 'a name is expected, without white space around it';
     if (name.includes(':')) return 'a name has no colon: browsers end it there';
     const isShared = all.some(([other, given]) => other !== name && given.token === own);
     return isShared ? 'this token is somebody else’s as well' : undefined;

@@ -60,6 +60,10 @@ describe('a complaint', () => {
       '1:24: status.people.ann: this token is somebody else’s as well\n1:57: status.people.bo: this token is somebody else’s as well',
     ],
     [
+      "status: {people: {' ann': {token: a token of ann alone}}}\n",
+      '1:27: status.people. ann: a name is expected, without white space around it',
+    ],
+    [
       "status: {people: {'hr:ann': {token: a token of ann alone}}}\n",
       '1:29: status.people.hr:ann: a name has no colon: browsers end it there',
     ],
