@@ -64,14 +64,10 @@ export async function useServer(options: ServerOptions): Promise<Server> {
     }
   }
   own?.stop();
-  throw notStarted(folder, words);
-}
-
-function notStarted(folder: string, words: string): MusterdError {
   const hint = words.includes('incompatible with server')
     ? `Carry ${folder} over with pg_upgrade or with pg_dump of that version; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`
     : `Its log is ${join(folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`;
-  return new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
+  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
 }
 
 const portFileOf = (folder: string) => join(folder, 'cluster/port');
