@@ -1,6 +1,6 @@
 /** How long an edit takes from the end of its statement to the service, and to the answer in SQL: rows 10 to 13, 26, 27. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { configSchema } from '../src/config/config.ts';
+import { editsEveryMs } from '../src/daemon/run-due.ts';
 import { createTeamMemories } from '../src/daemon/team-memory.ts';
 import { createDatabase } from '../src/mirror/db/database.ts';
 import { runSqlText } from '../src/mirror/db/sql-text.ts';
@@ -82,13 +82,11 @@ async function createEditor({ service, database }: Team, until: Until): Promise<
   };
 }
 
-const { everyMs } = configSchema.parse({}).edits;
-
 /** Until the daemon may push at once, as it may after a quiet time. */
 async function awaitQuiet({ database }: Team): Promise<void> {
   await eventually('a push may leave at once', async () => {
     const [[isQuiet] = []] = await database.sql(
-      `select coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '${everyMs * 1.1} ms'
+      `select coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '${editsEveryMs * 1.1} ms'
          and not exists (select from sync.leases where expires_at > clock_timestamp())
        from sync.due where run_group = 'edits'`,
     );

@@ -6,7 +6,8 @@ import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 
 /** Settings of earlier versions, with what replaces them. A complaint about one says it. */
 export const goneSettings: Readonly<Record<string, string>> = {
-  'edits.debounceMs': 'the daemon waits 50 ms for more edits',
+  edits:
+    'the daemon pushes edits after 50 ms, at most every 500 ms, and looks every 30 s for those that it was not told of',
   'push.maxTries': 'a field is held after 3 tries',
   'http.connectTimeoutMs': 'a connection has 5 s',
   'http.headersTimeoutMs': 'an answer has half of http.totalDeadlineMs to begin',
@@ -16,6 +17,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'guard.minPopulation': 'shares apply to every team',
   'guard.maxSharePerDay': 'guard.maxRows and guard.maxShare count what happens within a day',
   'guard.maxDrift': 'a field that the service does not show stays as it is on both sides',
+  'database.urlFile': 'name the file in DATABASE_URL_FILE, or give database.url',
   'database.port': 'the number in the file "port" of the data directory is kept',
   'schedule.timezone': 'schedules are in UTC',
   'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are marked as gone without an approval',

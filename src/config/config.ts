@@ -38,7 +38,6 @@ export const configSchema = z.strictObject({
   team: word.default('default').describe('Name of the team in this database.'),
   database: section({
     url: text.optional().describe('URL of a Postgres 15 or newer. Absent: musterd runs its own server.'),
-    urlFile: text.optional().describe('File that contains the URL.'),
     dataDir: text
       .optional()
       .describe(
@@ -71,16 +70,6 @@ export const configSchema = z.strictObject({
       .default('0 * * * *')
       .describe('When the daemon refreshes the listings (tags, contact fields, inboxes, surveys), likewise.'),
     counts: text.default('*/15 * * * *').describe('When the daemon counts contacts, likewise.'),
-  }),
-  edits: section({
-    everyMs: milliseconds(0)
-      .default(500)
-      .describe("Least time between two pushes of a team's edits outside of the schedule."),
-    pollMs: milliseconds(1)
-      .default(30_000)
-      .describe(
-        'How often the daemon looks for edits whose notification was lost (PgBouncer in transaction mode).',
-      ),
   }),
   push: section({
     batchSize: positiveUpTo(25).default(25).describe('Users per update request.'),

@@ -24,7 +24,6 @@ const pairAt = (path: readonly string[]): Pair => ({
 });
 
 const pairs: readonly Pair[] = [
-  ['database', 'url'],
   ['service', 'secretKey'],
   ['service', 'nextSecretKey'],
 ].map(pairAt);

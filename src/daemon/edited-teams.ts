@@ -1,5 +1,5 @@
 /** Teams whose users were edited in the mirror, and when to offer each of them to the queue. */
-import { editsWaitMs, type LoopStore, type LoopTeam } from './run-due.ts';
+import { editsEveryMs, editsWaitMs, type LoopStore } from './run-due.ts';
 
 export interface EditedTeams {
   /** Notes that users of this team were edited. */
@@ -15,7 +15,7 @@ export interface EditedTeams {
 }
 
 export interface EditedTeamsOptions {
-  readonly teams: () => ReadonlyMap<string, LoopTeam>;
+  readonly teams: () => ReadonlyMap<string, unknown>;
   readonly store: Pick<LoopStore, 'readFreshEdits'>;
   /** @returns whether the queue took it, which it does not during a run of the team that may have begun before the edit */
   readonly offer: (team: string) => Promise<boolean>;
@@ -28,8 +28,12 @@ const debounceMs = 50;
 /** Delay until an offered team is checked again: a run that began before its edits may still be going on. */
 const againMs = 1_000;
 
-/** After this many times `everyMs` without a push, a push is allowed without querying the store. */
-const quietTimes = 2;
+/** After this long without a push, a push is allowed without querying the store. */
+const quietMs = 2 * editsEveryMs;
+
+/** How often to query for edits without a notification, and at most which share of the time the queries may take. */
+const pollMs = 30_000;
+const pollShare = 1 / 60;
 
 export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTeamsOptions): EditedTeams {
   const atMs = new Map<string, number>();
@@ -38,23 +42,14 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const offeredMs = new Map<string, number>();
   const underWay = new Set<string>();
   let nextPollMs = 0;
-  const pollMs = () =>
-    Math.min(
-      ...teams()
-        .values()
-        .map(({ edits }) => edits.pollMs),
-    );
+  let pollTookMs = 0;
 
   /** Removes and returns the teams whose time has come. A team that is edited during the query is added again. */
   const takeReady = (now: number) => {
     const ready = [...atMs].flatMap(([name, at]) => (at <= now && !underWay.has(name) ? [name] : []));
     for (const name of ready) atMs.delete(name);
-    const isQuiet = (name: string) => {
-      const everyMs = teams().get(name)?.edits.everyMs ?? 0;
-      return (
-        heard.delete(name) && (offeredMs.get(name) ?? Number.NEGATIVE_INFINITY) + quietTimes * everyMs <= now
-      );
-    };
+    const isQuiet = (name: string) =>
+      heard.delete(name) && (offeredMs.get(name) ?? Number.NEGATIVE_INFINITY) + quietMs <= now;
     const { quiet = [], others = [] } = Object.groupBy(ready, (name) => (isQuiet(name) ? 'quiet' : 'others'));
     return { quiet, others };
   };
@@ -96,16 +91,19 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
     },
     look: async () => {
       const now = monotonicMs();
-      if (nextPollMs <= now) {
+      const isPoll = nextPollMs <= now;
+      if (isPoll) {
         for (const name of teams().keys()) if (!atMs.has(name)) atMs.set(name, now);
-        nextPollMs = now + pollMs();
+        nextPollMs = now + Math.max(pollMs, pollTookMs / pollShare);
       }
       const { quiet, others } = takeReady(now);
       for (const name of quiet) await offerNow(name);
-      for (const edits of await readFresh(others)) {
-        const team = teams().get(edits.team);
-        if (team === undefined || !edits.isFresh) continue;
-        const waitMs = editsWaitMs(edits, team.edits.everyMs);
+      const queriedMs = monotonicMs();
+      const fresh = await readFresh(others);
+      if (isPoll) pollTookMs = monotonicMs() - queriedMs;
+      for (const edits of fresh) {
+        if (!teams().has(edits.team) || !edits.isFresh) continue;
+        const waitMs = editsWaitMs(edits);
         if (waitMs === 0) await offerNow(edits.team);
         else {
           // The team was edited or decided about during the query, which may not have seen that.

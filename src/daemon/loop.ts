@@ -7,11 +7,11 @@ import { createBell } from './bell.ts';
 import { createDueTeams, longestSleepMs } from './due-teams.ts';
 import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
-import { type LoopStore, type LoopTeam, plannedOf, type Run, type WorkEnd, workOn } from './run-due.ts';
-import { createTimetable } from './timetable.ts';
+import { type LoopStore, plannedOf, type Run, type WorkEnd, workOn } from './run-due.ts';
+import { createTimetable, type ScheduledTeam } from './timetable.ts';
 
 export interface LoopOptions {
-  readonly teams: readonly LoopTeam[];
+  readonly teams: readonly ScheduledTeam[];
   readonly store: LoopStore;
   readonly createQueue: (work: TeamWork) => Promise<TeamQueue>;
   readonly run: Run;
@@ -29,7 +29,7 @@ export interface Loop {
    * Prepares for other teams and schedules. @returns a function that switches to them; current work goes on
    * @throws what the store throws; then nothing has changed
    */
-  prepare(teams: readonly LoopTeam[]): Promise<() => void>;
+  prepare(teams: readonly ScheduledTeam[]): Promise<() => void>;
   /** Takes no more work and resolves when the current work is done. */
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Loop {
 const soonMs = 1_000;
 
 async function createTimetableKnown(
-  teams: readonly LoopTeam[],
+  teams: readonly ScheduledTeam[],
   store: LoopStore,
   { now, onTick }: { readonly now: boolean; readonly onTick: () => void },
 ) {
@@ -52,7 +52,7 @@ async function createTimetableKnown(
   return timetable;
 }
 
-const byName = (teams: readonly LoopTeam[]) => new Map(teams.map((team) => [team.name, team]));
+const byName = (teams: readonly ScheduledTeam[]) => new Map(teams.map((team) => [team.name, team]));
 
 /** @throws what the store or the queue throws at the start */
 export async function createLoop(options: LoopOptions): Promise<Loop> {
@@ -71,13 +71,11 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
   let closing = false;
 
   const work: TeamWork = async (name) => {
-    const team = teams.get(name);
-    if (team === undefined || closing) return;
+    if (!teams.has(name) || closing) return;
     let end: WorkEnd = 'busy';
     edited.begun(name);
     try {
-      const { everyMs } = team.edits;
-      end = await workOn({ store, timetable, run, monotonicMs }, { name, everyMs });
+      end = await workOn({ store, timetable, run, monotonicMs }, name);
     } catch (error) {
       onTrouble(error, `work for team "${name}"`);
     }

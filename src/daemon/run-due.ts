@@ -15,15 +15,6 @@ import { staleAfterMs } from '../model/freshness.ts';
 import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 
-/** A team as the loop sees it. */
-export interface LoopTeam extends ScheduledTeam {
-  readonly edits: {
-    readonly everyMs: number;
-    /** How often to look in the mirror for edits without a notification. */
-    readonly pollMs: number;
-  };
-}
-
 /** The work of a team; `edits` is absent if the team has had no run yet. */
 export interface TeamWorkload {
   readonly due: readonly DueGroup[];
@@ -71,16 +62,19 @@ export function endOfInterrupted(error: unknown, begun: boolean): RunEnd | undef
 
 const longestBackOffMs = 3_600_000;
 
+/** Least time between two pushes of a team's edits. */
+export const editsEveryMs = 500;
+
 /** Ms until a group that keeps failing is due again: doubled each time, up to an hour. */
 export function backOffMs(failures: number, gapMs: number): number {
   return failures < 2 ? 0 : Math.min(gapMs * 2 ** Math.min(failures - 1, 30), longestBackOffMs);
 }
 
 /** Ms until edits may be pushed again, where 0 means now. */
-export function editsWaitMs({ triedForMs, failures }: FreshEdits, everyMs: number): number {
+export function editsWaitMs({ triedForMs, failures }: FreshEdits): number {
   // A run that began in the future began before the clock was set back.
   if (triedForMs === null || triedForMs < 0) return 0;
-  return Math.max(0, Math.min(everyMs * 2 ** Math.min(failures, 30), longestBackOffMs) - triedForMs);
+  return Math.max(0, Math.min(editsEveryMs * 2 ** Math.min(failures, 30), longestBackOffMs) - triedForMs);
 }
 
 const isScheduled = (group: RunGroup): group is ScheduledGroup => group !== 'edits';
@@ -93,10 +87,10 @@ export interface LoopContext {
 }
 
 /** The part of the work that one run of a team does. */
-function runOf({ due: groupsDue, edits }: TeamWorkload, everyMs: number) {
+function runOf({ due: groupsDue, edits }: TeamWorkload) {
   const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
   const hasUsers = due.some(({ group }) => group === 'users');
-  const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
+  const pushes = edits?.isFresh === true && editsWaitMs(edits) === 0;
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   const hasNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
   // The edits with which it begins, if any of them may be new.
@@ -106,9 +100,9 @@ function runOf({ due: groupsDue, edits }: TeamWorkload, everyMs: number) {
 /** Makes one run of the due groups of this team, if any, and sets their next times. */
 export async function workOn(
   { store, timetable, run, monotonicMs }: LoopContext,
-  { name, everyMs }: { readonly name: string; readonly everyMs: number },
+  name: string,
 ): Promise<WorkEnd> {
-  const { due, groups, news } = runOf(await store.readWork(name), everyMs);
+  const { due, groups, news } = runOf(await store.readWork(name));
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
   // A decision during the run removes the mark, so it has to be there.

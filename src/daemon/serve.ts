@@ -6,7 +6,8 @@ import type { Config } from '../config/config.ts';
 import { createLoop } from './loop.ts';
 import { createPruner } from './pruner.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
-import { endOfInterrupted, type LoopStore, type LoopTeam, type RunEnd } from './run-due.ts';
+import { endOfInterrupted, type LoopStore, type RunEnd } from './run-due.ts';
+import type { ScheduledTeam } from './timetable.ts';
 import { createTeamMemories } from './team-memory.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -76,7 +77,7 @@ export async function checkTeams(configs: readonly Config[], log: Log): Promise<
   }
 }
 
-const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: team, schedule, edits });
+const scheduledTeamOf = ({ team, schedule }: Config): ScheduledTeam => ({ name: team, schedule });
 
 function createStore(db: Database): LoopStore {
   return {
@@ -200,7 +201,7 @@ export async function serve(options: ServeOptions): Promise<RunningDaemon> {
   const fatal = Promise.withResolvers<never>();
   const { connections = createConnections(anyTeam.daemon.concurrency) } = options;
   const loop = await createLoop({
-    teams: options.configs.map(loopTeamOf),
+    teams: options.configs.map(scheduledTeamOf),
     store: createStore(mirror.db),
     createQueue: (work) => createQueue(options, anyTeam, work),
     run: createRun(options, connections, (team) => configs.get(team), fatal.reject),
@@ -234,7 +235,7 @@ export async function serve(options: ServeOptions): Promise<RunningDaemon> {
     teams: () => [...configs.keys()],
     ended: over,
     prepare: async (next) => {
-      const take = await loop.prepare(next.map(loopTeamOf));
+      const take = await loop.prepare(next.map(scheduledTeamOf));
       return () => {
         configs = new Map(next.map((config) => [config.team, config]));
         take();

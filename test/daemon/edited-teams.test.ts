@@ -1,12 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEditedTeams, type EditedTeams } from '../../src/daemon/edited-teams.ts';
-import type { LoopTeam } from '../../src/daemon/run-due.ts';
 import type { FreshEdits } from '../../src/model/run-group.ts';
 
 describe('teams that were edited', () => {
-  const edits = { everyMs: 500, pollMs: 30_000 };
-  const schedule = { users: '', listings: '', counts: '' };
-  const teams = new Map(['a', 'b'].map((name) => [name, { name, schedule, edits } as LoopTeam]));
+  const teams = new Map(['a', 'b'].map((name) => [name, {}]));
   let now = 0;
   let asked: (readonly string[])[] = [];
   let offered: string[] = [];
@@ -183,5 +180,19 @@ describe('teams that were edited', () => {
     expect(asked).toHaveLength(1);
     await pass(1);
     expect(asked).toHaveLength(2);
+  });
+
+  it('are queried less often if the query takes long, so that it takes a sixtieth of the time at most', async () => {
+    onAsked = () => {
+      now += 10_000;
+    };
+    await pass(30_000);
+    onAsked = () => {};
+    await pass(20_000);
+    expect(asked).toHaveLength(2);
+    await pass(599_999);
+    expect(asked).toHaveLength(2);
+    await pass(1);
+    expect(asked).toHaveLength(3);
   });
 });

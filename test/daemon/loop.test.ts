@@ -3,13 +3,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createLoop, type LoopOptions } from '../../src/daemon/loop.ts';
 import { createProcessQueue, type TeamWork } from '../../src/daemon/queue.ts';
-import type { LoopStore, LoopTeam } from '../../src/daemon/run-due.ts';
+import type { LoopStore } from '../../src/daemon/run-due.ts';
+import type { ScheduledTeam } from '../../src/daemon/timetable.ts';
 import { eventually } from '../support/eventually.ts';
 
-const teamOf = (name: string): LoopTeam => ({
+const teamOf = (name: string): ScheduledTeam => ({
   name,
   schedule: { users: '0 0 1 1 *', listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
-  edits: { everyMs: 0, pollMs: 3_600_000 },
 });
 
 /** Nothing is due; these teams have edits that no run has seen. */

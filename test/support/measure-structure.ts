@@ -126,7 +126,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 38),
     figure('branches of one function, most', most, 15),
     figure('files on one level of mirror/', onOneLevel.length, 2),
-    figure('settings', settingsOf(root), 53),
+    figure('settings', settingsOf(root), 50),
     ...(root === here ? measureCommands() : []),
     figure('rooms', arrows.size, 20),
     figure('floors', countFloors(arrows), 7),

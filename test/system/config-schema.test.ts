@@ -211,9 +211,12 @@ describe('docs/settings.md', () => {
     const folder = mkdtempSync(join(tmpdir(), 'musterd-teams-'));
     try {
       writeFileSync(join(folder, 'teams.yaml'), yaml);
-      writeFileSync(join(folder, 'database-url'), 'postgres://musterd@db.example.net/musterd\n');
       writeFileSync(join(folder, 'north-key'), 'the key of the north\n');
-      const environment = { SOUTH_ID: 'south', SOUTH_KEY: 'the key of the south' };
+      const environment = {
+        DATABASE_URL: 'postgres://musterd@db.example.net/musterd',
+        SOUTH_ID: 'south',
+        SOUTH_KEY: 'the key of the south',
+      };
       expect(loadConfiguration(join(folder, 'teams.yaml'), environment).teams).toMatchObject([
         { team: 'north', service: { secretKey: 'the key of the north' }, rate: { share: 0.5 } },
         { team: 'south', service: { secretKey: 'the key of the south' }, rate: { share: 1 } },

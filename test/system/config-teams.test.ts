@@ -358,11 +358,9 @@ describe('secrets in files', () => {
 
   it('are trimmed, and looked up beside the settings file, or where the path says', () => {
     const key = write('north-key', '  the key of the north\r\n');
-    write('url', 'postgres://database.example/x\n');
     for (const name of ['north-key', key]) {
-      const [config] = load(`database: {urlFile: url}\nservice: {secretKeyFile: ${name}}\n`).teams;
+      const [config] = load(`service: {secretKeyFile: ${name}}\n`).teams;
       expect(config.service).toMatchObject({ secretKey: 'the key of the north', secretKeyFile: name });
-      expect(config.database.url).toBe('postgres://database.example/x');
     }
   });
 
@@ -402,8 +400,8 @@ describe('secrets in files', () => {
     const message = 'service.secretKeyFile: service.secretKey is set as well: give one of the two';
     expect(complaintOf(`${both}\n`)).toBe(`1:42: ${message}`);
     expect(complaintOf(`teams: {a: {${both}}}\n`)).toBe(`1:54: teams.a.${message}`);
-    expect(complaintOf('', { DATABASE_URL: 'x', MUSTERD__database__urlFile: 'y' })).toContain(
-      'MUSTERD__database__urlFile: database.url is set as well',
+    expect(complaintOf('', { MUSTERD_SECRET_KEY: 'x', MUSTERD__service__secretKeyFile: 'y' })).toContain(
+      'MUSTERD__service__secretKeyFile: service.secretKey is set as well',
     );
   });
 
@@ -419,8 +417,8 @@ teams:
     ).toMatchObject({
       secretKey: 'of a file',
     });
-    const byEnv = load('database: {urlFile: nowhere}\n', { DATABASE_URL: 'postgres://x.example/x' });
-    expect(byEnv.teams[0].database).toMatchObject({ url: 'postgres://x.example/x' });
+    const byEnv = load('service: {secretKeyFile: nowhere}\n', { MUSTERD_SECRET_KEY: 'of the environment' });
+    expect(byEnv.teams[0].service).toMatchObject({ secretKey: 'of the environment' });
   });
 
   it('are complained about by the setting that names the file', () => {
@@ -442,11 +440,11 @@ teams:
 
   it.runIf(process.platform !== 'win32')('are warned about where others can read them', () => {
     write('private', 'x', 0o600);
-    const open = write('open', 'postgres://y', 0o640);
+    const open = write('open', 'a token of ann alone', 0o640);
     expect(load('service: {secretKeyFile: private}\n').warnings).toEqual([]);
-    const { warnings } = load('database: {urlFile: open}\nteams: {a: {}, b: {}}\n');
+    const { warnings } = load('status: {people: {ann: {tokenFile: open}}}\nteams: {a: {}, b: {}}\n');
     expect(warnings).toEqual([
-      `${file}:1:21: database.urlFile: ${open} can be read by others than its owner (mode 640); "chmod 600" ends that`,
+      `${file}:1:36: status.people.ann.tokenFile: ${open} can be read by others than its owner (mode 640); "chmod 600" ends that`,
     ]);
     const env = { CREDENTIALS_DIRECTORY: credentials() };
     write('credentials/of-systemd', 'z', 0o440);

@@ -38,7 +38,7 @@ describe('a setting that went', () => {
   it('is none that there is, and there are few enough of those', () => {
     expect(Object.keys(goneSettings).filter((name) => settingPaths.includes(name))).toEqual([]);
     // With the list of teams.
-    expect(settingPaths.length + 1).toBeLessThanOrEqual(70);
+    expect(settingPaths.length + 1).toBeLessThanOrEqual(50);
   });
 
   it.each(Object.entries(goneSettings))(

@@ -136,7 +136,6 @@ describe('a swap that a daemon is told of', () => {
       MUSTERD__schedule__users: yearly,
       MUSTERD__schedule__listings: yearly,
       MUSTERD__schedule__counts: yearly,
-      MUSTERD__edits__everyMs: '300',
     });
     const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
     await eventually('the first run is complete', async () => {

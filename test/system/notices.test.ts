@@ -75,7 +75,6 @@ describe('the notices of the daemon', () => {
       MUSTERD__schedule__users: never,
       MUSTERD__schedule__listings: never,
       MUSTERD__schedule__counts: never,
-      MUSTERD__edits__everyMs: '300',
       MUSTERD__notify__url: receiver.url,
       MUSTERD__notify__secret: secret,
       ...more,

@@ -39,7 +39,7 @@ describe('SIGHUP', () => {
         teams.map((name) => {
           const environment = stage.emulator.teams[names.indexOf(name)]?.environment ?? {};
           const { MUSTERD_SECRET_ID: secretId, MUSTERD_SECRET_KEY: secretKey } = environment;
-          return [name, { service: { secretId, secretKey }, edits: { everyMs: 200, pollMs: 500 } }];
+          return [name, { service: { secretId, secretKey } }];
         }),
       ),
       ...more,

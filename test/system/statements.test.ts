@@ -92,12 +92,11 @@ describe('what a run asks of Postgres', () => {
 
   it('is counted where one user is edited while a daemon is at work', async () => {
     const stop = new AbortController();
-    const edits = { everyMs: 1, pollMs: 86_400_000 };
     const never = '0 0 1 1 *';
     const schedule = { ...stage.config.schedule, users: never, listings: never, counts: never };
     const { ended } = await serve({
       mirror: { db, url: sent.url },
-      configs: [{ ...stage.config, edits, schedule }],
+      configs: [{ ...stage.config, schedule }],
       log,
       signal: stop.signal,
     });
@@ -118,7 +117,11 @@ describe('what a run asks of Postgres', () => {
       stage.emulator.clearRequests();
       sent.take();
       const before = connected;
-      await stage.sql(`update mirror.users set phone = '1555018${turn}' where id = ${user?.id}`);
+      // A push may leave at once.
+      await stage.sql(
+        `update sync.due set started_at = started_at - interval '1 hour' where run_group = 'edits';
+         update mirror.users set phone = '1555018${turn}' where id = ${user?.id}`,
+      );
       await eventually(
         'the run is over',
         async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
@@ -130,7 +133,10 @@ describe('what a run asks of Postgres', () => {
         return seen === 'true';
       });
       const connections = connected - before;
-      return { connections, requests: stage.emulator.requests.length, ...tally(sent.take()) };
+      // Whether it asks before its turn if a push may leave depends on how long ago the last one left.
+      const all = sent.take();
+      const turnAt = all.findIndex((text) => text.includes('run_group as "group"')) - 1;
+      return { connections, requests: stage.emulator.requests.length, ...tally(all.slice(turnAt)) };
     };
     let connected = 0;
     const onConnected = () => {

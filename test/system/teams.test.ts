@@ -209,14 +209,17 @@ teams:
   });
 
   it.runIf(process.platform !== 'win32')('log a warning about a secret that others can read', async () => {
-    writeFileSync(join(folder, 'open-url'), stage.url, { mode: 0o644 });
+    writeFileSync(join(folder, 'open-token'), 'a token of ann alone', { mode: 0o644 });
     const { code, stderr } = await runMusterd(['status', '--team', 'north'], {
       MUSTERD_CONFIG: file,
       NORTH_KEY: 'x',
-      MUSTERD__database__urlFile: join(folder, 'open-url'),
+      DATABASE_URL: stage.url,
+      MUSTERD__status__people__ann__tokenFile: join(folder, 'open-token'),
     });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/"level":"warn".*MUSTERD__database__urlFile: .*can be read by others/);
+    expect(stderr).toMatch(
+      /"level":"warn".*MUSTERD__status__people__ann__tokenFile: .*can be read by others/,
+    );
   });
 });
 
