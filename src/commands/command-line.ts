@@ -119,10 +119,14 @@ function readWait(seconds: string): number {
 
 /** @throws MusterdError `usage` */
 function readJson(program: Command, command: Command): boolean {
-  const json = program.opts()['json'] === true;
-  if (json && withoutJson.has(command.name()))
-    throw new MusterdError('usage', `${command.name()} has no --json`);
-  return json;
+  if (program.opts()['json'] !== true) return false;
+  const hint = withoutJson.get(command.name());
+  if (hint !== undefined) throw new MusterdError('usage', `${command.name()} has no --json`, { hint });
+  if (command.opts()['markdown'] === true)
+    throw new MusterdError('usage', '--json and --markdown do not go together', {
+      hint: 'Give one of them.',
+    });
+  return true;
 }
 
 async function createContext(

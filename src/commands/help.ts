@@ -8,36 +8,39 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehear
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** These print something else, or are JSON in any case. */
-export const withoutJson: ReadonlySet<string> = new Set([
-  'daemon',
-  'page',
-  'api',
-  'export',
-  'completion',
-  'emulator',
-  'demo',
+/** These print something else, or are JSON in any case; with what to do instead. */
+export const withoutJson: ReadonlyMap<string, string> = new Map([
+  ['daemon', 'Leave it out: the log is JSON in any case.'],
+  ['page', 'Leave it out.'],
+  ['api', 'Leave it out: the answer is JSON in any case.'],
+  ['export', 'Write --format json.'],
+  ['completion', 'Leave it out.'],
+  ['emulator', 'Leave it out.'],
+  ['demo', 'Leave it out.'],
 ]);
 
-/** The part of the guide about each command; any other command stands below "Commands". */
-const partsOfGuide: Readonly<Record<string, string>> = {
-  reconcile: 'what-a-run-does',
-  daemon: 'the-daemon',
-  plan: 'see-it-first',
-  held: 'held-fields',
-  approve: 'what-a-guard-stops',
-  reject: 'what-a-guard-stops',
-  withdraw: 'what-a-guard-stops',
-  resolve: 'held-fields',
-  hold: 'held-fields',
-  tag: 'tags-messages-and-conversations',
-  schedule: 'tags-messages-and-conversations',
-  conversations: 'tags-messages-and-conversations',
-  import: 'a-file-of-corrections',
-  sql: 'sql-without-psql',
-  undo: 'going-back',
-  resync: 'going-back',
-  adopt: 'going-back',
+/** The page about each command; any other command stands below "Commands" of the guide. */
+const pages: Readonly<Record<string, string>> = {
+  reconcile: 'guide.md#what-a-run-does',
+  daemon: 'guide.md#the-daemon',
+  migrate: 'operations.md#upgrade-and-roll-back',
+  plan: 'guide.md#see-it-first',
+  page: 'operations.md#health',
+  held: 'guide.md#held-fields',
+  approve: 'guide.md#what-a-guard-stops',
+  reject: 'guide.md#going-back',
+  withdraw: 'guide.md#going-back',
+  resolve: 'guide.md#held-fields',
+  hold: 'guide.md#held-fields',
+  tag: 'guide.md#tags-messages-and-conversations',
+  schedule: 'guide.md#tags-messages-and-conversations',
+  conversations: 'guide.md#tags-messages-and-conversations',
+  import: 'guide.md#a-file-of-corrections',
+  sql: 'guide.md#sql-without-psql',
+  undo: 'guide.md#going-back',
+  resync: 'guide.md#going-back',
+  adopt: 'guide.md#going-back',
+  emulator: 'emulator.md#start-it',
 };
 
 /** The examples by command. */
@@ -95,22 +98,22 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],
 };
 
-/** The guide lies beside the program, but not in the image. */
-function addressOfGuide(): string {
-  const guide = new URL('../../docs/guide.md', import.meta.url);
-  return existsSync(fileURLToPath(guide)) ? guide.href : 'docs/guide.md of the npm package';
+/** The documents lie beside the program, but not in the image. */
+function addressOf(page: string): string {
+  const address = new URL(`../../docs/${page}`, import.meta.url);
+  return existsSync(fileURLToPath(address)) ? address.href : `docs/${page} of the npm package`;
 }
 
 /** The text below the options of a command. */
 export function helpBelow(name: string): string {
   const lines = examples[name] ?? [];
   const exampleLines = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];
-  const part = partsOfGuide[name.split(' ')[0] ?? ''] ?? 'commands';
-  return [...exampleLines, '', `Guide: ${addressOfGuide()}#${part}`].join('\n');
+  const page = pages[name.split(' ')[0] ?? ''] ?? 'guide.md#commands';
+  return [...exampleLines, '', `Guide: ${addressOf(page)}`].join('\n');
 }
 
 /** All commands by their groups, on one screen of 24 lines. */
-export function overviewOf(program: Command): string {
+function overviewOf(program: Command): string {
   const groups = Map.groupBy(
     program.createHelp().visibleCommands(program),
     (command) => command.helpGroup() || 'Look:',
@@ -137,7 +140,22 @@ export function overviewOf(program: Command): string {
     '  --version        print the version',
     '',
     'musterd <command> --help says what a command does.',
-    `Guide: ${addressOfGuide()}`,
+    `Guide: ${addressOf('guide.md')}`,
     '',
   ].join('\n');
+}
+
+/** Shows the overview for the program, and for a command the options of the program that it takes. */
+export function setUpHelp(program: Command): void {
+  const showGlobalOptions = true;
+  const ofCommand = Object.assign(program.createHelp(), { showGlobalOptions });
+  program.configureHelp({
+    showGlobalOptions,
+    visibleGlobalOptions: (command) =>
+      ofCommand
+        .visibleGlobalOptions(command)
+        .filter(({ long }) => long !== '--json' || !withoutJson.has(command.name())),
+    formatHelp: (command, helper) =>
+      command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
+  });
 }

@@ -5,7 +5,7 @@ import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addDirectCommands } from './call/direct-commands.ts';
 import { addFileCommands } from './files/file-commands.ts';
-import { type HelpGroup, helpBelow, overviewOf, shells } from './help.ts';
+import { type HelpGroup, helpBelow, setUpHelp, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './decide/holding-commands.ts';
 import { addReadingCommands } from './look/reading-commands.ts';
 
@@ -150,12 +150,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     .option('--json', 'print JSON instead of text')
     .showHelpAfterError('(musterd --help lists the commands)')
     .exitOverride();
-  const ofCommand = program.createHelp();
-  program.configureHelp({
-    showGlobalOptions: true,
-    formatHelp: (command, helper) =>
-      command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
-  });
+  setUpHelp(program);
   const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
   const below =
     (parent: Command, path = '') =>
@@ -169,7 +164,13 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     };
   const add = below(program);
   const family = (name: string, description: string) =>
-    below(program.command(name).description(description), name);
+    below(
+      program
+        .command(name)
+        .description(description)
+        .addHelpText('after', () => helpBelow(name)),
+      name,
+    );
   group('Run');
   add('reconcile', 'do one complete run, both ways', async (context) =>
     (await import('./sync/reconcile.ts')).reconcileCommand(context),

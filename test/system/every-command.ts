@@ -8,6 +8,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   adopt: ['--reason', 'it has moved'],
   api: ['GET', '/v1/team'],
   approve: ['abcdef', '--reason', 'it is right'],
+  completion: ['bash'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
   import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],
   reject: ['abcdef'],

@@ -36,6 +36,18 @@ describe('an error under --json', () => {
     expect(commands.length).toBeGreaterThan(14);
   });
 
+  it('is that it is refused by each other command, whose help does not offer it', async () => {
+    for (const { name, hasJson } of everyCommand) {
+      const { stdout } = await runMusterd([...name.split(' '), '--help']);
+      expect([name, /^ {2}--json /m.test(stdout)]).toEqual([name, hasJson]);
+    }
+    for (const { name } of everyCommand.filter(({ hasJson }) => !hasJson)) {
+      const { code, stdout, stderr } = await runMusterd(call(name));
+      expect([code, errorIn(stdout).message]).toEqual([64, `${name} has no --json`]);
+      expect(stderr).toMatch(/\n {2}(?:Leave it out|Write --format json)/);
+    }
+  });
+
   it.each(commands)(
     'is JSON on stdout, and words on stderr, where %s meets a wrong setting',
     async (name) => {
@@ -85,6 +97,7 @@ describe('an error under --json', () => {
     [['tag', 'create', '--json']],
     [['approve', 'abcdef', '--json', '--only', '']],
     [['reconcile', '--json', '--wait', 'long']],
+    [['plan', '--json', '--markdown']],
     [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],
   ])('is JSON on stdout for %j', async (args) => {
     const { code, stdout } = await runMusterd(args);
