@@ -149,3 +149,14 @@ export function placeInWords(placing: Placing): string {
   if (verdict === 'unrecorded') return `${here.address.at}, which the first run records`;
   return known === null ? here.address.at : addressesInWords(known);
 }
+
+/** The placing as JSON for scripts, as `status` and `adopt` print it. */
+export const placeInJson = ({ verdict, known, here, until }: Placing): object => ({
+  verdict,
+  at: here.address.at,
+  known_at: known?.addresses.map(({ at }) => at) ?? [],
+  until: verdict === 'elsewhere' ? until : null,
+  since: known?.since ?? null,
+  by: known?.by ?? null,
+  why: known?.why ?? null,
+});

@@ -1,9 +1,8 @@
-import { adviceOn, placeInWords, type Placing } from '../../model/place.ts';
+import { adviceOn, placeInJson, placeInWords, type Placing } from '../../model/place.ts';
 import { namesInWords } from '../../model/intent.ts';
 import type { ShownConnection } from '../../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../../runs/look/status-of-teams.ts';
 import { batchInWords, type HeldBatch } from '../../model/waiting.ts';
-import { placeInJson } from '../set-up/adopt.ts';
 import { inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';

@@ -1,6 +1,6 @@
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
-import { addressesInWords, placeInWords, type Placing } from '../../model/place.ts';
+import { addressesInWords, placeInJson, placeInWords, type Placing } from '../../model/place.ts';
 import {
   type AdoptedPlace,
   type AdoptAs,
@@ -27,17 +27,6 @@ function readAs({ asCopy = false, also = false }: AdoptOptions): AdoptAs {
   if (asCopy) return 'copy';
   return also ? 'also' : 'home';
 }
-
-/** The placing as JSON for scripts, in the words of `musterd status`. */
-export const placeInJson = ({ verdict, known, here, until }: Placing): object => ({
-  verdict,
-  at: here.address.at,
-  known_at: known?.addresses.map(({ at }) => at) ?? [],
-  until: verdict === 'elsewhere' ? until : null,
-  since: known?.since ?? null,
-  by: known?.by ?? null,
-  why: known?.why ?? null,
-});
 
 /** Says what is about to be recorded, and what follows from it. */
 function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
