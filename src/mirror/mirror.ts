@@ -22,12 +22,12 @@ import type { Learned } from './team/learned.ts';
 import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
   compareListing,
+  createListingMemory,
   digestRows,
   type ListingSpool,
   learnedOfListing,
   publishListing,
   readLackingRows,
-  readListingMemory,
   tableOf,
   writeContactCounts,
   writeRejectedRows,
@@ -83,7 +83,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
       readLackingRows(db, teamId, rows, most, after),
     compareListing: (rows: ListingSpool) => compareListing(db, teamId, rows),
-    readListingMemory: (resource: MirroredResource) => readListingMemory(kysely, teamId, resource, known),
+    readListingMemory: createListingMemory(kysely, teamId, known),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readEarlier: (pushes: readonly EarlierThan[]) => readEarlier(kysely, teamId, pushes),
   };
@@ -183,7 +183,9 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         const isSame = answers !== null && added + changed + absent.length + rejected.length === 0;
         return {
           result: published,
-          agreed: isSame ? { ...answers, rows: await digestRows(tx, teamId, name) } : undefined,
+          agreed: isSame
+            ? { ...answers, rows: (await digestRows(tx, teamId, [name])).get(name) ?? '' }
+            : undefined,
         };
       });
       const entry = learnedOfListing(name, { ...memory, agreed });

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentials, writeCredentials } from '../../src/mirror/team/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/team/learned.ts';
-import { learnedOfListing, readListingMemory } from '../../src/mirror/listings/listings.ts';
+import { createListingMemory, digestRows, learnedOfListing } from '../../src/mirror/listings/listings.ts';
+import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
@@ -116,8 +117,26 @@ describe('of what was learned', () => {
     const before = await versions();
     await write();
     expect(await versions()).toEqual(before);
-    expect(await readListingMemory(db.kysely, 41n, 'tags')).toEqual(memory);
-    expect(await readListingMemory(db.kysely, 41n, 'contact_fields')).toEqual(nothingLearned);
-    expect(await readListingMemory(db.kysely, 42n, 'tags')).toEqual(nothingLearned);
+    const known = await readKnownTeam(db.kysely, 'north');
+    const read = createListingMemory(db.kysely, 41n, known);
+    expect([await read('tags'), await read('contact_fields')]).toEqual([memory, nothingLearned]);
+  });
+
+  it('drops the answers of listings whose rows have changed since, and of no other', async () => {
+    const { db } = database;
+    const names = ['tags', 'contact_fields'];
+    const digests = await digestRows(db.kysely, 41n, names);
+    const memories = names.map((name) => {
+      const agreed = { digests: [], count: 0, setup: '', atMs: 0, rows: digests.get(name) ?? 'none' };
+      return learnedOfListing(name, { limit: 1, agreed });
+    });
+    await db.transaction((tx) => writeLearned(tx, 41n, memories));
+    const known = await readKnownTeam(db.kysely, 'north');
+    await runSqlText(
+      db,
+      `begin; set local musterd.writing = 'on'; insert into mirror.tags (team_id, id, tag) values (41, 1, 'a'); commit`,
+    );
+    const read = createListingMemory(db.kysely, 41n, known);
+    expect([await read('tags'), await read('contact_fields')]).toEqual([{ limit: 1 }, memories[1]?.value]);
   });
 });

@@ -1,7 +1,7 @@
 /** All that is read of one team, for tests of what another team has to do with it: nothing. */
 import type { Database, Transaction } from '../../src/mirror/db/database.ts';
 import { sql } from 'kysely';
-import { readListingMemory } from '../../src/mirror/listings/listings.ts';
+import { digestRows } from '../../src/mirror/listings/listings.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
@@ -80,7 +80,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     holder: () => readHolder(tx, team, 60_000),
     nameSafety: () => readNameSafety(tx, teamId),
     fourEyes: () => readFourEyes(tx, team),
-    memory: () => readListingMemory(tx, teamId, 'tags'),
+    digests: () => digestRows(tx, teamId, ['tags', 'surveys']),
     verdicts: () => readAbsenceVerdicts(tx, teamId, 'users'),
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readKnownUsers(tx, teamId, users),

@@ -64,8 +64,8 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 13,
-      statements: 27,
-      transactions: 8,
+      statements: 18,
+      transactions: 5,
       leaseWrites: 2,
     });
   });

@@ -11,12 +11,13 @@ import {
   type ListedResource,
   type ListedRow,
 } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import { toJson } from '../../model/json.ts';
 import { type ListingMemory, nothingLearned } from '../../model/listing.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from '../db/database.ts';
 import type { KnownTeam } from '../team/known-team.ts';
-import { forgetLearned, type Learned, readLearned, writeLearned } from '../team/learned.ts';
+import { forgetLearned, type Learned, writeLearned } from '../team/learned.ts';
 import { type Spool, type StageShape, toJsonField } from '../db/spool.ts';
 import { type Staged, stage, withStaged } from '../db/stage.ts';
 import type { RunOf } from '../users/users-write.ts';
@@ -206,26 +207,36 @@ async function endShown(
 
 const memoryTopic = (resource: MirroredResource): string => `listing ${resource}`;
 
-/** A digest of all rows of a listing, which tells whether anybody has changed one. */
-export async function digestRows(db: Queryable, teamId: Id, resource: MirroredResource): Promise<string> {
-  const { rows } = await sql<{ digest: string }>`
-    select concat_ws(' ', count(*), sum(hashtextextended(t::text, 0)::numeric)) as digest
-    from ${sql.table(`mirror.${resource}`)} t where team_id = ${teamId}`.execute(db);
-  return rows[0]?.digest ?? '';
-}
-
-/** @param known what was read already */
-export async function readListingMemory(
+/** A digest of all rows of each of these listings, by name. It changes if anybody changes one of them. */
+export async function digestRows(
   db: Queryable,
   teamId: Id,
-  resource: MirroredResource,
-  known?: Pick<KnownTeam, 'learned'>,
-): Promise<ListingMemory> {
-  const topic = memoryTopic(resource);
-  const learned = known === undefined ? await readLearned(db, teamId, topic) : known.learned.get(topic);
-  const { agreed, ...memory } = (learned?.value as ListingMemory | undefined) ?? nothingLearned;
-  const isAgreed = agreed !== undefined && agreed.rows === (await digestRows(db, teamId, resource));
-  return isAgreed ? { ...memory, agreed } : memory;
+  resources: readonly MirroredResource[],
+): Promise<ReadonlyMap<string, string>> {
+  const each = resources.map(
+    (resource) => sql`
+      select ${resource}::text as resource, concat_ws(' ', count(*), sum(hashtextextended(t::text, 0)::numeric)) as digest
+      from ${sql.table(`mirror.${resource}`)} t where team_id = ${teamId}`,
+  );
+  const digests = sql<{ resource: string; digest: string }>`${sql.join(each, sql` union all `)}`;
+  return new Map((await digests.execute(db)).rows.map(({ resource, digest }) => [resource, digest]));
+}
+
+/**
+ * Reads the memory of a listing. Its `agreed` counts only as long as the mirror has the same rows.
+ * @param known what was read when the run began. The rows of all its listings are digested in one statement.
+ */
+export function createListingMemory(db: Queryable, teamId: Id, known?: Pick<KnownTeam, 'learned'>) {
+  const memoryOf = (name: MirroredResource) =>
+    (known?.learned.get(memoryTopic(name))?.value ?? nothingLearned) as ListingMemory;
+  const names = listedResources.map(({ name }) => name).filter((name) => memoryOf(name).agreed !== undefined);
+  let digests: ReturnType<typeof digestRows> | undefined;
+  return async (resource: MirroredResource): Promise<ListingMemory> => {
+    const { agreed, ...memory } = memoryOf(resource);
+    if (agreed === undefined) return memory;
+    digests ??= digestRows(db, teamId, names);
+    return agreed.rows === (await digests).get(resource) ? { ...memory, agreed } : memory;
+  };
 }
 
 /** The memory of a listing, to be recorded when the run ends. */
