@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDueTeams, type DueTeams, longestSleepMs } from '../../src/daemon/due-teams.ts';
 import type { DueGroup } from '../../src/model/run-group.ts';
 
-describe('teams of which something is due', () => {
+describe('the look for due teams', () => {
   const names = Array.from({ length: 100 }, (_, i) => `team ${i}`);
   let lookMs = 10;
   let now = 0;
@@ -34,7 +34,7 @@ describe('teams of which something is due', () => {
     });
   });
 
-  it('are offered together', async () => {
+  it('offers all due teams at once', async () => {
     due = ['team 1', 'team 2', 'team 3'];
     const look = teams.look();
     await new Promise((resolve) => setImmediate(resolve));
@@ -43,7 +43,7 @@ describe('teams of which something is due', () => {
     expect(await look).toBeLessThanOrEqual(5_000);
   });
 
-  it('take a small part of the time to look at, however many runs end meanwhile', async () => {
+  it('takes a small part of the time, however many runs end meanwhile', async () => {
     for (; now < 110_000; now += 5) {
       teams.done('team 1', 'complete');
       await teams.look();
@@ -52,7 +52,7 @@ describe('teams of which something is due', () => {
     expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
   });
 
-  it('are looked at once more after a run, as soon as the last look has had its rest', async () => {
+  it('looks once more after a run, as soon as twenty times the last look have passed', async () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(20 * lookMs);
@@ -61,14 +61,14 @@ describe('teams of which something is due', () => {
     expect(looks).toBe(2);
   });
 
-  it('do not wait longer than a second for it, however slow the database is', async () => {
+  it('waits at most a second after a run, however slow the database is', async () => {
     lookMs = 4_000;
     await teams.look();
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(1_000);
   });
 
-  it('are looked at once more after what woke them while they were looked at', async () => {
+  it('looks once more if it is woken during a look', async () => {
     isWoken = true;
     expect(await teams.look()).toBe(20 * lookMs);
     expect(await teams.look()).toBe(20 * lookMs);
@@ -76,7 +76,7 @@ describe('teams of which something is due', () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
   });
 
-  it('are looked at when the next is due, and again after a look that failed', async () => {
+  it('looks when the next team is due, and again after a look that failed', async () => {
     nextMs = 3_000;
     expect(await teams.look()).toBe(3_000 - lookMs);
     now += 3_000;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createEditedTeams, type EditedTeams } from '../../src/daemon/edited-teams.ts';
 import type { FreshEdits } from '../../src/model/run-group.ts';
 
-describe('teams that were edited', () => {
+describe('the look for edited teams', () => {
   const teams = new Map(['a', 'b'].map((name) => [name, {}]));
   let now = 0;
   let asked: (readonly string[])[] = [];
@@ -50,7 +50,7 @@ describe('teams that were edited', () => {
     return await edited.look();
   };
 
-  it('are offered once the first of the edits has waited for its siblings, and nothing is asked for', async () => {
+  it('offers a team 50 ms after its first edit, without a query', async () => {
     edited.note('a');
     expect(await pass(30)).toBe(20);
     edited.note('a');
@@ -60,7 +60,7 @@ describe('teams that were edited', () => {
     expect([offered, asked]).toEqual([['a'], []]);
   });
 
-  it('are offered again where the run ends that they were not taken for while they are offered', async () => {
+  it('offers a team again if an earlier run of it ends during the offer', async () => {
     isFree = false;
     fresh = { isFresh: true };
     onOffer = () => edited.done('a', true);
@@ -71,7 +71,7 @@ describe('teams that were edited', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('are neither asked about nor offered while this process works on them, however long that takes', async () => {
+  it('neither queries nor offers a team while this process works on it', async () => {
     edited.note('a');
     await pass(50);
     edited.begun('a');
@@ -84,7 +84,7 @@ describe('teams that were edited', () => {
     expect(offered).toEqual(['a']);
   });
 
-  it('are asked about again where work on them ends that has not seen to them', async () => {
+  it('queries a team again after a run that left its edits', async () => {
     edited.note('a');
     await pass(50);
     edited.begun('a');
@@ -96,7 +96,7 @@ describe('teams that were edited', () => {
     expect(asked).toEqual([['a']]);
   });
 
-  it('are asked about again where a run ends that has not seen the edits that wait for their time', async () => {
+  it('offers a team again after a run that has not seen its waiting edits', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
     edited.note('a');
     await pass(50);
@@ -109,7 +109,7 @@ describe('teams that were edited', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('are left alone after a run that saw to everything, and asked about after one that did not', async () => {
+  it('leaves a team alone after a run that saw all its edits, and queries it after one that did not', async () => {
     edited.note('a');
     await pass(50);
     edited.done('a', true);
@@ -122,7 +122,7 @@ describe('teams that were edited', () => {
     expect(asked).toEqual([['b']]);
   });
 
-  it('are asked about when they were pushed a moment ago, and wait for as long as it takes', async () => {
+  it('queries a team that was pushed just now, and offers it once its wait is over', async () => {
     edited.note('a');
     await pass(50);
     edited.done('a', true);
@@ -139,7 +139,7 @@ describe('teams that were edited', () => {
     expect([offered.length, asked.length]).toEqual([3, 2]);
   });
 
-  it('are asked about again when they are edited during the question, however long the answer says to wait', async () => {
+  it('queries a team again that is edited during the query, however long the answer says to wait', async () => {
     edited.note('a');
     await pass(50);
     edited.done('a', true);
@@ -152,7 +152,7 @@ describe('teams that were edited', () => {
     expect(asked).toEqual([['a'], ['a']]);
   });
 
-  it('are asked about as soon as the run is over that was under way, or that they were edited in', async () => {
+  it('queries a team as soon as the run ends that was under way, or that it was edited in', async () => {
     isFree = false;
     edited.note('a');
     await pass(50);
@@ -169,7 +169,7 @@ describe('teams that were edited', () => {
     expect(asked).toEqual([['a'], ['a'], ['a']]);
   });
 
-  it('are found by a question where nothing was heard of them', async () => {
+  it('queries all teams after an edit of an unknown team, and again after 30 s', async () => {
     fresh = { isFresh: true };
     edited.noteAny();
     await pass(0);

@@ -37,7 +37,7 @@ describe('longestGapMs', () => {
     expect(longestGapMs(expression)).toBe(expected);
   });
 
-  it('is reckoned once, however many teams have the same schedule', () => {
+  it('computes the gap of a schedule once, however many teams share it', () => {
     const asked = vi.spyOn(Date, 'UTC');
     onTestFinished(() => asked.mockRestore());
     longestGapMs('0 0 1 3 *');

@@ -62,7 +62,7 @@ async function createStage(given: Partial<LoopOptions> = {}) {
 }
 
 describe('the loop', () => {
-  it('looks for edits of a team that new settings bring, which nobody has told of', async () => {
+  it('looks for edits of a team that new settings add', async () => {
     const { loop, edited, runs, asked, looks } = await createStage();
     edited.add('north');
     loop.edited('north');

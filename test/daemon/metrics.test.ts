@@ -72,8 +72,8 @@ const request = (changed: Partial<ServiceEvent & { kind: 'request' }> = {}): Ser
   ...changed,
 });
 
-describe('what the database knows', () => {
-  it('is read at each scrape', async () => {
+describe('metrics of the database', () => {
+  it('read the database at each scrape', async () => {
     expect(await scrape(open())).toMatchObject({
       'last_attempt_timestamp_seconds{team="harbour",group="users"}': '1893499200',
       'last_success_timestamp_seconds{team="harbour",group="users"}': '1893499202.5',
@@ -91,7 +91,7 @@ describe('what the database knows', () => {
     });
   });
 
-  it('forgets what is no longer there', async () => {
+  it('drop a series whose row is gone', async () => {
     let read = standings;
     const metrics = open({ readStandings: async () => read, readHeld: async () => [] });
     await scrape(metrics);
@@ -100,7 +100,7 @@ describe('what the database knows', () => {
     expect(Object.keys(after).filter((name) => /^(last_|failures|held)/.test(name))).toEqual([]);
   });
 
-  it('is not asked for twice at once', async () => {
+  it('share one query between two scrapes at once', async () => {
     let asked = 0;
     const answer = Promise.withResolvers<readonly GroupStatus[]>();
     const metrics = open({
@@ -119,7 +119,7 @@ describe('what the database knows', () => {
 describe('while the database is away', () => {
   const away = () => Promise.reject(new Error('somebody is away'));
 
-  it('says so, and what the process knows', async () => {
+  it('reports database_up 0 and the metrics of the process', async () => {
     const metrics = open({ readStandings: away, readHeld: away, readInBatches: away, readRate: away });
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
     const shown = await scrape(metrics);
@@ -140,7 +140,7 @@ describe('while the database is away', () => {
     expect(await scrape(metrics)).toMatchObject({ database_up: '0' });
   });
 
-  it('lets what was read last grow old', async () => {
+  it('lets the standings that were read last grow old', async () => {
     let nowMs = 0;
     let isAway = false;
     const metrics = open({
@@ -170,8 +170,8 @@ describe('while the database is away', () => {
   );
 });
 
-describe('what happens in the process', () => {
-  it('is counted', async () => {
+describe('metrics of the process', () => {
+  it('count each event of the service and of runs', async () => {
     const metrics = open();
     const events: readonly ServiceEvent[] = [
       request(),
@@ -219,7 +219,7 @@ describe('what happens in the process', () => {
     expect(JSON.stringify(shown)).not.toMatch(/secret-request|4711|somebody/);
   });
 
-  it('makes no label of what it does not know', async () => {
+  it('count unknown operations and outcomes as "other"', async () => {
     const metrics = open();
     for (let i = 0; i < 100; i += 1) {
       metrics.onServiceEvent('harbour', request({ operation: `GET /v1/users/${i}`, status: 1_000 + i }));
@@ -238,7 +238,7 @@ describe('what happens in the process', () => {
     expect(Object.keys(shown).filter((name) => /^(requests|runs|changes)_total/.test(name)).length).toBe(2);
   });
 
-  it('begins with 0 for each team and word, and goes on when the teams are named again', async () => {
+  it('start at 0 for each team and label, and keep their counts when the teams are named again', async () => {
     const metrics = open({
       readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
       readInBatches: async () => [{ team: 'quay', users: 3 }],
@@ -278,7 +278,7 @@ describe('what happens in the process', () => {
     ).toEqual([]);
   });
 
-  it('is forgotten with its team', async () => {
+  it('drop a team that is removed', async () => {
     const metrics = open({
       judge: () => [],
       readStandings: async () => [],
@@ -309,7 +309,7 @@ describe('what happens in the process', () => {
 });
 
 describe('the text', () => {
-  it('has a help and a type for each metric, and no two of one name', async () => {
+  it('gives each metric one help, one type and a unique name', async () => {
     const metrics = open();
     const { contentType, text } = await metrics.render();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);

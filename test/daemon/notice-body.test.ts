@@ -62,8 +62,8 @@ const facts: TeamFacts = {
   placing,
 };
 
-describe('what is posted', () => {
-  it('is as docs/operations.md shows it', () => {
+describe('describeNotice', () => {
+  it('returns the bodies that docs/operations.md shows', () => {
     const [, section = ''] = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').split('\n## Notices\n');
     const shown = [...section.matchAll(/```json\n([\s\S]*?)```/g)].map(
       ([, json = '']) => JSON.parse(json) as unknown,
@@ -103,7 +103,7 @@ describe('what is posted', () => {
     });
   });
 
-  it('says where the mirror was, and where it is', () => {
+  it('names the former and the present place of the mirror', () => {
     expect(of('elsewhere', {}, { placing: moved })).toMatchObject({
       text: `north: since ${since}, this mirror was at db-1:5432/muster until ${since}, and is at db-2:5432/muster now: nothing is sent from here\n\`musterd --team north status\``,
       at: 'db-2:5432/muster',
@@ -112,7 +112,7 @@ describe('what is posted', () => {
     });
   });
 
-  it('has a command to be typed, whatever the team is called', () => {
+  it('gives a command that a shell accepts, whatever the name of the team', () => {
     expect(of('fields-held', {}, { team: `o'hara & co` }).command).toBe(
       String.raw`musterd --team 'o'\''hara & co' held`,
     );
@@ -129,14 +129,14 @@ describe('what is posted', () => {
     });
   });
 
-  it('says what is over', () => {
+  it('describes the end of each event in its own words', () => {
     const texts = teamEvents.map((event) => describeNotice(event, over, facts).text);
     expect(new Set(texts).size).toBe(teamEvents.length);
     for (const text of texts) expect(text).toMatch(/^north: .* (again|any more), after 2026/);
   });
 });
 
-describe('what is told of what was read', () => {
+describe('the notices of a look', () => {
   const freshness: readonly TeamFreshness[] = ['north', 'south'].map((team) => ({
     team,
     fresh: false,
@@ -170,7 +170,7 @@ describe('what is told of what was read', () => {
       before?.id,
     ]);
 
-  it('is of each team what is its own, and of holds those that wait for a person', () => {
+  it('name the events of each team, and only holds that wait for a person', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
       ['north failing', true, ago, undefined],
@@ -184,7 +184,7 @@ describe('what is told of what was read', () => {
     ]);
   });
 
-  it('is of a mirror that is somewhere else that it is, and nothing that waits in it', () => {
+  it('report that the mirror is at another place, and leave out the batches and holds in it', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
       ['north failing', true, ago, undefined],

@@ -53,7 +53,7 @@ test('calls after a complete run of the users, and only then', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('has one call under way for a team, and one for another', async () => {
+test('makes one call at a time for each team, and calls for two teams in parallel', async () => {
   const held: (() => void)[] = [];
   const { url, calls } = await watch((_, response) => held.push(() => response.end()));
   const { ping, warnings } = open({ harbour: url, quay: url });
@@ -71,7 +71,7 @@ test('has one call under way for a team, and one for another', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('follows no redirect, and takes failures as warnings that do not repeat the address', async () => {
+test('stops at a redirect, and warns about a failed call without its address', async () => {
   const { url, calls } = await watch((_, response) => {
     response.writeHead(302, { location: '/elsewhere' }).end();
   });
@@ -86,7 +86,7 @@ test('follows no redirect, and takes failures as warnings that do not repeat the
   expect(JSON.stringify(warnings)).not.toContain('secret-word');
 });
 
-test('believes no certificate that is not proven, whatever Node is told to', async () => {
+test('rejects an unverifiable certificate, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   onTestFinished(() => {
     vi.unstubAllEnvs();

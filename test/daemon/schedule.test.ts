@@ -52,7 +52,7 @@ describe('a schedule', () => {
 });
 
 describe('validateSchedule', () => {
-  it('takes a cron expression, and says in words what is wrong', () => {
+  it('accepts a cron expression that will match, and explains why another text is wrong', () => {
     expect(validateSchedule('*/15 * * * *')).toBeUndefined();
     expect(validateSchedule('often')).toMatch(/^a cron expression, not "often" \(.+\)$/);
     expect(validateSchedule('0 0 5 * 1#2')).toBe('a time that will come, not "0 0 5 * 1#2"');

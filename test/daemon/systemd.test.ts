@@ -113,7 +113,7 @@ test.skipIf(!canListen)('leaves the watchdog of another process alone', async ()
   expect(asked).toBe(false);
 });
 
-test('does nothing where no service manager listens', async () => {
+test('stays silent if no service manager listens', async () => {
   const { log, warnings } = quiet();
   const env = { PATH, WATCHDOG_USEC: '3000' };
   const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });

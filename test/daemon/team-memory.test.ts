@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.ts';
 import { createTeamMemories } from '../../src/daemon/team-memory.ts';
 import type { Team } from '../../src/model/team.ts';
 
-describe('who is in a team', () => {
+describe('the memory of a team', () => {
   const team: Team = {
     id: 41n,
     name: 'North',
@@ -14,7 +14,7 @@ describe('who is in a team', () => {
   };
   const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
 
-  it('is believed for a minute after it was asked for, and for one configuration alone', () => {
+  it('returns the members for a minute after they were read, and for the same configuration alone', () => {
     let now = 1_000;
     const memoryOf = createTeamMemories(() => now);
     expect(memoryOf(one).recall()).toBeUndefined();

@@ -30,7 +30,7 @@ const send = (url: URL, more: Partial<WebhookPost> = {}) =>
     ...more,
   });
 
-test('posts the body as it is, signed as Standard Webhooks says', async () => {
+test('posts the given body, signed as Standard Webhooks specifies', async () => {
   const received: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = [];
   const url = await listen((request, response) => {
     const { method, headers } = request;
@@ -66,7 +66,7 @@ test('the key is the text, or the base64 after whsec_', () => {
     expect(() => readSigningKey(wrong)).toThrow(/^After whsec_, base64 of at least 16 bytes is expected$/);
 });
 
-test('follows no redirect, and does not wait for the rest of an answer', async () => {
+test('follows no redirect, and returns before the body of the answer ends', async () => {
   const paths: (string | undefined)[] = [];
   const url = await listen((request, response) => {
     paths.push(request.url);
@@ -79,7 +79,7 @@ test('follows no redirect, and does not wait for the rest of an answer', async (
   expect(paths).toEqual(['/secret-path', '/secret-path']);
 });
 
-test('does not wait for ever, and tells no address', async () => {
+test('gives up at its deadline, and keeps the address out of errors', async () => {
   const url = await listen(() => undefined);
   const late = await send(url, { signal: AbortSignal.timeout(50) }).catch(describeCallError);
   expect(late).toBe('no answer in time');
@@ -92,7 +92,7 @@ test('does not wait for ever, and tells no address', async () => {
   expect(describeCallError('https://x/secret-path')).toBe('unknown');
 });
 
-test('believes no certificate that is not proven, whatever Node is told to', async () => {
+test('rejects an unverifiable certificate, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   onTestFinished(() => {
     vi.unstubAllEnvs();

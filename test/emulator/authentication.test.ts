@@ -93,7 +93,7 @@ describe('authentication (interface.md, Authentication)', () => {
 });
 
 describe('the rate limit (interface.md, Limits)', () => {
-  it('lets 500 a minute through for each team, and the rest gets 429', () =>
+  it('answers 429 from the 501st request of a team in a minute', () =>
     withEmulator({ teams: [{}] }, async (emulator) => {
       const [first, second] = emulator.teams;
       const bearer = token(secretOf(first?.environment ?? {}));

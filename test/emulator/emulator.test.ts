@@ -39,7 +39,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
       await expect(distrusting.send('GET /v1/team')).rejects.toThrow(/certificate/);
     }));
 
-  it('is what a process gets that is started with the environment', () =>
+  it('serves a process that is started with its environment', () =>
     withEmulator({ http: false }, async (emulator) => {
       const bearer = token(secretOf(emulator.environment));
       const program = `fetch(process.env.MUSTERD_BASE_URL + '/v1/team', { headers: { authorization: 'Bearer ${bearer}' } })
@@ -72,7 +72,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
       expect(code).toBe('ECONNRESET');
     }));
 
-  it('leaves no file behind, except where it was told to write one', async () => {
+  it('leaves a file behind only at the path that it was given', async () => {
     const authorityFile = join(directory, 'authority.pem');
     await withEmulator({ http: false, authorityFile }, async (emulator) => {
       expect(emulator.environment['NODE_EXTRA_CA_CERTS']).toBe(authorityFile);
@@ -88,7 +88,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
     expect(existsSync(own)).toBe(false);
   });
 
-  it('is required, except on loopback', async () => {
+  it('refuses plain HTTP except on loopback', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.invalid']) {
       await expect(createEmulator({ http: true, host, users: 1, tags: 1 })).rejects.toThrow('loopback only');
     }
@@ -98,7 +98,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
   });
 });
 
-describe('what goes wrong by itself', () => {
+describe('errors and settings of the emulator itself', () => {
   it('a port that is taken is an error, and leaves nothing behind', () =>
     withEmulator({ http: false }, async (emulator) => {
       const port = Number(new URL(emulator.url).port);
@@ -135,7 +135,7 @@ describe('what goes wrong by itself', () => {
 });
 
 describe('several teams at once', () => {
-  it('are kept apart, and each has its own secret, limit and ids', () =>
+  it('keep their own secrets, limits and ids', () =>
     withEmulator(
       { teams: [{ users: 3 }, { teamId: 7, name: 'Seven', users: 4, seed: 9 }] },
       async (emulator) => {
@@ -173,7 +173,7 @@ describe('several teams at once', () => {
 });
 
 describe('a state file', () => {
-  it('brings the teams back exactly as they were', async () => {
+  it('restores the teams exactly', async () => {
     const stateFile = join(directory, 'state.json');
     const options = { stateFile, teams: [{ users: 2 }], apiKey: 'legacy' };
     const look = await withEmulator(options, async (emulator) => {
@@ -216,13 +216,13 @@ describe('a state file', () => {
     });
   });
 
-  it('of something else is refused', async () => {
+  it('fails to load without the state of an emulator in it', async () => {
     const stateFile = join(directory, 'other.json');
     writeFileSync(stateFile, '{"teams":[]}');
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
   });
 
-  it('is beside no file of others, and follows no link of theirs', async () => {
+  it('leaves files alone that links of another user point to', async () => {
     const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
     writeFileSync(target, 'theirs');
     symlinkSync(target, `${stateFile}.new`);
@@ -310,7 +310,7 @@ describe('the control endpoint', () => {
       expect((await control(emulator.url, 'GET clock')).json).toMatchObject({ skewMs: 5000 });
     }));
 
-  it('edits as someone in the web app does', () =>
+  it('edits users, tags, fields and contacts as the web app does', () =>
     withEmulator({}, async (emulator) => {
       const { url, team } = emulator;
       const users = (await control(url, 'GET teams/41/users')).json as { id: number; first: string }[];
@@ -399,7 +399,7 @@ describe('the control endpoint', () => {
       expect(await statusOf({ origin: 'https://elsewhere.example' })).toBe(403);
     }));
 
-  it('asks for its token, where it has one', () =>
+  it('answers 403 without its token, if it has one', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       expect((await control(emulator.url, 'GET teams')).status).toBe(403);
       expect((await control(emulator.url, 'GET teams', undefined, 'wrong')).status).toBe(403);
@@ -408,7 +408,7 @@ describe('the control endpoint', () => {
 });
 
 describe('a team of any size', () => {
-  it('is generated, listed and looked up quickly enough for benchmarks', () =>
+  it('serves 100,000 users and 20,000 tags', () =>
     withEmulator({ users: 100_000, tags: 20_000, ratePerMinute: 0 }, async (emulator) => {
       const { members } = (await call(emulator, 'GET /v1/team')).json as { members: unknown[] };
       expect(members).toHaveLength(100_000);

@@ -97,7 +97,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     ['reset-in', 1],
     ['truncate', 1],
     ['reset-before', 0],
-  ])('is done or not when its answer is lost: %s', (text, done) =>
+  ])('takes effect or not if its answer is lost: %s', (text, done) =>
     playOn(write, text, async (emulator, sent) => {
       expect(await reasonOf(sent)).toMatch(cut);
       expect(write.done(emulator)).toBe(done);
@@ -110,7 +110,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     ['html,effect=applied', 1, 200],
     ['garbage,effect=applied', 1, 200],
     ['too-many-requests', 0, 429],
-  ])('is done or not whatever is answered: %s', (text, done, status) =>
+  ])('takes effect or not whatever the answer: %s', (text, done, status) =>
     playOn(write, text, async (emulator, sent) => {
       expect((await sent).status).toBe(status);
       expect(write.done(emulator)).toBe(done);
@@ -133,21 +133,21 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     }),
   );
 
-  it('is done twice when something on the way repeats it', () =>
+  it('takes effect twice if a proxy repeats it', () =>
     playOn(write, 'doubled', async (emulator, sent) => {
       expect((await sent).status).toBe(200);
       expect(write.done(emulator)).toBe(write.doubled);
     }));
 
-  it('is answered in part', () =>
+  it('returns half of its answer', () =>
     playOn(write, 'partial-answer,keep=50', async (emulator, sent) => {
       expect((await sent).json).toEqual(write.half);
       expect(write.done(emulator)).toBe(1);
     }));
 });
 
-describe('a message that something on the way repeats', () => {
-  it('is made once if its local_id is unique, and says what the second request was told', () =>
+describe('a message that a proxy repeats', () => {
+  it('exists once for each local_id, and gets the answer to its first or second request', () =>
     withEmulator({}, async (emulator) => {
       const send = (answer: 'first' | 'second', localId: string) => {
         emulator.addFault({ kind: 'doubled', answer });
@@ -160,7 +160,7 @@ describe('a message that something on the way repeats', () => {
       expect(emulator.team.schedules()).toHaveLength(3);
     }));
 
-  it('is cancelled too late by a cancel that comes after it was sent', () =>
+  it('leaves if its cancel takes effect too late', () =>
     withEmulator({}, async (emulator) => {
       await call(emulator, 'POST /v1/schedule', scheduleOf(emulator, 4));
       emulator.addFault({ kind: 'late', answer: '504', requests: 1000 });

@@ -203,7 +203,7 @@ describe('faults of the content', () => {
       expect(idsIn(await all(1))).toHaveLength(8);
     }));
 
-  it('writes an update in part, by user and by field, and answers with what there is', () =>
+  it('writes an update in part, by user and by field, and returns all its users', () =>
     withEmulator({}, async (emulator) => {
       const ids = emulator.team
         .users()
@@ -239,7 +239,7 @@ describe('faults of the content', () => {
     }),
   );
 
-  it('holds late writes back until it is told, or the clock has moved on', () =>
+  it('holds late writes back until they are applied by hand, or the clock has moved on', () =>
     withEmulator({}, async (emulator) => {
       const [a, b] = emulator.team.users().map((user) => user.id);
       emulator.addFault({ kind: 'late', answer: '504', requests: 1, ms: 60_000, times: 2 });
@@ -301,8 +301,8 @@ describe('faults of the content', () => {
     }));
 });
 
-describe('which requests a fault is played on', () => {
-  it('is said by method, path, at, times and percent', () =>
+describe('the requests that a fault is played on', () => {
+  it('follow method, path, at, times, percent and team', () =>
     withEmulator({}, async (emulator) => {
       const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
         let text = '';
@@ -343,7 +343,7 @@ describe('parseFaults', () => {
     expect(faultSettings('reset-before')).toBe('');
   });
 
-  it('says what is valid when something is not', () => {
+  it('lists the valid words if a fault is invalid', () => {
     expect(() => parseFaults(['explode'])).toThrow(/no fault "explode"\. Valid: too-many-requests, /);
     expect(() => parseFaults(['drip,byte=1'])).toThrow(/no "byte"\. Valid: bytes, every-ms, method, /);
     expect(() => parseFaults(['drip,bytes'])).toThrow('"bytes" in the fault "drip,bytes" is not name=value');

@@ -106,7 +106,7 @@ describe('every endpoint takes the calls of', () => {
       return Promise.resolve();
     }));
 
-  it('answers bytes that are not HTTP with a 400 and goes on', () =>
+  it('answers bytes that are not HTTP with a 400, and serves the next request', () =>
     withEmulator({}, async (emulator) => {
       expect(await raw(emulator, ['NONSENSE'])).toMatchObject({
         status: 400,

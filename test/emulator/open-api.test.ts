@@ -12,7 +12,7 @@ const document = JSON.parse(JSON.stringify(openApiDocument())) as {
 };
 
 describe('the OpenAPI document', () => {
-  it('is the committed one (UPDATE_OPENAPI=1 writes it; format it then)', () => {
+  it('matches the committed file (UPDATE_OPENAPI=1 writes it; format it then)', () => {
     if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(committed, JSON.stringify(document, null, 2));
     expect(JSON.parse(readFileSync(committed, 'utf8'))).toEqual(document);
   });
@@ -25,7 +25,7 @@ describe('the OpenAPI document', () => {
     expect(problems.map((problem) => `${problem.ruleId}: ${problem.message}`)).toEqual([]);
   });
 
-  it('is found wanting by that linter when it is wrong', async () => {
+  it('fails that linter if it is wrong', async () => {
     const broken = { ...document, paths: { '/v1/team': { get: { operationId: 1, responses: {} } } } };
     const problems = await lintFromString({
       source: JSON.stringify(broken),
@@ -34,7 +34,7 @@ describe('the OpenAPI document', () => {
     expect(problems.length).toBeGreaterThan(3);
   });
 
-  it('has every endpoint once, under a name of its own', () => {
+  it('lists every endpoint once, under a unique operationId', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -48,7 +48,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(16);
   });
 
-  it('is served to anybody, and stands in no log', () =>
+  it('needs no credentials, and stays out of the log of requests', () =>
     withEmulator({}, async (emulator) => {
       const answer = await call(emulator, 'GET /openapi.json', undefined, null);
       expect(answer.json).toEqual(document);

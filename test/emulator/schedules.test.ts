@@ -31,7 +31,7 @@ function later(emulator: Emulator, operation: string, body?: object): Promise<Ca
 }
 
 describe('scheduled messages', () => {
-  it('are created, read, replaced and cancelled, with rev, uuid and op', () =>
+  it('can be created, read, replaced and cancelled, with rev, uuid and op', () =>
     withEmulator({}, async (emulator) => {
       const created = (await create(emulator, { local_id: 'a' })).json as {
         id: number;
@@ -68,7 +68,7 @@ describe('scheduled messages', () => {
       expect((await call(emulator, `PUT ${path}`, requestOf(emulator))).status).toBe(404);
     }));
 
-  it('are refused without what is required', () =>
+  it('get a 400 if a required field is missing or wrong', () =>
     withEmulator({}, async (emulator) => {
       const bad = [
         { inbox_id: undefined },
@@ -113,7 +113,7 @@ describe('scheduled messages', () => {
     ['2099-02-28', '23:45:00', 200],
     ['2096-02-29', '00:00:00', 200],
     ['2099-12-31', '23:45:00', 200],
-  ])('are due only on a day and at a time that there is: %s %s', (day, time, status) =>
+  ])('need a day and a time that exist: %s %s', (day, time, status) =>
     withEmulator({}, async (emulator) => {
       for (const zone of ['Z', '+00:00', '-05:30', '+14:00'])
         expect([zone, await create(emulator, { execute_at: `${day}T${time}${zone}` })]).toMatchObject([
@@ -167,7 +167,7 @@ describe('scheduled messages', () => {
       expect(emulator.team.schedules()).toHaveLength(1);
     }));
 
-  it('are due on the grid and by the margin of the deployment', () =>
+  it('follow the grid and the margin of the deployment', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
       const day = Math.ceil(Date.now() / (24 * 3_600_000) + 2) * 24 * 3_600_000;
       const due = async (ms: number) =>
@@ -178,7 +178,7 @@ describe('scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('have a creator who is a member of the inbox, unless the deployment looks away', () =>
+  it('need a creator who is a member of the inbox, unless the deployment looks away', () =>
     withEmulator({}, async (emulator) => {
       const inbox = emulator.team.inboxes()[1];
       const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
@@ -203,7 +203,7 @@ describe('scheduled messages', () => {
     }),
   );
 
-  it('are missing once they are cancelled, or shown as deleted', () =>
+  it('read as missing once they are cancelled, or as deleted', () =>
     withEmulator({ variants: { 'cancelled-read': 'shown' } }, async (emulator) => {
       const { id } = (await create(emulator)).json as { id: number };
       await call(emulator, `DELETE /v1/schedule/${id}`);
@@ -237,7 +237,7 @@ describe('scheduled messages', () => {
       expect(emulator.team.deliveries()).toHaveLength(3);
     }));
 
-  it('and tags are told by the control endpoint, with all that was delivered and read', () =>
+  it('appear at the control endpoint, with tags, deliveries and read conversations', () =>
     withEmulator({}, async (emulator) => {
       const tell = async (what: string) =>
         (await call(emulator, `GET /_emulator/teams/${emulator.team.id}/${what}`)).json;
@@ -295,7 +295,7 @@ describe('tags, surveys and conversations', () => {
     }),
   );
 
-  it('one tag, one survey: by id, 404 for none, 400 for no id', () =>
+  it('one tag, one survey: by id, 404 for an unknown id, 400 for a bad id', () =>
     withEmulator({}, async (emulator) => {
       for (const [path, id] of [
         ['/v1/tag', emulator.team.tags()[0]?.id],

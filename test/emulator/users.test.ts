@@ -75,7 +75,7 @@ describe('GET /v1/users/get', () => {
 });
 
 describe('POST /v1/users/update', () => {
-  it('overwrites the other half of the name when one is sent alone', () =>
+  it('overwrites both halves of a name if only one is sent', () =>
     withEmulator({}, async (emulator) => {
       const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
       const answer = await update(emulator, { id, first_name: 'Anna' });
@@ -88,7 +88,7 @@ describe('POST /v1/users/update', () => {
       ).toMatchObject([{ name: 'Anne Marie  Berg' }]);
     }));
 
-  it('leaves alone what was not sent, and moves updated_at each time', () =>
+  it('keeps fields that were not sent, and moves updated_at each time', () =>
     withEmulator({}, async (emulator) => {
       const before = emulator.team.users()[2];
       const id = before?.id ?? 0;
@@ -154,7 +154,7 @@ describe('POST /v1/users/update', () => {
 });
 
 describe('the control of a team', () => {
-  it('edits as someone in the web app does, and shows users in either listing', () =>
+  it('edits, removes and hides users as the web app does', () =>
     withEmulator({}, async (emulator) => {
       const { team } = emulator;
       const [a, b, c] = team.users();

@@ -24,14 +24,14 @@ describe('parseVariants', () => {
     expect(parseVariants(['limit-cap=12'])).toEqual({ 'limit-cap': 12 });
   });
 
-  it('says what is valid when something is not', () => {
+  it('lists the valid names and values if a variant is invalid', () => {
     expect(() => parseVariants(['page=1'])).toThrow(/no variant "page"\. Valid names: pages, /);
     expect(() => parseVariants(['pages=2'])).toThrow(/pages cannot be "2"\. Valid: base-0 \| base-1 \|/);
     expect(() => parseVariants(['limit-cap=0'])).toThrow('Valid: none | <number>.');
     expect(() => parseVariants(['pages'])).toThrow('cannot be ""');
   });
 
-  it('has a default and a description on every line', () => {
+  it('gives every variant a default, a description and its values', () => {
     expect(Object.keys(defaultVariants())).toEqual(variantNames);
     for (const name of variantNames) {
       expect(variantTable[name].plays.length).toBeGreaterThan(10);
@@ -138,7 +138,7 @@ describe('a deployment', () => {
         .map((value) => [name, value] as const);
     });
 
-  it('is seen as it was before where nothing differs', async () => {
+  it('looks the same twice if no variant is set', async () => {
     expect(await lookWith({})).toEqual(await lookWith({}));
   });
 

@@ -25,7 +25,7 @@ describe('the health check', () => {
     expect(await askHealth(environment(host))).toEqual({ healthy: true, words: '200 {"status":"ok"}' });
   });
 
-  it('asks for more than that the process lives, where it is told to', async () => {
+  it('requests the given path, and reports healthy only for a 200', async () => {
     expect(await askHealth(environment(''), '/freshness')).toMatchObject({ healthy: true });
     fresh = false;
     expect(await askHealth(environment(''), '/freshness')).toEqual({
@@ -43,7 +43,7 @@ describe('the health check', () => {
     });
   });
 
-  it('gives up on somebody who never answers', async () => {
+  it('reports unhealthy if no answer comes within the timeout', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => {
       silent.listen(0, '127.0.0.1', resolve);

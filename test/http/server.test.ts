@@ -60,14 +60,14 @@ describe('the checks', () => {
     [{ ...allOk, database: 'failing' }, 503],
     [{ ...allOk, migrations: 'failing' }, 503],
     [{ ...allOk, credentials: 'failing' }, 503],
-  ] as const)('is ready or not: %j', async (checks, status) => {
+  ] as const)('answers /readyz by the state of each check: %j', async (checks, status) => {
     const { get } = await open({ ready: async () => checks });
     const answer = await get('/readyz');
     expect(answer.status).toBe(status);
     expect(parse(answer.body)).toEqual({ ready: status === 200, checks });
   });
 
-  it('is not ready when nobody can tell', async () => {
+  it('answers 503 on /readyz if the checks fail or hang', async () => {
     const failing = await open({ ready: () => Promise.reject(new Error('the database of somebody')) });
     expect(await failing.get('/readyz')).toMatchObject({ status: 503, body: '{"error":"not known"}' });
     expect(failing.warnings).toMatchObject([{ route: '/readyz' }]);
@@ -90,12 +90,12 @@ describe('the checks', () => {
     }
   });
 
-  it('is fresh when all are', async () => {
+  it('answers 200 on /freshness if every team is fresh', async () => {
     const { get } = await open();
     expect(await get('/freshness')).toMatchObject({ status: 200 });
   });
 
-  it('gives the metrics as they are', async () => {
+  it('serves the metrics as text on /metrics', async () => {
     const { get } = await open();
     const answer = await get('/metrics');
     expect(answer).toMatchObject({ status: 200, body: 'musterd_up 1\n' });
@@ -108,7 +108,7 @@ describe('the checks', () => {
   });
 });
 
-describe('what anybody may do', () => {
+describe('the server for any client', () => {
   it('carries headers that keep browsers from using it, and lets no other origin in', async () => {
     const { get } = await open();
     for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
@@ -168,7 +168,7 @@ describe('what anybody may do', () => {
     expect(await ask('/healthz')).toBe(host === '0.0.0.0' ? '200' : '421');
   });
 
-  it('refuses what is not HTTP, and does not wait for what never comes', async () => {
+  it('answers 400 to a request that is not HTTP, and 408 to one that stays incomplete', async () => {
     const usual = await open();
     expect(await exchange(usual.server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
     const { server } = await open({ requestTimeoutMs: 50 });
@@ -194,7 +194,7 @@ describe('what anybody may do', () => {
     await eventually('the end of the connection', () => ended);
   });
 
-  it('ends a connection whose head does not arrive, also where the other side never closes', async () => {
+  it('closes a connection whose request head stays incomplete, also if the client keeps its side open', async () => {
     const { server } = await open({ requestTimeoutMs: 50 });
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     onTestFinished(() => {
@@ -210,7 +210,7 @@ describe('what anybody may do', () => {
     });
   });
 
-  describe('with many connections on which nothing is asked', () => {
+  describe('with many idle connections', () => {
     const half = 'GET /healthz HTTP/1.1\r\nHost: local';
     const flood = async (port: number, localAddress: string, count: number) => {
       const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
@@ -232,7 +232,7 @@ describe('what anybody may do', () => {
     const alive = (sockets: readonly Socket[]) =>
       sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
 
-    it('of one address, answers at once, and what was being answered is', async () => {
+    it('answers earlier and new requests while one address holds 300 idle connections', async () => {
       const checks = Promise.withResolvers<ReadyChecks>();
       const asked = Promise.withResolvers<void>();
       const { server, get } = await open({
@@ -251,7 +251,7 @@ describe('what anybody may do', () => {
       expect((await early).status).toBe(200);
     });
 
-    it.skipIf(process.platform !== 'linux')('of many addresses, keeps those of others', async () => {
+    it.skipIf(process.platform !== 'linux')('drops idle crowds first, and keeps a quiet client', async () => {
       const { server } = await open();
       const quiet = connect(server.port, '127.0.0.1');
       onTestFinished(() => {

@@ -25,11 +25,11 @@ describe('canonicalEmail', () => {
     ['STRAẞE@example.com', 'straẞe@example.com'],
     ['É@example.com', 'É@example.com'],
     ['e\u0301@example.com', 'e\u0301@example.com'],
-  ])('of %j is %j', (email, canonical) => {
+  ])('turns %j into %j', (email, canonical) => {
     expect(canonicalEmail(email)).toBe(canonical);
   });
 
-  it('is idempotent, and blind to the case of ASCII letters alone', () => {
+  it('lowers ASCII letters alone, and returns the same when applied twice', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalEmail(canonicalEmail(text))).toBe(canonicalEmail(text));
@@ -50,11 +50,11 @@ describe('canonicalPhone', () => {
     ['+1 (555) 01-00', '15550100'],
     ['0015550100', '0015550100'],
     ['١٥', ''],
-  ])('of %j is %j', (phone, canonical) => {
+  ])('turns %j into %j', (phone, canonical) => {
     expect(canonicalPhone(phone)).toBe(canonical);
   });
 
-  it('is idempotent and made of digits', () => {
+  it('returns digits alone, and the same when applied twice', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalPhone(canonicalPhone(text))).toBe(canonicalPhone(text));

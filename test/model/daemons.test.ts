@@ -38,6 +38,6 @@ it.each([
   ['one is silent', [silent], silent],
   ['one has ended', [ended], ended],
   ['we heard last of the one that ended', [silent, ended, elsewhere], ended],
-])('of a team of which %s, the last daemon', (_, daemons, expected) => {
+])('stoppedOf returns the daemon heard last, if no daemon of the team runs: %s', (_, daemons, expected) => {
   expect(stoppedOf(daemons, 'harbour', now)).toBe(expected);
 });

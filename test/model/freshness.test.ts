@@ -93,7 +93,7 @@ describe('judgeFreshness', () => {
     ]);
   });
 
-  it('does not judge edits, and nothing without a schedule', () => {
+  it('skips edits, and groups that have no schedule', () => {
     const standings = [standing('edits', { completeForMs: 1000 * hour }), standing('counts')];
     expect(judgeFreshness(standings, new Map([['harbour', {}]]), hour)).toEqual([
       { team: 'harbour', fresh: true, groups: [] },

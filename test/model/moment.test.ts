@@ -16,7 +16,7 @@ describe('a moment', () => {
     expect(new Date(momentMs(text)).toISOString()).toBe(expected);
   });
 
-  it('is every day of the calendar, and no other', () => {
+  it('accepts every day of the calendar, and rejects any other date', () => {
     const pad = (part: number) => String(part).padStart(2, '0');
     for (const year of [2027, 2028, 2100]) {
       for (let month = 0; month <= 13; month += 1) {
@@ -53,7 +53,7 @@ describe('a moment', () => {
     expect(() => readTimeFromNow('--since', text)).toThrow('--since');
   });
 
-  it('of a scheduled message has to be one', () => {
+  it('rejects a scheduled message for a day that does not exist', () => {
     const request = { inboxId: 1n, content: { text: 'x' }, phoneNumber: '15550100' };
     const flawOf = (executeAt: string) => findScheduleFlaw({ ...request, executeAt } as never, 0);
     expect(flawOf('2027-02-30T09:15:00Z')).toContain('RFC 3339');

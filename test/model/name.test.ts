@@ -57,7 +57,7 @@ describe('splitName', () => {
 });
 
 describe('canonicalName', () => {
-  it('is the words of the name in NFC with one space in between', () => {
+  it('returns the words of the name in NFC, joined by one space', () => {
     const near = fc.string({
       unit: fc.constantFrom(
         ' ',
@@ -95,7 +95,7 @@ describe('canonicalName', () => {
     );
   });
 
-  it('is one for composed and decomposed letters, and for any white space', () => {
+  it('returns the same for composed and decomposed letters, and for any white space', () => {
     fc.assert(
       fc.property(oddName, fc.constantFrom(...oddSpaces), (name, space) => {
         expect(canonicalName(name.normalize('NFD'))).toBe(canonicalName(name));
@@ -118,14 +118,14 @@ describe('canonicalName', () => {
 });
 
 describe('a pair', () => {
-  it('reads as its halves with one space between, and as the other half alone where one is empty', () => {
+  it('joins two halves by one space, and returns a single half alone', () => {
     expect(joinName({ first: ' Anne  Marie ', last: '\tBerg' })).toBe('Anne Marie Berg');
     expect(joinName({ first: '', last: 'Berg' })).toBe('Berg');
     expect(joinName({ first: 'Cher', last: '' })).toBe('Cher');
     expect(joinName({ first: ' ', last: '' })).toBe('');
   });
 
-  it('is the same only byte for byte and half by half', () => {
+  it('equals another pair only if both halves match byte for byte', () => {
     const pair = { first: 'Anne', last: 'Marie Berg' };
     expect(samePair(pair, { ...pair })).toBe(true);
     expect(samePair(pair, { first: 'Anne Marie', last: 'Berg' })).toBe(false);

@@ -27,7 +27,7 @@ const quiet: TeamStanding = {
 
 const inWord = (state: EventState) => (typeof state === 'string' ? state : 'stands');
 
-describe('what there is to tell of a team', () => {
+describe('eventsOf', () => {
   const fresh = group(true, 'complete');
   const failing = group(false, 'failed');
   const partial = group(false, 'partial');
@@ -52,7 +52,7 @@ describe('what there is to tell of a team', () => {
     expect([events['batch-waits'], events['fields-held']]).toEqual(['over', 'over']);
   });
 
-  it('is a pile as long as there is one, whatever else there is', () => {
+  it('reports a waiting batch and held fields independently of any other event', () => {
     const [waitingSinceMs, heldSinceMs] = [3, 4];
     for (const refusedSinceMs of [null, 5]) {
       const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waitingSinceMs, heldSinceMs });
@@ -67,7 +67,7 @@ describe('what there is to tell of a team', () => {
     ['at home', null, 'over', 'stands'],
     ['a copy, as meant', 'copy', 'over', 'covered'],
     ['somewhere else', 'elsewhere', 'stands', 'covered'],
-  ] as const)('asks nobody to decide where nothing is sent: %s', (_, why, elsewhere, piles) => {
+  ] as const)('covers waiting decisions only while pushes are blocked: %s', (_, why, elsewhere, piles) => {
     const sendBlock = why === null ? null : { why, sinceMs: 3 };
     const events = eventsOf({
       ...quiet,
@@ -90,7 +90,7 @@ describe('what there is to tell of a team', () => {
   });
 });
 
-describe('what is done about an event', () => {
+describe('nextNotice', () => {
   const stands = 40;
   const start = 1_000_000_000;
   let made = 0;
@@ -154,7 +154,7 @@ describe('what is done about an event', () => {
     });
   });
 
-  it('gives a reminder the moment since which the event stands now, and its end the moment that was told', () => {
+  it('dates a reminder by the present start of the event, and an end by the start that was reported', () => {
     expect(nextNotice(99, last(), at(day))?.notice).toMatchObject({
       sinceMs: 99,
       madeAtMs: start + day,

@@ -99,7 +99,7 @@ describe('a place', () => {
     expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
   });
 
-  it('is each verdict in some of the cases', () => {
+  it('gets every verdict in at least one case', () => {
     const verdicts = new Set(cases.map((one) => judgePlace(given(...one).known, given(...one).here)));
     expect([...verdicts].toSorted()).toEqual(['copy', 'elsewhere', 'here', 'unrecorded']);
   });
@@ -134,7 +134,7 @@ describe('the words about a place', () => {
       { address: { at: 'localhost:5432/muster', machine: 'bb' } },
       'localhost:5432/muster, on another machine now',
     ],
-  ])('say where it was and where it is: %s', (_, here, end) => {
+  ])('name the former and the present place: %s', (_, here, end) => {
     const placing = at(home, here);
     expect(placeInWords(placing)).toBe(
       `this mirror was at db-1:5432/muster or localhost:5432/muster until 2026-03-11T02:10:00Z, and is at ${end}: nothing is sent from here`,
@@ -142,7 +142,7 @@ describe('the words about a place', () => {
     expect(adviceOn(placing)).toContain('musterd adopt --reason …, and stop the other one');
   });
 
-  it('speak of another name only where it can be the same database, and no folder', () => {
+  it('suggest --also only if the database can be the same one under a new name', () => {
     expect(maybeAlso(at(home, {}))).toBe(true);
     expect(maybeAlso(at(null, {}))).toBe(false);
     expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);
@@ -199,7 +199,7 @@ describe('the words about a place', () => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
-  it('say of a dump that does not say where it was that nobody knows', () => {
+  it('call the former place unknown if a dump records none', () => {
     expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
       'was at a place that is not on record',
     );

@@ -55,7 +55,7 @@ describe('SQL is cut at the semicolons between its statements', () => {
     (sql) => expect(textsOf(sql)).toEqual({ ended: [], rest: sql }),
   );
 
-  it('says where each begins, and with which word', () => {
+  it('returns the line and the first word of each statement', () => {
     const { statements, rest } = splitSql('-- x\n\nSELECT\n1;/* */ Update\n t;\n\n(table t)');
     expect([...statements, rest].map((one) => [one?.line, one?.keyword])).toEqual([
       [3, 'select'],

@@ -25,8 +25,8 @@ const plan = (some: Partial<UserPlan['fields']>, userCase: UserCase = 'merge'): 
   write: null,
 });
 
-describe('what is decided of a field', () => {
-  it('is one thing: what contradicts itself does not compile', () => {
+describe('the decision about a field', () => {
+  it('does not compile if it contradicts itself', () => {
     const contradictions: readonly Decision[] = [
       // @ts-expect-error held from now on, and its hold over
       { kind: 'hold', hold, ends: true },
@@ -76,7 +76,7 @@ describe('what is decided of a field', () => {
     );
   });
 
-  it('is shown after what becomes of the user as a whole, and holds after moves', () => {
+  it('changesOf lists the change of the whole user first, then moves, then holds', () => {
     const fields = { email: { kind: 'hold', hold }, roleId: moveOf('pull', { base: undefined }) } as const;
     const changes = (userCase: UserCase) =>
       changesOf(plan(fields, userCase), '').map(({ change, field }) => [change, field]);
@@ -104,7 +104,7 @@ it('The words for a hold are its reason, and what happened where that is known',
   expect(said).toEqual(['conflict', 'conflict: both']);
 });
 
-it('The details of a user are those of the service, and none where it leaves them out', () => {
+it('detailsOf returns the times and the row of the service, with null for a missing time', () => {
   const details = { createdAt: 'a', updatedAt: 'b', userCreatedAt: 'c', userUpdatedAt: 'd', raw: { x: 1 } };
   expect(detailsOf({ id: 7n, ...details })).toEqual(details);
   const none = { createdAt: null, updatedAt: null, userCreatedAt: null, userUpdatedAt: null };
@@ -118,12 +118,12 @@ describe('the pushes of a plan', () => {
     roleId: heldAsBefore,
   });
 
-  it('are what is sent, a cleared value too', () => {
+  it('list the values that are sent, with null for a cleared one', () => {
     expect(pushOf(both)).toEqual({ email: 'b', phone: null });
     expect([isPush(both), isPush(plan({ email: moveOf('pull') }))]).toEqual([true, false]);
   });
 
-  it('are decided again one by one, and nothing else is', () => {
+  it('mapPushes replaces the decision of each pushed field alone', () => {
     const seen: unknown[] = [];
     const mapped = mapPushes(both, (field, { values: of }) => {
       seen.push([field, of.mirror]);
@@ -154,7 +154,7 @@ describe('the name of a role', () => {
     observed: { name: '', role, resolved, details: null },
   });
 
-  it('moves by itself where only the team listing knows the user', () => {
+  it('changes if only the team listing knows the user', () => {
     expect(roleMove(write('admin', false))).toEqual({ old: 'agent', new: 'admin' });
     expect(roleMove(write('agent', false))).toBeUndefined();
     expect(roleMove(write('admin', true))).toBeUndefined();

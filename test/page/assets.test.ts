@@ -30,12 +30,12 @@ it.each([
   }
 });
 
-it('widens no figure but those that stand in columns', () => {
+it('uses tabular figures in columns and times alone', () => {
   expect(/body \{[^}]*\}/.exec(style)?.[0]).not.toContain('tabular-nums');
   expect(/([^}]*)\{[^}]*tabular-nums/.exec(style)?.[1]).toMatch(/td,\s*time,/);
 });
 
-it('has the manual', () => {
+it('serves the manual as plain text', () => {
   expect(assets.get('guide.md')?.type).toBe('text/plain; charset=utf-8');
   expect(String(assets.get('guide.md')?.body)).toMatch(/^# /);
 });

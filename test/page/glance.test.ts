@@ -82,7 +82,7 @@ const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
   textOf(glance(read, contextFor('/', more)).main);
 
 describe('the first view', () => {
-  it('says what is so of a day, also where the mirror is younger', () => {
+  it('summarizes the last day, also for a younger mirror', () => {
     const text = textOfGlance(young);
     for (const part of [
       'Nothing to do',
@@ -105,7 +105,7 @@ describe('the first view', () => {
     expect(page.match(/<svg class="drawn strip"/g)).toHaveLength(4);
   });
 
-  it('has a thing to do for what waits, by batch, and says who may decide to whoever may not', () => {
+  it('lists each waiting batch as a thing to do, and names who may decide if the reader may not', () => {
     const batch = {
       ...list,
       batch: '5f0c',
@@ -145,7 +145,7 @@ describe('the first view', () => {
   };
   const both = { teams: two.teams, team: null };
 
-  it('of several teams names those that need nothing, and has those first that need somebody', () => {
+  it('puts a team that needs a person first, and names the teams with nothing to do', () => {
     const standings = new Map([
       [41n, { waiting: 0, staleSince: null, completeAt: null }],
       [42n, { waiting: 0, staleSince: secondsAgo(30), completeAt: null }],
@@ -183,7 +183,7 @@ describe('the first view without a daemon', () => {
     })),
   };
 
-  it('has one thing to do, no green tick, and no next run', () => {
+  it('shows one thing to do in place of a green tick and a next run', () => {
     const { title, main } = glance(old, contextFor('/', { stopped }));
     expect(title).toBe('1 thing to do');
     expect(textOf(main)).toContain(
@@ -224,7 +224,7 @@ describe('the first view without a daemon', () => {
     }
   });
 
-  it('is ready to say that nobody answers: without a tick, and without how long ago', () => {
+  it('carries a version without tick and age, for a server that stops answering', () => {
     const page = glance(young, contextFor('/')).main.toString();
     expect(page).toMatch(
       /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon dim" width="30"/,
@@ -274,7 +274,7 @@ describe('counts', () => {
       expect(text).toContain(part);
   });
 
-  it('are drawn where there are two of a segment, with a table of weeks, and list all with how they moved', () => {
+  it('draw a chart from two counts on, with a table of weeks, and list all segments with their moves', () => {
     const more = {
       // The week begins on Monday 9 March in UTC.
       steps: [step(5 * day, 300), step(2.5 * day, 299), step(day, 301)],
@@ -294,7 +294,7 @@ describe('counts', () => {
     expect(textOf(page)).toContain('new7–old9+3');
   });
 
-  it('are asked for by a range', () => {
+  it('take their range from the query', () => {
     const asked = (query: string) => countsRange({ query: new URLSearchParams(query), isCsv: false }).days;
     expect([asked(''), asked('days=7'), asked('days=1e9')]).toEqual([90, 7, 90]);
     const page = countsView({ ...read, days: 30 }, contextFor('/counts')).main.toString();

@@ -18,7 +18,7 @@ describe('the header', () => {
       .replaceAll(/\s+/g, ' ')
       .trim();
 
-  it('tells teams of one name apart by that of the settings', () => {
+  it('adds the name from the settings to teams of the same name', () => {
     const [north, south] = ['north', 'south'].map((team, at) => ({
       team,
       teamId: BigInt(41 + at),
@@ -35,7 +35,7 @@ describe('the header', () => {
     ).toBe('south Harbour');
   });
 
-  it('says a name once that both have, and that of the settings where the service gives none', () => {
+  it('shows a name once if the settings and the service agree, or if the service gives none', () => {
     for (const name of ['harbour', '', null]) {
       const context = contextOf('/');
       const team = { team: 'harbour', teamId: 41n, name };
@@ -73,7 +73,7 @@ describe('the header', () => {
       ([, , selected = '', words = '']) => `${words}${selected}`,
     );
 
-  it('has the teams that need somebody first, with how they stand, below all of them', () => {
+  it('lists teams that need a person first, with their state, below all teams', () => {
     expect(choicesOf(withTeams(several))).toEqual([
       'All teams: 6',
       'west, Westside: stale since 11:40',
@@ -85,7 +85,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('marks the team that was chosen, and keeps the view for the others', () => {
+  it('marks the chosen team, and keeps the view if another team is chosen', () => {
     const context = {
       ...withTeams(several, 'harbour'),
       path: '/runs',
@@ -106,7 +106,7 @@ describe('the header', () => {
     expect(copy).toContain('class="badge calm"');
   });
 
-  it('of one team switches nowhere', () => {
+  it('shows the name without a choice if there is one team', () => {
     const [only] = several;
     const page = pageOf(withTeams(only === undefined ? [] : [only], 'north'));
     expect(page).not.toContain('<select');
@@ -160,11 +160,11 @@ describe('the banner', () => {
     [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
     [{ bySystemd: false }, {}, 'Start it again$ musterd daemonCopy'],
     [{}, { standings: new Map() }, 'comes with the first run.Start it again'],
-  ] as const)('of one with %j and %j says: %s', (more, context, words) => {
+  ] as const)('describes a stopped daemon with %j and %j: %s', (more, context, words) => {
     expect(bannersOf(stopped(more, context))[0]).toContain(words);
   });
 
-  it('names the team whose daemon stopped, where others have one', () => {
+  it('names the team whose daemon stopped, if another team still has a daemon', () => {
     const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
     const [harbour, south] = teams;
     const both = stopped({}, { teams, team: null });
@@ -199,7 +199,7 @@ describe('the banner', () => {
     [1, '1 edit made here waits and is not sent.'],
     [0, 'what is edited here waits and is not sent.'],
   ])(
-    'of a copy that nobody has said to be one, with %i edits, stands alone, without a button',
+    'warns alone about an undeclared copy with %i edits, without a button',
     (edits, words) => {
       expect(bannersOf(copied('elsewhere', edits))).toEqual([
         `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
@@ -207,7 +207,7 @@ describe('the banner', () => {
     },
   );
 
-  it('of a copy that is meant as one is grey, and says who said so', () => {
+  it('turns grey in a declared copy, and names who declared it', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
@@ -216,7 +216,7 @@ describe('the banner', () => {
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 
-  it('is none where all is well', () => {
+  it('stays away if all is well', () => {
     expect(bannersOf(contextOf('/runs'))).toEqual([]);
   });
 });

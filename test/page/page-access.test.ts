@@ -18,7 +18,7 @@ function open(keys: PageKeys, onLoopback = false) {
 }
 
 describe('the page', () => {
-  it('is shown without people to its own machine alone', () => {
+  it('admits its own machine alone if no person is configured', () => {
     expect(open({}, true).admit()).toBe('somebody');
     expect(open({}, false).admit()).toBe(403);
     expect(open({}, false).admit(basic('admin', ''))).toBe(403);

@@ -121,7 +121,7 @@ afterAll(async () => {
 });
 
 describe('the form of a batch', () => {
-  it('names the edit of each row that has a tick, and says what became of it', async () => {
+  it('asks about the ticked rows, and decides their edits alone', async () => {
     const { form } = await openBatch();
     expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
     const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
@@ -132,7 +132,7 @@ describe('the form of a batch', () => {
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('says on the page that it leads to what became of it, whoever looks and whenever', async () => {
+  it('leads to a receipt that shows the outcome to every reader at any time', async () => {
     const { form } = await openBatch();
     const { done } = await decide(form, 'Approve');
     const receipt = async () => (await dora.ask(done.location ?? '')).text;
@@ -167,7 +167,7 @@ describe('the form of a batch', () => {
     );
   });
 
-  it('decides nothing with a row that is not in the batch, and ticks the others again', async () => {
+  it('decides nothing if one row is foreign or has changed, and keeps the remaining ticks', async () => {
     const { form } = await openBatch();
     await rowsOf(`update mirror.users set email = 'other@example.com' where id = 14`);
     await hold([14]);
@@ -191,14 +191,14 @@ describe('the form of a batch', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('decides nothing without a tick, and says so above the list', async () => {
+  it('asks for a tick above the list if no row is ticked', async () => {
     const { form } = await openBatch();
     const { status, text, forms } = await dora.press(form, 'Approve', () => false);
     expect([status, forms.length]).toEqual([303, 1]);
     expect(text).toContain('No row is ticked. Tick those that you want to decide.');
   });
 
-  it('goes back to the list with the ticks as they were', async () => {
+  it('leads back to the list with the same ticks', async () => {
     const { form } = await openBatch();
     const asked = await dora.press(form, 'Approve', (row) => row.includes('new12'));
     const [back = ''] = asked.links.filter((link) => link.includes('ticks='));
@@ -225,14 +225,14 @@ describe('the form of a batch', () => {
     await owned('delete from sync.absences');
   });
 
-  it('decides nothing with a row that somebody has asked to hold meanwhile', async () => {
+  it('decides nothing if a row was put on hold meanwhile', async () => {
     const { form } = await openBatch();
     await owned(`update sync.held_fields set until = '2100-01-01', asked_by = 'carol' where user_id = 12`);
     const { status, text } = await dora.press(form, 'Approve');
     expect([status, text]).toEqual([303, expect.stringContaining('1 of the 4 rows were edited')]);
   });
 
-  it('leaves alone what was decided about before', async () => {
+  it('leaves rows alone that were decided before', async () => {
     const { form } = await openBatch();
     await decide(form, 'Approve', (row) => row.includes('new11'));
     const { forms } = await dora.ask('/waiting');
@@ -278,7 +278,7 @@ describe('the form of one field', () => {
     ['the edit', `update sync.held_fields set edit_id = edit_id + 1000`],
     ['the value of the mirror', `update mirror.users set email = 'later@example.com' where id = 20`],
     ['the value of the service', `update sync.held_fields set shown_value = '"later@example.com"'`],
-  ])('decides nothing once %s is another one, and shows what it is now', async (_, change) => {
+  ])('decides nothing once %s has changed, and shows the new value', async (_, change) => {
     await openField(`email = 'ada@example.com'`);
     const { forms } = await dora.ask('/waiting');
     const { form } = formWith(forms, 'Take the mirror’s');
@@ -296,7 +296,7 @@ describe('the form of one field', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('tells of what was refused and goes again that it goes again, and not that it was refused', async () => {
+  it('leaves an earlier refusal out of the receipt of a field that is sent again', async () => {
     await openField(`email = 'ada@example.com'`);
     await owned(`insert into sync.changes (team_id, user_id, kind, new, edits, outcome, closed_at)
       select team_id, user_id, 'push', '{"email": "ada@example.com"}', jsonb_build_object('email', edit_id), '{"email": "refused"}', now()
@@ -308,7 +308,7 @@ describe('the form of one field', () => {
     expect(text).not.toContain('refused');
   });
 
-  it('decides nothing with the digest of something else, in the transaction that decides, too', async () => {
+  it('decides nothing by a wrong digest, in the form or in the transaction', async () => {
     await openField(`email = 'ada@example.com'`);
     const { forms } = await dora.ask('/waiting');
     const { form } = formWith(forms, 'Take the mirror’s');
@@ -335,7 +335,7 @@ describe('another value, typed on the page', () => {
     ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
     ['by itself', 'select'],
   ])(
-    'of a role that is held %s is an edit of whoever types it, and waits for other eyes',
+    'makes a typed role that is held %s an edit of its author, and waits for a second person',
     async (_, held) => {
       config = configOf({ approve: 'always', fourEyes: true });
       await visit('admin');
@@ -375,7 +375,7 @@ describe('a list of many', () => {
     await hold(ids);
   };
 
-  it('shows a few rows and nothing to decide, and all of it by itself', async () => {
+  it('shows a few rows without a form, and all rows on a page of their own', async () => {
     await openMany();
     const { text, forms, links } = await dora.ask('/waiting');
     expect(text).toContain(`${ids.length} phone numbers and 2 email addresses: changed on both sides`);
@@ -387,7 +387,7 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
   });
 
-  it('is filtered and sorted by links, and what is not on the page is not decided', async () => {
+  it('filters and sorts by links, and decides only rows on the page', async () => {
     await openMany();
     const { text } = await dora.ask('/waiting?state=conflict&field=email');
     expect(text).toContain('phone (28)');
@@ -411,7 +411,7 @@ describe('a list of many', () => {
     expect(await rowsOf('select count(distinct decision_id) from report.decisions')).toEqual([[1n]]);
   });
 
-  it('has pages of 200 rows, each decided about by itself, and only as many as a filter leaves', async () => {
+  it('shows pages of 200 rows, and decides each page separately', async () => {
     const all = Array.from({ length: 68 }, (_, i) => i + 11);
     await rowsOf(`update mirror.users set phone = '4155' || id, email = id || '@new.example', role_id = 1 + role_id % 4
       where id between 11 and 78`);
@@ -435,7 +435,7 @@ describe('a list of many', () => {
     expect((await decisions()).length).toBe(4);
   });
 
-  it('of the limit has its ticks at first where one transaction edited all of it', async () => {
+  it('ticks all rows above a limit if one transaction edited them', async () => {
     const editOf = (id: number) => `update mirror.users set role_id = 1 + role_id % 4 where id = ${id}`;
     await rowsOf(`begin; ${editOf(11)}; ${editOf(12)}; commit`);
     await hold([11, 12]);
@@ -457,7 +457,7 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(0);
   });
 
-  it('has the names of roles, wherever one is to be decided', async () => {
+  it('shows names of roles in the list and in the question', async () => {
     await owned(`insert into mirror.roles (team_id, role_id, name, members) values (41, 7, 'Night Shift', 0)
       on conflict (team_id, role_id) do update set name = excluded.name`);
     await rowsOf('update mirror.users set role_id = 7 where id = 20');
@@ -489,7 +489,7 @@ describe('a list of many', () => {
   });
 });
 
-describe('what became of a decision', () => {
+describe('the receipt of a decision', () => {
   afterEach(() =>
     owned(`update sync.user_base set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20);
       update mirror.users set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20)`),
@@ -499,7 +499,7 @@ describe('what became of a decision', () => {
     return (await decide(form, 'Approve')).done.location ?? '';
   };
 
-  it('leads to the values of what it has sent, and to no others', async () => {
+  it('links to exactly the values that the decision has sent', async () => {
     const receipt = await approved();
     // With one of them another field was sent, and somebody else besides.
     await owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
@@ -522,7 +522,7 @@ describe('what became of a decision', () => {
     expect(shown.split('pushed').length).toBe(1 + 4 + 1);
   });
 
-  it('is a rejection or a withdrawal as well, and what was decided about again says so', async () => {
+  it('names a rejection or a withdrawal, and a later decision about the same edit', async () => {
     const { form } = await openBatch();
     const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
     expect((await dora.ask(rejected)).text).toMatch(
@@ -541,7 +541,7 @@ describe('what became of a decision', () => {
     );
   });
 
-  it('is nothing that 0.1.0 took back, which stands among the changes alone', async () => {
+  it('leaves out a withdrawal by version 0.1.0, which appears among the changes', async () => {
     const receipt = await approved();
     await owned(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
       select team_id, user_id, 'undo', base, old, new, edits, now(), (select max(decision_id) + 1 from sync.changes)
@@ -561,7 +561,7 @@ describe('what became of a decision', () => {
     ['service', /1 email address to be as on the service by you at/],
     ['mirror', /1 email address to be as in the mirror by you at/],
     ['value', /Email of Robin Reed20 set to other@example\.com by you at .*\. No daemon runs/s],
-  ] as const)('is told of a conflict: %s', async (verb, words) => {
+  ] as const)('describes a resolved conflict: %s', async (verb, words) => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
     await owned(
@@ -590,7 +590,7 @@ describe('what became of a decision', () => {
   });
 });
 
-describe('a form that no browser of ours sends', () => {
+describe('a malformed form', () => {
   it.each([
     ['verb', ['Perhaps']],
     ['verb', ['approve', 'reject']],
@@ -607,7 +607,7 @@ describe('a form that no browser of ours sends', () => {
     ['row', Array.from({ length: 201 }, (_, i) => `${i}.email.0123456789ab`)],
     ['why', ['\0']],
     ['why', ['x'.repeat(1_001)]],
-  ])('is refused with words: %s (%#)', async (name, values) => {
+  ])('gets an error in words: %s (%#)', async (name, values) => {
     const { form } = await openBatch();
     const bare = { ...withField(form, name, ...values), buttons: [{ words: 'Send', pair: undefined }] };
     const whole =
@@ -625,7 +625,7 @@ describe('a form that no browser of ours sends', () => {
     ['verb', ['all', 'mirror']],
     ['value', ['a\0b']],
     ['value', ['x'.repeat(5_000)]],
-  ])('is refused with words: %s of one field (%#)', async (name, values) => {
+  ])('gets an error in words: %s of one field (%#)', async (name, values) => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
     const { forms } = await dora.ask('/waiting');
@@ -634,7 +634,7 @@ describe('a form that no browser of ours sends', () => {
     expect([status, text]).toEqual([303, expect.stringContaining('The form cannot be read')]);
   });
 
-  it('is refused with words where it is longer than any', async () => {
+  it('gets an error in words if it is too long', async () => {
     const { form } = await openBatch();
     const { status, text } = await dora.press(withField(form, 'row', '1'.repeat(70_000)), 'Approve');
     expect([status, text]).toEqual([413, expect.stringContaining('This form is too long')]);
@@ -675,7 +675,7 @@ describe('a hold on the page of a person', () => {
     expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. Nobody asks to hold it');
   });
 
-  it('goes over what waits for somebody, and says what comes back', async () => {
+  it('covers a conflict, and shows that the conflict comes back at its end', async () => {
     await openConflict();
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Asia/Kolkata');
@@ -711,7 +711,7 @@ describe('a hold on the page of a person', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('is about somebody of the team', async () => {
+  it('requires a user of the team, and the right to decide', async () => {
     const form = withField(await open(), 'field', 'phone');
     await owned('update mirror.users set gone_at = now() where id = 20');
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
@@ -724,7 +724,7 @@ describe('a hold on the page of a person', () => {
 });
 
 describe('a daemon that serves the page', () => {
-  it('is not said to have stopped before it has said that it runs, and another one is', async () => {
+  it('ignores an old record of its own team, and shows another team’s daemon as stopped', async () => {
     const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
     const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
     const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
@@ -814,7 +814,7 @@ describe('with four eyes', () => {
     await visit('dora');
   });
 
-  it('whoever gives a token decides in the name that it belongs to', async () => {
+  it('decides in the name that the token belongs to', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     const { form } = await openBatch();
@@ -825,7 +825,7 @@ describe('with four eyes', () => {
     ]);
   });
 
-  it('nobody approves their own edits: they have no tick, are left out by name, and can be taken back', async () => {
+  it('gives own edits no tick, names their number, and lets their author withdraw them', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';
@@ -878,7 +878,7 @@ describe('with four eyes', () => {
     ]);
   });
 
-  it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
+  it('lets the author of all edits of a batch only withdraw them', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';

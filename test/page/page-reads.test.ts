@@ -166,7 +166,7 @@ describe('changes', () => {
     return { ...rest, moved: rows.map(({ user_id: id, kind, field }) => `${id} ${kind} ${field}`) };
   };
 
-  it('come with the newest first, a row for each field, and one for whoever was adopted', async () => {
+  it('come with the newest first, a row for each field, and one for each adopted user', async () => {
     const { moved, isMore, searchEnd } = await ask({});
     expect(moved).toEqual([
       '7 resolve role_id',
@@ -216,7 +216,7 @@ describe('changes', () => {
     expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
   });
 
-  it('shows the text, the author and the outcome of a change without a user, and links to no person', async () => {
+  it('show the text, the author and the outcome of a change without a user, and omit the link', async () => {
     await runSqlText(
       database.db,
       `insert into sync.changes (team_id, kind, new, outcome, closed_at, decided_by)
@@ -234,7 +234,7 @@ describe('changes', () => {
 });
 
 describe('counts and tags', () => {
-  it('come in steps, without those that were not counted, and by week', async () => {
+  it('come in steps that were counted, and by week', async () => {
     const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
     expect([read.segment, read.stepMs]).toEqual(['all', 6 * 3_600_000]);
     expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
@@ -254,11 +254,11 @@ describe('counts and tags', () => {
     [7, 86_400_000, 7 * 86_400_000],
     [365, 900_000, 86_400_000],
     [30, null, 6 * 3_600_000],
-  ])('of %i days counted every %d ms have steps of %i ms', (days, paceMs, expected) => {
+  ])('cut %i days counted every %d ms into steps of %i ms', (days, paceMs, expected) => {
     expect(stepFor(days, paceMs)).toBe(expected);
   });
 
-  it('has a file of each chart', async () => {
+  it('give a file for each chart', async () => {
     const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
     const file = (of: string) => countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }) });
     expect(file('roles')).toEqual({
@@ -276,7 +276,7 @@ describe('counts and tags', () => {
     expect(file('').rows).toHaveLength(read.steps.length);
   });
 
-  it('of several teams are a line each, by the segment of all contacts', async () => {
+  it('give one line for each of several teams, by the segment of all contacts', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -292,7 +292,7 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('are by months of UTC, whatever zone the server is in', async () => {
+  it('group months by UTC, whatever the zone of the server', async () => {
     const readIn = async (zone: string) =>
       await database.db.transaction(async (tx) => {
         await sql`select set_config('timezone', ${zone}, true)`.execute(tx);
@@ -303,19 +303,19 @@ describe('counts and tags', () => {
       expect(await readIn(zone)).toEqual(inUtc);
   });
 
-  it('of a team tell the last count and that of 30 days ago, of its main segment', async () => {
+  it('give the last count and the count 30 days before, for the main segment', async () => {
     const { rows } = await readContacts([41n, 42n], now).execute(database.db.kysely);
     expect(rows).toEqual([
       { teamId: 41n, segment: 'all', count: 1000, countedAt: new Date('2026-03-11T11:30Z'), before: 280 },
     ]);
   });
 
-  it('of a team without any are none', async () => {
+  it('stay empty for a team without any', async () => {
     const read = await readCounts(readerOf(42n), { days: 90, segment: null, isCsv: true });
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
   });
 
-  it('has tags that came after the first look as added, and what is gone', async () => {
+  it('list tags that came after the first look as added, and removed tags as gone', async () => {
     const view = pageViews.find(({ path }) => path === '/tags');
     const ask = async (search: string) => {
       const asked = { params: {}, query: new URLSearchParams(search), details: true, isCsv: false };
@@ -333,7 +333,7 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('has its tags from the first complete run on, and no earlier row for the beginning', async () => {
+  it('count a tag as added only after the first complete run', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -365,7 +365,7 @@ describe('one person', () => {
     return { ...found, next: explainAsSeen(found.state, found.held, settings) };
   };
 
-  it('is shown with what a run last saw of the service', async () => {
+  it('shows the values that a run last saw on the service', async () => {
     const { state, next, history } = await read('1');
     expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
       '41440102201',
@@ -397,7 +397,7 @@ describe('one person', () => {
     ['before a review', 'review', null, 'null', null],
     ['after another value', 'refused', null, '"1"', null],
     ['never: it has shown none', 'returned', null, 'null', '1'],
-  ])('has what the service has emptied %s', async (_, reason, until, then, expected) => {
+  ])('shows a value that the service has emptied %s', async (_, reason, until, then, expected) => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -413,7 +413,7 @@ describe('one person', () => {
     expect(found?.state.service?.phone).toBe(expected);
   });
 
-  it('has what was edited in one moment by its name', async () => {
+  it('lists fields that were edited in one moment by name', async () => {
     await runSqlText(
       database.db,
       `update mirror.users set phone = '41440102997', email = 'a@example.com', role_id = 1 where team_id = 41 and id = 9`,
@@ -421,7 +421,7 @@ describe('one person', () => {
     expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
   });
 
-  it('has nothing of the user of another team with the same id', async () => {
+  it('reads nothing of another team’s user with the same id', async () => {
     const before = await read('7');
     await runSqlText(
       database.db,
@@ -445,8 +445,8 @@ describe('one person', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is a list for each batch and each reason, with the request that was refused', async () => {
+describe('the waiting view', () => {
+  it('lists each batch and each reason, with the refused request', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -509,7 +509,7 @@ describe('what waits', () => {
   });
 });
 
-describe('whether what is decided is sent at once', () => {
+describe('whether a daemon sends a decision at once', () => {
   const teams = [
     { team: 'north', teamId: 41n, name: null },
     { team: 'south', teamId: 42n, name: null },
@@ -517,7 +517,7 @@ describe('whether what is decided is sent at once', () => {
   const listens = async (...teamIds: bigint[]) =>
     (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
 
-  it('is known of each team that was asked for, by the daemon of that one', async () => {
+  it('depends on the daemon of each given team', async () => {
     await runSqlText(
       database.db,
       `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`,
@@ -533,7 +533,7 @@ describe('whether what is decided is sent at once', () => {
   });
 });
 
-describe('what is read of one team', () => {
+describe('the views of one team', () => {
   /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
   const fill = async (teamId: number, word: string, held: number) => {
     const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
@@ -574,7 +574,7 @@ describe('what is read of one team', () => {
     );
   };
 
-  it('is the same whatever another has', async () => {
+  it('show nothing of another team', async () => {
     await fill(51, 'north of all', 2);
     const reader = { ...readerOf(51n), teams: [{ team: 'north of all', teamId: 51n, name: null }] };
     const asked = pageViews.flatMap(({ path, read }) =>

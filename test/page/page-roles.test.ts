@@ -99,7 +99,7 @@ it.each([
   }
 });
 
-it('counts what waits in the teams that are asked for', async () => {
+it('counts waiting fields in the given teams that the role can read', async () => {
   const waitingOf = async (db: Database, team: string | null) =>
     await readPageFrame(db, team, async ({ waiting, reader: { teams } }) => [waiting, teams.length]);
   expect(await waitingOf(reader, null)).toEqual([2, 1]);
@@ -116,7 +116,7 @@ it('writes nothing, whatever the role may', async () => {
   await expect(write()).rejects.toThrow('read-only transaction');
 });
 
-it('is told of a hold and of a run', async () => {
+it('gives another pulse after a hold and after a run', async () => {
   const before = await readPulse(reader);
   expect(await readPulse(reader)).toBe(before);
   await runSqlText(database.db, `delete from sync.held_fields where team_id = 7`);

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('answers nobody without a key, whatever is asked for', async () => {
+it('answers 401 without a key, whatever the path', async () => {
   for (const path of ['/', '/people', '/people.csv', '/assets/style.css', '/assets/font.woff2', '/events']) {
     const answer = await ask(path, { headers: { authorization: '' } });
     expect([path, answer.status, await answer.text()]).toEqual([path, 401, 'sorry, 401']);
@@ -63,7 +63,7 @@ it('answers nobody without a key, whatever is asked for', async () => {
   expect([post.status, asked, decided]).toEqual([401, [], []]);
 });
 
-it('lets no resource come from elsewhere, and nobody keep or frame what it shows', async () => {
+it('forbids foreign resources, shared caches and frames', async () => {
   const { headers } = await ask('/');
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy.split('; ').toSorted()).toEqual([
@@ -83,7 +83,7 @@ it('lets no resource come from elsewhere, and nobody keep or frame what it shows
   expect((await ask('/assets/font.woff2')).headers.get('cache-control')).toContain('immutable');
 });
 
-it('is sent once as long as it is the same, and packed', async () => {
+it('answers 304 while the page is unchanged, and gzips it', async () => {
   const first = await ask('/people');
   const etag = first.headers.get('etag') ?? '';
   expect([first.headers.get('content-encoding'), etag.length > 4]).toEqual(['gzip', true]);
@@ -91,7 +91,7 @@ it('is sent once as long as it is the same, and packed', async () => {
   expect((await ask('/people', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
 });
 
-it('is asked for by path, parts of it, query and kind of file', async () => {
+it('passes path, parameters, query and kind of file to the view', async () => {
   asked.length = 0;
   await ask('/people/north/7.csv?q=a%20b');
   await ask('/glance.csv');
@@ -124,7 +124,7 @@ it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people
   },
 );
 
-it('says in words that there is no such page, to whoever looks with a browser', async () => {
+it('answers 404 as a page to a browser, and as JSON to any other client', async () => {
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
   for (const path of ['/nothing', '/people/', '/%zz', '/healthz/', `/people/${'x'.repeat(600)}/1`]) {
     const answer = await ask(path, { headers: { accept, authorization: '' } });
@@ -160,7 +160,7 @@ it('takes a form of its own, of the same path and person and not from elsewhere'
 });
 
 describe('the events of the page', () => {
-  it('tell everybody who listens of each change, once, and go on after a failure', async () => {
+  it('send each change once to every listener, and continue after a failure', async () => {
     const pulses = ['one', 'two', 'two', undefined, 'three', 'three'];
     let looks = 0;
     const events = createPageEvents(async () => {

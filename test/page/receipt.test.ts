@@ -96,7 +96,7 @@ describe('the receipt', () => {
     expect([iconOf(html), textOf(html)]).toEqual([shape, expect.stringContaining(words)]);
   });
 
-  it('says when, where no daemon hears of it or the next run comes later', () => {
+  it('names the next run, or the command if no daemon runs', () => {
     expect(textOf(card({}, { listens: false, nextRun: null }))).toContain(
       'No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile',
     );
@@ -106,7 +106,7 @@ describe('the receipt', () => {
     );
   });
 
-  it('is followed while a daemon is at it, and for ten minutes', () => {
+  it('refreshes while a daemon works on it, for ten minutes', () => {
     const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect([isFollowed({}), isFollowed({ parts: [part(58, 'sending')] })]).toEqual([true, true]);
@@ -147,7 +147,7 @@ describe('the receipt', () => {
   });
 });
 
-it('has a row for each decision below, with what became of it', () => {
+it('gets a row below for each decision, with the outcome', () => {
   const other = { ...approved, number: 9n, by: 'm.okoye', at: clock('13:20:00'), deed: 'reject' as const };
   const html = decidedLast(context, [
     { ...approved, parts: [part(58, 'confirmed')] },

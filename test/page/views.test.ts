@@ -65,7 +65,7 @@ const views = [
 ] as const;
 
 describe.each(views)('%s', (name, render) => {
-  it('shows what others wrote as text, with marks for what it hides', () => {
+  it('shows foreign text as text, with marks for hidden characters', () => {
     // What a form sends back is as it was: it is not shown.
     const page = render(contextOf(`/${name}`))
       .main.toString()
@@ -75,7 +75,7 @@ describe.each(views)('%s', (name, render) => {
     expect(page.includes('U+202E')).toBe(true);
   });
 
-  it('has the service’s name of a team below that of the settings, where there are several', () => {
+  it('shows the service’s name of a team below the configured name if they differ', () => {
     const teams = [{ team: 'harbour', teamId: 41n, name: 'Harbour Street Clinic' }];
     const page = (of: typeof teams) =>
       render({ ...contextOf(`/${name}`), teams: of, team: null }).main.toString();
@@ -230,11 +230,11 @@ describe('one person', () => {
   const show = (details: boolean) =>
     onePerson(read, { ...contextOf('/people/harbour/7', '', details), roleNames }).main.toString();
 
-  it('is shown with what others wrote as text', () => {
+  it('shows foreign text as text', () => {
     expect(/<img|\p{Cf}|(?!\n)\p{Cc}|\sstyle=|\son\w+="/u.exec(show(true))).toBe(null);
   });
 
-  it('has the three versions with their differences', () => {
+  it('shows the three versions with their differences', () => {
     const page = show(true);
     for (const part of [
       '<mark class="mirror none">none</mark>',
@@ -261,20 +261,20 @@ describe('one person', () => {
       'Reject and put back…Reject…Take the mirror’s…Take the service’s…Another value…Its batch',
     ],
     ['asked', null, ''],
-  ])('offers to whoever may decide about %s in batch %s: %s', (reason, batch, words) => {
+  ])('offers a decider for %s in batch %s: %s', (reason, batch, words) => {
     const one = { ...read, held: [{ ...hold, reason, batch }] } as unknown as typeof read;
     const page = onePerson(one, { ...contextOf('/people/harbour/7'), decide }).main.toString();
     const [, buttons = ''] = /<div class="part row"><h3>Phone<\/h3>(.*?)<\/div>/.exec(page) ?? [];
     expect([textOf(buttons), page.includes('class="command"')]).toEqual([words, false]);
   });
 
-  it('offers nothing in a copy, where nothing is decided', () => {
+  it('offers neither a command nor a form in a copy', () => {
     const context = contextOf('/people/harbour/7');
     const copy = { ...context, placing: { ...context.placing, verdict: 'copy' as const } };
     expect(textOf(onePerson(read, copy).main)).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
   });
 
-  it('leads from the roster to what is decided together, and else to the reason', () => {
+  it('links from the roster to the batch, or else to the reason', () => {
     const linkOf = (batch: string | null) => {
       const open = [{ ...user.open?.[0], batch }];
       return people(
@@ -286,7 +286,7 @@ describe('one person', () => {
     expect(linkOf(null)).toContain('/waiting?state=conflict#c-7-phone');
   });
 
-  it('that is held on request says until when, by whom and why, and what comes back then', () => {
+  it('shows the end, the author and the reason of a requested hold, and the state after it', () => {
     const asked = {
       ...hold,
       reason: 'asked',
@@ -316,7 +316,7 @@ describe('one person', () => {
     );
   });
 
-  it('has a history that says what happened: kinds and sides, by whom and why, and the reason that a hold had', () => {
+  it('describes each change in the history: kind, side, author and reason', () => {
     const line = (kind: ChangeRow['kind'] | 'edit', more: Partial<ChangeRow>) => ({
       ...change,
       kind,
@@ -358,7 +358,7 @@ describe('one person', () => {
     expect(page.main.toString()).toContain('<bdi class="value nowrap">41440102217</bdi>');
   });
 
-  it('is an id where details are off', () => {
+  it('shows the id alone if details are off', () => {
     const quiet = { ...read, history: [] };
     const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
     expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
@@ -382,7 +382,7 @@ describe('the header', () => {
   });
 });
 
-describe('what a link asks for', () => {
+describe('the query of a link', () => {
   const asked = (search: string, isCsv = false) => ({
     query: new URLSearchParams(search),
     params: {},
@@ -395,7 +395,7 @@ describe('what a link asks for', () => {
     ['since=', undefined],
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
-  ])('of changes since when: %j', (search, expected) => {
+  ])('sets the start of the changes: %j', (search, expected) => {
     expect(changesFilter(asked(search)).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 

@@ -72,7 +72,7 @@ describe('words', () => {
 });
 
 describe('html', () => {
-  it('escapes what is put in, once, and leaves out what is nothing', () => {
+  it('escapes a value once, and leaves out null, undefined and false', () => {
     const inner = html`<b>${'"&<'}</b>`;
     expect(html`${[inner, 'x']}${null}${undefined}${false}${0}`.toString()).toBe('<b>&quot;&amp;&lt;</b>x0');
     expect(() => html`${Promise.resolve('x')}`).toThrow('a promise is no part of a page');

@@ -53,7 +53,7 @@ it('counts the requests of a run by endpoint, with the slowest', () => {
   expect(asked.requests()).toBe(7);
 });
 
-it('names the slowest also where it took no time', () => {
+it('names the slowest request even if it took no time', () => {
   const asked = createEndpointCounts();
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'a'));
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'b'));

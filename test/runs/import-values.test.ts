@@ -65,14 +65,14 @@ describe('a phone number in a file', () => {
     ['1', '(555) 010-0166', '15550100166'],
     ['1', '555 0100', 'does not begin with 1: begin it with a plus sign'],
     ['46', '5550100166', 'does not begin with 46: begin it with a plus sign'],
-  ])('of the country %s, %s is read as %s', (country, text, result) => {
+  ])('readPhone with the country %s reads %s as %s', (country, text, result) => {
     expect(Object.values(readPhone(text, country))).toEqual([expect.stringContaining(result)]);
   });
   it.each([
     ['47', '471 23 456', '4791234567', 'may lack its country code'],
     ['49', '0151 23450148', '4930123456', '4915123450148'],
     ['49', '4915123450148', '4915199990000', '4915123450148'],
-  ])('of the country %s, %s over another number is read as it is meant', (country, text, now, result) => {
+  ])('readNewPhone with country %s reads %s by the number it replaces', (country, text, now, result) => {
     expect(Object.values(readNewPhone(text, now, { country, shapes: new Set() }))).toEqual([
       expect.stringContaining(result),
     ]);
@@ -90,7 +90,7 @@ describe('a phone number in a file', () => {
     ['4915123450148', '1.48E+2', false],
     ['4915123450148', '000', false],
     ['5550100166', '(555) 010-0166', true],
-  ])('is %s if it is written as %s: %s', (phone, text, isSame) => {
+  ])('isSamePhone compares %s with the text %s: %s', (phone, text, isSame) => {
     expect(isSamePhone(text, phone)).toBe(isSame);
   });
   it.each([
@@ -113,7 +113,7 @@ describe('a phone number in a file', () => {
       isTaken ? '' : expect.stringMatching(/may lack its country code|is the country of/),
     );
   });
-  it('changes and clears nothing if it is empty, unless it is told to', () => {
+  it('clears a phone by an empty cell only if clearing is on, and skips an equal number', () => {
     const now = { phone: '5550100166' };
     const habits = { country: null, shapes: new Set<string>() };
     expect(wantedPhone('(555) 010-0166', now, true, habits)).toBeUndefined();
@@ -140,7 +140,7 @@ describe('a name in a file', () => {
     [{ name: 'Le Thi Anh' }, { value: { first: 'Le Thi', last: 'Anh' }, isGuess: true }],
     [{ name: 'Anna El' }, { value: { first: 'Anna', last: 'El' }, isGuess: true }],
     [{ name: 'Cher' }, { value: { first: 'Cher', last: '' }, isGuess: true }],
-  ])('%j is read as it is meant', (given, asked) => {
+  ])('wantedName returns a change, a guess or nothing for %j', (given, asked) => {
     expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), now)).toEqual(asked);
   });
   it.each([
@@ -148,7 +148,7 @@ describe('a name in a file', () => {
     [{ first_name: 'Anna', last_name: 'Maria Berg' }, undefined],
     [{ name: 'Anna Maria Berg' }, undefined],
     [{ last_name: 'Lind' }, { wrong: expect.stringContaining('is a guess: give both halves') }],
-  ])('%j ends a guess of its halves, if both are given and others', (given, asked) => {
+  ])('wantedName changes a guessed split only if both halves are given and differ: %j', (given, asked) => {
     const guessed = { name: { first: 'Anna', last: 'Maria Berg' }, split: 'guessed' } as const;
     expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), guessed)).toEqual(asked);
   });
@@ -158,7 +158,7 @@ describe('a value that is too long', () => {
   const values = { name: { first: 'Ann', last: 'Lee' }, email: null, phone: null, roleId: null };
   const email = (more: number) => `${'x'.repeat(308 + more)}@example.com`;
   const wrong = (what: string, most: number) => ({ wrong: `${what} is longer than ${most} characters` });
-  it('is refused in words, and one as long as it may be is taken', () => {
+  it('fails above its limit, and passes at its limit', () => {
     expect(wantedEmail(email(0), values)).toEqual({ value: email(0) });
     expect(wantedEmail(email(1), values)).toEqual(wrong('the email', 320));
     const name = (first: number, last: number) => {
@@ -217,12 +217,12 @@ describe('a value that is the present one with letters lost', () => {
     ['Šimić', 'Šimič', false],
     ['Zoë', 'Zoé', false],
     ['Anna', 'Änna', false],
-  ])('of %s, %s is refused where another code page made it of it', (old, given, isRefused) => {
+  ])('wantedName refuses %s in place of %s if a wrong code page made it: %s', (old, given, isRefused) => {
     const was = { name: { first: old, last: 'Berg' }, split: 'known' } as const;
     const asked = wantedName(cellsOf({ first_name: given }), was);
     expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
   });
-  it('is refused of an email and a role, too', () => {
+  it('fails for an email and a role, too', () => {
     expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
     expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });
     const roles = [{ id: 2n, name: 'Führung Île' }];
@@ -252,7 +252,7 @@ describe('a role in a file', () => {
     [{ role: 'Twice' }, { wrong: expect.stringContaining('several roles are called "Twice"') }],
     [{ role: 'Boss' }, { wrong: expect.stringContaining('Admin (1), Agent (2)') }],
     [{ role_id: '99' }, { wrong: expect.stringContaining('nobody has the role 99') }],
-  ])('%j is read as it is meant', (given, asked) => {
+  ])('wantedRole returns a role, nothing or an error for %j', (given, asked) => {
     const cells = cellsOf(given as Readonly<Record<string, string>>);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
   });
@@ -289,7 +289,7 @@ describe('the columns of a file', () => {
   ])('%s is %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
-  it('mean what they are mapped to, and nothing else', () => {
+  it('mean only what a mapping says, whatever their names', () => {
     const table = tableOf(['Phone', 'a=b', 'Email']);
     const { places, ignored } = readColumns(table, [readMapping('a=b=phone'), readMapping('phone=email')]);
     expect([...places]).toEqual([
@@ -321,17 +321,17 @@ describe('the columns of a file', () => {
       ['Имя', 'Фамилия'],
       ['first_name', 'last_name'],
     ],
-  ] as const)('of %j are the two halves of a name', (columns, meanings) => {
+  ] as const)('%j mean the two halves of a name', (columns, meanings) => {
     const { places } = readColumns(tableOf(columns), []);
     expect(new Map(places)).toEqual(new Map(meanings.map((meaning, at) => [meaning, at])));
   });
-  it('leave a whole name beside one half alone in a language where it is never the other', () => {
+  it('leave out Name beside one half of a name, in a language that never uses it for the second half', () => {
     const { places, ignored } = readColumns(tableOf(['First name', 'Name', 'Prénom?']), [
       readMapping('Prénom?=email'),
     ]);
     expect([[...places.keys()], ignored]).toEqual([['email', 'first_name'], ['Name']]);
   });
-  it('have one meaning each, in all languages', () => {
+  it('mean one thing for each word, in all languages', () => {
     const seen = new Map<string, string>();
     for (const words of Object.values(columnWords))
       for (const [meaning, all] of Object.entries(words))
@@ -350,7 +350,7 @@ describe('the columns of a file', () => {
   it.each([
     [['Kennung', 'Postfach'], 'No column of the file is the id, the email or the phone'],
     [['id', 'Postfach'], 'No column of the file is a value to change'],
-  ])('of %j are refused in one sentence, with what is there', (columns, words) => {
+  ])('requireColumns refuses %j, and names the columns of the file', (columns, words) => {
     const table = tableOf(columns, columns, columns);
     expect(() => requireColumns(table, readColumns(table, []))).toThrow(
       expect.objectContaining({
@@ -363,7 +363,7 @@ describe('the columns of a file', () => {
   });
 });
 
-describe('what a file asks for', () => {
+describe('planImport', () => {
   const user = (id: bigint, email: string | null, phone: string | null): TeamUser => ({
     id,
     mirror: {
@@ -392,7 +392,7 @@ describe('what a file asks for', () => {
       [],
     );
 
-  it('is of nobody where an email or a phone is that of several', () => {
+  it('refuses a row whose email or phone belongs to several users', () => {
     const { problems, changes } = plan(
       tableOf(
         ['id', 'email', 'phone'],
@@ -407,7 +407,7 @@ describe('what a file asks for', () => {
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
   });
-  it('is of whoever has the id, else the email, and of nobody by the name alone', () => {
+  it('finds a user by the id, else by the email, and never by the name alone', () => {
     const { problems, changes } = plan(
       tableOf(
         ['id', 'email', 'phone', 'first_name', 'last_name'],
@@ -443,7 +443,7 @@ describe('what a file asks for', () => {
     [['2', 'a@x.com', '15550102', 'A', 'B2'], undefined],
     [['1', '', '', 'A', ''], undefined],
     [['1', 'new@x.com', '+15550109', 'A', 'B9'], undefined],
-  ])('is contradictory if %j mixes two present users: %s', (cells, reason) => {
+  ])('reports %j as contradictory if it mixes two present users: %s', (cells, reason) => {
     const table = tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], cells);
     const said = plan(table);
     if (reason === undefined) expect(said.problems).toEqual([]);
@@ -472,14 +472,14 @@ describe('what a file asks for', () => {
       ['3', 'c@x.com', '', 'A', 'B9'],
       false,
     ],
-  ])('is taken for somebody who gets the name of another, if %s is theirs', (_, renamed, other, isTaken) => {
+  ])('accepts a row with the name of another user, if %s is theirs', (_, renamed, other, isTaken) => {
     const { problems, changes } = plan(
       tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], renamed, other),
     );
     expect(problems.some(({ line, kind }) => line === 2 && kind === 'contradictory')).toBe(!isTaken);
     expect(changes.some(({ line, field }) => line === 2 && field === 'name')).toBe(isTaken);
   });
-  it('is nothing where a column is not there, whatever empty cells do', () => {
+  it('changes only fields that have a column, even if empty cells clear', () => {
     expect(plan(tableOf(['id'], ['1']), { clears: true }).changes).toEqual([]);
     expect(plan(tableOf(['id', 'phone'], ['1', '']), { clears: true }).changes).toMatchObject([
       { field: 'phone', to: null },
@@ -529,7 +529,7 @@ describe('what a file asks for', () => {
     ['Ren?e', false],
     ['Renée', false],
     ['Renee', true],
-  ])('is taken from a file that has lost letters elsewhere, if it is %s: %s', (name, isTaken) => {
+  ])('accepts the name %s from a file that lost letters elsewhere: %s', (name, isTaken) => {
     const fourth = user(4n, null, null);
     const lukasz = { ...fourth, mirror: { ...fourth.mirror, name: { first: 'Łukasz', last: 'B4' } } };
     const all = [...users, lukasz];
@@ -550,7 +550,7 @@ describe('what a file asks for', () => {
     expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
     expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
   });
-  it('takes a row for nobody’s where the phone alone is somebody’s, and another whole name and email are not', () => {
+  it('matches no user by the phone alone if the name and the email of the row are new', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['Neu', 'Person', 'neu@x.com', '15550101'],
@@ -626,7 +626,7 @@ describe('what a file asks for', () => {
       rows: [{ email: 'no@x.com', phone: '+49 1555 0199' }, { email: 'a@x.com' }],
     });
   });
-  it('is said once by rows that say the same, and adds up', () => {
+  it('merges equal rows into one change, and counts every row', () => {
     const table = tableOf(
       ['id', 'phone'],
       ['1.0', '+1 555 0199'],
@@ -654,7 +654,7 @@ describe('what a file asks for', () => {
       { line: 4, kind: 'unmatched' },
     ]);
   });
-  it('has another text to hash with another row, field, value or base, and no other with another line', () => {
+  it('hashes to another text with another row, field, value or base, and to the same with another line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);
     const { changes } = plan(table);
     const text = hashOfImport(changes);

@@ -31,12 +31,12 @@ it.each<[string, Partial<MovedField>, string | null]>([
     { old: 'a\u202E@example.com', heldBecause: 'conflict' },
     null,
   ],
-])('what is left, since it %s, is offered only where a person can set it back', (_, more, offer) => {
+])('inverseOf offers a command for a field that %s only if a person can set it back', (_, more, offer) => {
   const { left, changes } = inverseOf(41n, [{ ...moved, ...more }]);
   expect([left.map((one) => one.offer), changes]).toEqual([[offer], []]);
 });
 
-it('what can be undone is not left', () => {
+it('inverseOf returns a change for a field that can be undone', () => {
   expect(inverseOf(41n, [moved])).toMatchObject({
     left: [],
     changes: [{ from: 'new@example.com', to: moved.old }],

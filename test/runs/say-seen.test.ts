@@ -41,7 +41,7 @@ it.each(['name', 'email', 'phone', 'roleId'] as const)(
   },
 );
 
-describe('the words', () => {
+describe('the printed command', () => {
   it.each<readonly [SeenHold, string]>([
     [
       { field: 'email', edit: 12n, mirror: 'a@b.example', service: 'c@d.example' },
@@ -54,7 +54,7 @@ describe('the words', () => {
     [{ field: 'phone', edit: undefined, mirror: null, service: undefined }, `--if '' --if-service ''`],
     [{ field: 'roleId', edit: 12n, mirror: 4n, service: 17n }, `--if 4 --if-service 17`],
     [{ field: 'phone', edit: 12n, mirror: '1\u202e2', service: '1\u202e3' }, '--edit 12'],
-  ])('of what was seen (%#)', (seen, words) => {
+  ])('names the seen edit and the seen values (%#)', (seen, words) => {
     expect(saySeen(seen)).toBe(words);
   });
 
@@ -81,7 +81,7 @@ describe('the words', () => {
     ],
     [{ reason: 'limit' }, []],
     [{ reason: 'asked' }, []],
-  ])('of a row (%#)', (more, commands) => {
+  ])('decides the held field of a row (%#)', (more, commands) => {
     expect(sayDecideEach([{ ...row, ...more }])).toEqual(commands);
   });
 });

@@ -134,7 +134,7 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
     expect(notes).toEqual([expect.stringContaining('5 cells of an error')]);
   });
 
-  it('sends no number to another country without a country', async () => {
+  it('proposes only true changes if no country is given', async () => {
     const { changes, problems } = await planSheet(encode(sheetOf(all)), null);
     const isTrue = new Set(truth.map((one) => JSON.stringify(one)));
     expect(changes.filter((one) => !isTrue.has(JSON.stringify(one)))).toEqual([]);

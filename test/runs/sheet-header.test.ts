@@ -19,7 +19,7 @@ const looksLike = (line: number) => `line ${line} looks like the header: what is
 const byContent = (column: string, meaning: string) =>
   `the column "${column}" is read as ${meaning}, by its content`;
 
-describe('the header of a sheet', () => {
+describe('readSheet', () => {
   it.each([
     ['E-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 2, []],
     ['Personal Mai;;\n;;\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
@@ -28,7 +28,7 @@ describe('the header of a sheet', () => {
     ['Telefon\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 3, [looksLike(2)]],
     ['Liste, Name\n"E-Mail",Vorname,Nachname\nanne@x.de,Anne,Berg\n', 3, [looksLike(2)]],
     ['sep=;\nPersonal\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
-  ])('is found by its words in %j', async (text, line, notes) => {
+  ])('finds the header by its words in %j', async (text, line, notes) => {
     expect(await readSheet(text)).toEqual({ first: anne, line, problems: [], notes });
   });
 
@@ -37,12 +37,12 @@ describe('the header of a sheet', () => {
     ['Vorname;Nachname;\nAnne;Berg;anne@x.de\nBert;Berg\n', anne, ['']],
     ['Vorname;;Nachname\nAnne;anne@x.de;Berg\nBert;#NV;Berg\n', anne, ['']],
     ['id;Vorname;Nachname;;Telefon\n1;Anne;Berg;anne@x.de;\n', { ...anne, id: '1', phone: '' }, ['']],
-  ])('leaves it to the content to show the emails of %j', async (text, first, columns) => {
+  ])('finds the column of emails by its cells in %j', async (text, first, columns) => {
     const notes = columns.map((column) => byContent(column, 'email'));
     expect(await readSheet(text)).toEqual({ first, line: 2, problems: [], notes });
   });
 
-  it('leaves it to the content to show phones with a plus sign', async () => {
+  it('finds a column of phones by cells with a plus sign', async () => {
     expect(await readSheet(';Vorname\n+49 151 23450148;Anne\n')).toMatchObject({
       first: { phone: '+49 151 23450148' },
       notes: [byContent('', 'phone')],
@@ -55,7 +55,7 @@ describe('the header of a sheet', () => {
     ['a column of emails with other cells', 'Vorname;Kontakt\nAnne;anne@x.de\nBert;Bert\n'],
     ['digits without a plus sign', 'Vorname;Nr\nAnne;0012345678\n'],
     ['values in place of a header', 'anne@x.de;Anne\nbert@x.de;Bert\n'],
-  ])('is required for %s', async (_, text) => {
+  ])('requires a header for %s', async (_, text) => {
     await expect(readSheet(text)).rejects.toThrow('No column of the file is the id, the email or the phone');
   });
 

@@ -150,7 +150,7 @@ describe('every endpoint', () => {
 });
 
 describe('users', () => {
-  test('an empty filter asks for all; phones without a digit ask for nobody', async () => {
+  test('users() reads all users for an empty filter, and none for phones of signs alone', async () => {
     const { client, server } = await openPair(respond);
     await client.users({ emails: [], phones: [] });
     expect(server.requests[0]?.body).toBe('{}');
@@ -162,7 +162,7 @@ describe('users', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('nobody to update makes no request; more than 25 at once is refused', async () => {
+  test('updateUsers makes no request for an empty map, and rejects 26 users', async () => {
     const { client, server } = await openPair(respond);
     await client.updateUsers(new Map());
     const many = new Map(Array.from({ length: 26 }, (_, i) => [BigInt(i + 1), { roleId: 4n }]));
@@ -212,7 +212,7 @@ describe('schedules are checked before they are sent', () => {
     },
   );
 
-  test('"ahead" goes by the service’s clock, where it is known', async () => {
+  test('checks the 15 minutes ahead by the service’s clock once an answer has given it', async () => {
     const clock = createHeldClock();
     const { client } = await openPair(
       (socket, request) => {
@@ -255,7 +255,7 @@ describe('any call', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  test('what the interface does not list is a write, unless it is a GET', async () => {
+  test('request() treats an unlisted endpoint as a write unless it is a GET', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(200, [])), { mode: 'read-only' });
     await client.request('GET', '/v1/unknown');
     await client.request('POST', '/v1/tags', {});
@@ -347,7 +347,7 @@ describe('settings', () => {
     );
   });
 
-  test('the legacy key is sent as it is, with a warning that it is planned for deprecation', async () => {
+  test('sends the legacy key unchanged, and warns that it is planned for deprecation', async () => {
     const { client, server, events } = await openPair(respond, {
       credentials: { apiKey: createSecret('key-canary') },
     });
@@ -403,7 +403,7 @@ describe('in flight', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a stop gives a request up that is not answered in a while, and says that nobody knows', async () => {
+  test('a stop gives up a request that stays unanswered, and reports its outcome as unknown', async () => {
     const stop = new AbortController();
     const { client, server } = await openPair(() => stop.abort(), { signal: stop.signal, graceMs: 50 });
     const patches = new Map([[1n, { email: 'a@example.com' }]]);
@@ -453,7 +453,7 @@ describe('listings over HTTP', () => {
     expect(server.requests).toHaveLength(10);
   });
 
-  test('whose pages are all the same are incomplete, and it is said why', async () => {
+  test('end incomplete and name the reason if all pages are the same', async () => {
     const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, title: 'a' }])));
     expect(await client.list(contactFields, listing)).toMatchObject({
       status: 'incomplete',

@@ -53,7 +53,7 @@ test('each client has a connection for each of its requests in flight, and no mo
   expect(server.connections()).toBe(6);
 });
 
-test('a client that is closed waits for its own requests, and for those of no other', async () => {
+test('a client that closes waits for its own requests alone', async () => {
   const answers: (() => void)[] = [];
   const { client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
   const [one, other] = [client(), client()];
@@ -79,7 +79,7 @@ test('a client that is closed waits for its own requests, and for those of no ot
   expect((await others[1]?.asked)?.id).toBe(7n);
 });
 
-test('a client that is stopped gives up its own requests, and those of no other', async () => {
+test('a client that is stopped gives up its own requests alone', async () => {
   const answers: (() => void)[] = [];
   const { server, client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
   const stop = new AbortController();

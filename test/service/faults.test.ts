@@ -214,7 +214,7 @@ describe('a server that accepts and says nothing', () => {
     expect(error.message).toContain('HEADERS_TIMEOUT');
   });
 
-  test('no TLS handshake: the connect deadline, and nothing was sent', async () => {
+  test('fails at the connect deadline without a TLS handshake, before it sends anything', async () => {
     const { server } = await openPair(() => undefined);
     const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
       ...once,
@@ -258,7 +258,7 @@ const pages = [
   '%PDF-1.4',
 ];
 
-describe('something else answers a write with 200', () => {
+describe('a write that another server answers with 200', () => {
   test.each(pages.map((page) => [page]))('leaves it unknown whether it was carried out: %s', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openPair((socket) => {
@@ -383,7 +383,7 @@ describe('endless answers', () => {
   });
 });
 
-describe('what is not HTTP', () => {
+describe('broken HTTP', () => {
   const body = JSON.stringify(team);
   const type = 'Content-Type: application/json';
   test.each([
@@ -501,8 +501,8 @@ describe('a storm of 429', () => {
   });
 });
 
-describe('what is made sure of right before a write leaves', () => {
-  test('is asked after the wait for the rate, and what it says ends the call with nothing sent', async () => {
+describe('beforeSend', () => {
+  test('runs after the wait for the rate, and its error ends the call before it is sent', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(updated), {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
@@ -519,7 +519,7 @@ describe('what is made sure of right before a write leaves', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('is asked again before a write leaves again after a 401', async () => {
+  test('runs again before a write leaves again after a 401', async () => {
     const { client, server, clock } = await openPair(
       firstThen((socket) => {
         clock.advance(60_000);
@@ -539,7 +539,7 @@ describe('what is made sure of right before a write leaves', () => {
 describe('hostile Retry-After', () => {
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
-  test('whatever it says, the pause is from 1 s to 15 min', () => {
+  test('pauses for 1 s to 15 min, whatever the header contains', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -650,7 +650,7 @@ function issuer(request: RawRequest): string {
 }
 
 describe('401 in the middle of a run', () => {
-  test('at any call: one fresh token, then the error; no loop, and nothing else is sent', async () => {
+  test('tries one fresh token after a 401 at any call, then fails', async () => {
     for (let k = 0; k < 5; k += 1) {
       const { client, server } = await openPair((socket, request) => {
         socket.write(request.index >= k ? json(401, 'Unauthorized') : json(200, team));
@@ -733,7 +733,7 @@ describe('rotation', () => {
   test.each([
     ['takes', json(200, { id: 41 }), true],
     ['refuses', json(401, 'Unauthorized'), false],
-  ])('where there are no inboxes, the team %s a secret', async (_, answer, accepted) => {
+  ])('checks a secret by the team if there are no inboxes: the team %s it', async (_, answer, accepted) => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(request.path === '/v1/team' ? answer : json(404, 'Not Found')),
     );
@@ -773,7 +773,7 @@ describe('clocks that differ', () => {
     expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
   });
 
-  test('beyond the bound nothing is corrected, and the error says so', async () => {
+  test('leaves a clock beyond the bound uncorrected, and warns', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
       judge(() => clock.now() + 600_000),
@@ -803,7 +803,7 @@ describe('clocks that differ', () => {
 });
 
 describe('no way to the service', () => {
-  test('a name that does not resolve: tried again, and certainly not sent', async () => {
+  test('retries a name that does not resolve, and reports the write as unsent', async () => {
     const { client, events } = openClient('https://does-not-exist.invalid', {
       retry: { attempts: 2 },
       http: { connectTimeoutMs: 2_000 },
@@ -812,7 +812,7 @@ describe('no way to the service', () => {
     expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
   });
 
-  test('nothing listens: a write is tried again, since nothing was sent', async () => {
+  test('retries a write if the port refuses the connection', async () => {
     const { client, events } = openClient('http://127.0.0.1:9');
     const error = await write(client);
     expect(error).toMatchObject({ phase: 'not-sent' });
@@ -834,7 +834,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-describe('what is asked of a write when its connection stands', () => {
+describe('atStart', () => {
   const openGate = async (http: Partial<HttpSettings> = {}) => {
     const server = await listenRaw((socket) => socket.write(updated));
     onClose(() => server.close());
@@ -864,7 +864,7 @@ describe('what is asked of a write when its connection stands', () => {
     expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
   });
 
-  test('is nothing any more where the deadline passed before: it is not sent, and ends nothing else', async () => {
+  test('runs for no call whose deadline has passed, and the next call is sent', async () => {
     const { client, server, gate } = await openGate({ connectTimeoutMs: 2 * hungAfterMs });
     gate.shut();
     const asked: string[] = [];
@@ -888,7 +888,7 @@ describe('what is asked of a write when its connection stands', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('is asked again on a connection that stands already', async () => {
+  test('runs again on a kept connection', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -903,7 +903,7 @@ describe('what is asked of a write when its connection stands', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('does not make an update that may have left one that did not', async () => {
+  test('runs once for an update that was cut off, which stays reported as sent', async () => {
     const { client, server } = await openPair((socket) => socket.resetAndDestroy(), once);
     let asked = 0;
     const atStart = () => {
@@ -932,7 +932,7 @@ describe('certificates', () => {
     ['expired', () => authority.issue({ host: '127.0.0.1', expired: true }), true],
     ['for another host', () => authority.issue({ host: 'other.example' }), true],
     ['from an unknown authority', () => authority.issue({ host: '127.0.0.1' }), false],
-  ])('a certificate that is %s: hard fail, nothing sent, no second try', async (_name, issue, trusted) => {
+  ])('fails once, before it sends anything, for a certificate that is %s', async (_name, issue, trusted) => {
     const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
     const error = await write(client);
     expect(error).toMatchObject({ phase: 'not-sent' });
@@ -1002,7 +1002,7 @@ describe('an old answer from a cache', () => {
 });
 
 describe('secrets', () => {
-  test('whatever a hostile server repeats, no token gets into an error or an event', async () => {
+  test('keeps tokens out of errors and events, whatever a hostile server repeats', async () => {
     const { client, server, events } = await openPair((socket, request) => {
       const said = request.headers['authorization'] ?? '';
       const [, token = ''] = said.split(' ');

@@ -43,7 +43,7 @@ describe('findExcess', () => {
   });
 });
 
-it('reads numbers past 2^53 exactly, wherever they stand in a long answer', () => {
+it('reads numbers past 2^53 exactly at any place of a long answer', () => {
   const rows = Array.from({ length: 20_000 }, (_, n) => ({
     id: 9_007_199_254_740_993n + BigInt(n),
     name: '1'.repeat(20),
@@ -64,7 +64,7 @@ describe('A body as it comes in', () => {
   const piece = fc
     .tuple(fc.oneof(fc.nat(40), fc.constantFrom(32_767, 32_768, 65_536, 65_537)), fc.nat(255))
     .map(([length, byte]) => Buffer.alloc(length, byte));
-  it('holds what it is given, in pieces of any size, up to its limit', () => {
+  it('holds all bytes, in pieces of any size, up to its limit', () => {
     fc.assert(
       fc.property(fc.array(piece), (chunks) => {
         const whole = Buffer.concat(chunks);

@@ -155,7 +155,7 @@ describe('every endpoint', () => {
 });
 
 describe('listings', () => {
-  test('all rows, each once, with what is learned about the pages used again', async () => {
+  test('return each row once, and cost fewer requests the second time', async () => {
     const { client, emulator } = await openEmulator({ variants: { pages: 'base-1-empty' } });
     const first = await Array.fromAsync(client.tags());
     expect(new Set(first.map(({ id }) => id)).size).toBe(450);
@@ -174,7 +174,7 @@ describe('listings', () => {
     expect(bodies).toEqual([0, 1].map((page) => ({ archived: true, filter: 'x', limit: 30, page })));
   });
 
-  test('rows come while pages do, and none is asked for far ahead of whoever takes them', async () => {
+  test('yield rows while pages arrive, and request few pages ahead', async () => {
     const pages = new Set<number>();
     const respond: Respond = (socket, { path, body }) => {
       if (path.endsWith('/count')) return socket.write(answer(200, '"5"'));
@@ -196,7 +196,7 @@ describe('listings', () => {
     expect(taken.map(({ id }) => Number(id))).toEqual(Array.from({ length: 15_000 }, (_, at) => at + 1));
   });
 
-  test('a loop that is left early asks for no more, and leaves nothing under way', async () => {
+  test('request no page after the loop is left', async () => {
     const { client, server } = await openRaw((socket, { body }) => {
       const { page, limit } = JSON.parse(body) as { page: number; limit: number };
       const rows = Array.from({ length: limit }, (_, at) => ({ id: page * limit + at + 1 }));
@@ -209,7 +209,7 @@ describe('listings', () => {
     expect(server.requests).toHaveLength(asked);
   });
 
-  test('one of which rows may be missing throws at its end, after the rows', async () => {
+  test('throw after the last row if rows may be missing', async () => {
     const { client } = await openRaw((socket, { body }) => {
       const { page } = JSON.parse(body) as { page: number };
       socket.write(json(200, page === 0 ? [{ id: 1, tag: 'a' }, { id: 'none' }] : []));
@@ -246,7 +246,7 @@ describe('errors', () => {
     });
   });
 
-  test('refused credentials are told apart', async () => {
+  test('carry the code `credentials` after a 401', async () => {
     const { client } = await openRaw((socket) => socket.write(json(401, 'Unauthorized')));
     await expect(client.team()).rejects.toMatchObject({ code: 'credentials', status: 401 });
   });
@@ -256,7 +256,7 @@ describe('errors', () => {
     ['no secret', { baseUrl: 'https://service.example.net' }],
     ['half a secret', { baseUrl: 'https://service.example.net', secretId }],
     ['no concurrency', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
-  ])('of the settings come at once: %s', (_, options) => {
+  ])('throw at once for wrong settings: %s', (_, options) => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
   });
 
@@ -276,7 +276,7 @@ describe('errors', () => {
     expect(tokens.slice(asked)).toEqual([next.secretId]);
   });
 
-  test('the legacy key is sent as it is, and the listener is warned', async () => {
+  test('sends the legacy key unchanged, and warns the listener', async () => {
     const warnings: string[] = [];
     const server = await listenRaw((socket) => socket.write(answer(200, '"5"')));
     onClose(() => server.close());
@@ -291,7 +291,7 @@ describe('errors', () => {
     expect(warnings).toEqual(['legacy-api-key']);
   });
 
-  test('what is undefined has its default', async () => {
+  test('an undefined option takes its default', async () => {
     const { client } = await openEmulator(
       {},
       { concurrency: undefined as unknown as number, rate: undefined },
@@ -348,7 +348,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('waiting for the pace: at once, and whoever waits behind it goes on', async () => {
+  test('waiting for the pace: at once, and the next call in the queue is sent', async () => {
     const stop = new AbortController();
     const { client } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
       rate: { perMinute: 240, burst: 1 },
@@ -406,7 +406,7 @@ describe('cancelling', () => {
 });
 
 describe('the end', () => {
-  test('requests in flight are answered, what waits is not sent, and nothing is afterwards', async () => {
+  test('close() lets requests in flight finish, and rejects waiting and later calls', async () => {
     const { client, server } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
       concurrency: 1,
     });

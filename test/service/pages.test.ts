@@ -9,7 +9,7 @@ const read = (listing: VariantListing, memory = nothingLearned, size?: number) =
 const ids = (rows: readonly { readonly id: bigint }[]) => new Set(rows.map(({ id }) => id));
 
 describe.each(numbered)('a listing with %s', (paging) => {
-  test('is read whole, twice, however many rows it has and whatever limit it takes', async () => {
+  test('comes complete in two reads, for any number of rows and any limit', async () => {
     const listingOf = fc.record({
       n: fc.integer({ min: 0, max: 250 }),
       cap: fc.option(fc.integer({ min: 1, max: 300 }), { nil: Number.MAX_SAFE_INTEGER }),
@@ -66,7 +66,7 @@ test('A service that ignores `page` is left after two repeats, and its listing i
   });
 });
 
-test('A listing that fits on a page is asked for by its size the next time, and by as many as may be once it has grown', async () => {
+test('requests the size of a one-page listing the next time, and the largest page once it has grown', async () => {
   const listing = createVariantListing({ rows: makeRows(37) });
   const first = await read(listing);
   expect(first).toMatchObject({ requests: 4, memory: { limit: 37 } });

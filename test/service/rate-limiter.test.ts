@@ -93,7 +93,7 @@ describe('rate', () => {
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(perMinute * share);
   });
 
-  test('others use a fifth of the limit: few 429s and most of the rest', async () => {
+  test('gets most of the remaining rate with few 429s while another client uses a fifth', async () => {
     const limiter = slidingLog(500);
     let next = 0;
     const shared: Limiter = (now) => {
@@ -105,7 +105,7 @@ describe('rate', () => {
     expect(perMinute).toBeGreaterThanOrEqual(200);
   });
 
-  test('a burst leaves at once, and the rest evenly', async () => {
+  test('sends a burst at once, and later calls evenly', async () => {
     const clock = createVirtualClock();
     const rate = createRate(defaultRateSettings, clock, { random: () => 0 });
     const times: number[] = [];
@@ -143,7 +143,7 @@ describe('rate', () => {
     expect(await rate.throttled(next, null, null)).toMatchObject({ pauseMs: 2_000, inARow: 2 });
   });
 
-  test('the shared pace is told of a pause, and a call that had its place already waits for its end', async () => {
+  test('reports a pause to the shared pace, and delays a call that already has its place', async () => {
     const clock = createVirtualClock();
     const paused: number[] = [];
     const own = createOwnPlaces(clock);

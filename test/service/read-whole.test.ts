@@ -11,7 +11,7 @@ closeAfterEach();
 const asked = { memory: nothingLearned };
 
 describe('a listing without pages', () => {
-  test('is one request without a body, and complete', async () => {
+  test('takes one request without a body, and ends complete', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { id: 2 }])));
     const seen: number[] = [];
     const listing = await client.list(inboxes, { ...asked, onPage: (rows) => seen.push(rows) });
@@ -23,7 +23,7 @@ describe('a listing without pages', () => {
     ]);
   });
 
-  test('is incomplete if a row cannot be taken', async () => {
+  test('ends incomplete if a row cannot be read', async () => {
     const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { name: 'x' }])));
     expect(await client.list(inboxes, asked)).toMatchObject({
       status: 'incomplete',
@@ -55,7 +55,7 @@ describe('the digests of a listing', () => {
   test.each([
     [inboxes, 1],
     [tags, 3],
-  ])('of $name tell whether the same requests get the same answers', async (listed, pages) => {
+  ])('show for $name whether the same requests get the same answers', async (listed, pages) => {
     let name = 'one';
     const { client, server } = await openPair((socket, { body }) =>
       socket.write(
@@ -77,14 +77,14 @@ describe('the digests of a listing', () => {
     expect(await client.list(listed, known)).toMatchObject({ isKnown: false });
   });
 
-  test('are those of the pages with the size that the service gives', async () => {
+  test('belong to pages of the size that the service gives', async () => {
     const { client } = await openPair((socket, { body }) => socket.write(json(200, rows(body))));
     const { digests, memory, requests } = await client.list(tags, asked);
     expect([requests, digests?.length]).toEqual([4, 3]);
     expect(await client.list(tags, knowing(digests, memory.limit))).toMatchObject({ isKnown: true });
   });
 
-  test('are none where pages begin at 1, so that page 0 is empty', async () => {
+  test('stay null if pages begin at 1, so that page 0 is empty', async () => {
     const { client } = await openPair((socket, { body }) =>
       socket.write(
         json(200, (JSON.parse(body) as { page: number }).page === 1 ? [{ id: 1 }, { id: 2 }] : []),
@@ -107,7 +107,7 @@ describe('the digests of a listing', () => {
     });
   });
 
-  test('are not asked for further when a page fails', async () => {
+  test('end with the error of a page that fails', async () => {
     const { client } = await openPair((socket) => socket.write(json(500, 'error')), {
       retry: { attempts: 1 },
     });

@@ -251,7 +251,7 @@ describe('requests', () => {
     expect(server.requests[0]?.body).toBe('{"users":[{"id":9007199254740993,"role_id":9007199254740995}]}');
   });
 
-  test('a GET without a documented body has none', async () => {
+  test('sends an empty body with a GET that documents none', async () => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(json(200, request.path === '/v1/inboxes' ? [] : { id: 5, members: [] })),
     );

@@ -15,7 +15,7 @@ describe('a token', () => {
     expect(await serial()).toBe(first + 1);
   });
 
-  it('is no longer used though the wall clock was set back meanwhile', async () => {
+  it('expires by its age even if the wall clock was set back', async () => {
     const clock = createHeldClock();
     const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
     const { serial } = await tokens.authorization();
@@ -30,7 +30,7 @@ describe('a token that could not be made', () => {
     vi.restoreAllMocks();
   });
 
-  it('is not kept: the next call makes its own', async () => {
+  it('fails the calls that wait for it, and the next call makes its own', async () => {
     const tokens = createTokens(
       { secretId: 'id', secretKey: createSecret('key') },
       createHeldClock(),

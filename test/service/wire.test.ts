@@ -225,7 +225,7 @@ describe('users', () => {
     },
   );
 
-  test('what cannot be read is shown cut', async () => {
+  test('shows an unreadable value cut short', async () => {
     const [user] = (await users(`{"id":1,"phone":["${'5'.repeat(5000)}"]}`)).users;
     expect(JSON.stringify(user?.phone).length).toBeLessThan(100);
   });
@@ -255,7 +255,7 @@ describe('users', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('bodies that are sent', () => {
   test('a patch has only what changes, both halves of a name, digits of a phone, an exact role', () => {
     const encode = (patch: UserPatch) => toJson(encodeUserPatch(9007199254740993n, patch));
     const id = '"id":9007199254740993';
@@ -269,7 +269,7 @@ describe('what is sent', () => {
     expect(encode({ roleId: maxId })).toBe(`{${id},"role_id":9223372036854775807}`);
   });
 
-  test('what cannot be cleared is refused', () => {
+  test('refuses to clear an email or a role', () => {
     expect(() => encodeUserPatch(1n, { email: null })).toThrow(RangeError);
     expect(() => encodeUserPatch(1n, { roleId: null })).toThrow(RangeError);
   });
@@ -325,12 +325,12 @@ describe('the team', () => {
     ['[]', 'a team with an id'],
     ['null', 'a team with an id'],
     ['{"id":"7","members":[]}', 'a team with an id'],
-  ])('%s is no team', async (text, message) => {
+  ])('rejects %s as a team', async (text, message) => {
     await expect(decode(text)).rejects.toThrow(message);
   });
 });
 
-describe('tags, contact fields and the rest', () => {
+describe('tags, contact fields and other listings', () => {
   test('all fields, absent ones as null, unknown and mistyped ones in `raw`', async () => {
     expect(
       (await tags('{"id":1,"team_id":7,"tag":"VIP","color":"#f00","rev":1,"created":"c","updated":"u"}'))

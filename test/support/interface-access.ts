@@ -74,10 +74,7 @@ const authentication: readonly Row[] = [
     client: ['secret.ts', 'createSecret'],
     emulator: ['emulator/wire/request-log.ts', 'LoggedRequest'],
     tests: [
-      [
-        'service/faults.test.ts',
-        'whatever a hostile server repeats, no token gets into an error or an event',
-      ],
+      ['service/faults.test.ts', 'keeps tokens out of errors and events, whatever a hostile server repeats'],
       ['system/command-line.test.ts', 'never shows a secret'],
       ['emulator/emulator.test.ts', 'shows the requests, and none of its own'],
     ],
@@ -107,7 +104,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'the legacy key is sent as it is, with a warning that it is planned for deprecation',
+        'sends the legacy key unchanged, and warns that it is planned for deprecation',
       ],
       accepted,
     ],
@@ -145,10 +142,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
-      [
-        'service/faults.test.ts',
-        'at any call: one fresh token, then the error; no loop, and nothing else is sent',
-      ],
+      ['service/faults.test.ts', 'tries one fresh token after a 401 at any call, then fails'],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
     status: '401',
@@ -163,7 +157,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
-      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
+      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
     ],
     status: '404',
   }),
@@ -176,7 +170,7 @@ const errors: readonly Row[] = [
         'service/faults.test.ts',
         'few requests, long pauses, an error in the end; and afterwards all is well',
       ],
-      ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
+      ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
     status: '429',
   }),
@@ -188,7 +182,7 @@ const errors: readonly Row[] = [
         'service/faults.test.ts',
         'a sane one is honoured, in seconds or as a date by the service’s own clock',
       ],
-      ['service/faults.test.ts', 'whatever it says, the pause is from 1 s to 15 min'],
+      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever the header contains'],
       ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
     ],
     variants: ['retry-after'],
@@ -234,7 +228,7 @@ const limits: readonly Row[] = [
       ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 95 %% of it used (seed %i)'],
       ['service/rate-limiter.test.ts', '%s: what is allowed is used, and never more arrives'],
       ['mirror/rate-limits.test.ts', 'gives each place once, however many take at once'],
-      ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
+      ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
     variants: ['rate-window'],
   }),
@@ -259,7 +253,7 @@ const limits: readonly Row[] = [
     client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/pages.test.ts', 'is read whole, twice, however many rows it has and whatever limit it takes'],
+      ['service/pages.test.ts', 'comes complete in two reads, for any number of rows and any limit'],
       ['service/pages.test.ts', 'that gives %i rows and skips as many as were asked for is read whole'],
       ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
     ],
@@ -269,7 +263,7 @@ const limits: readonly Row[] = [
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
-      ['service/client.test.ts', 'nobody to update makes no request; more than 25 at once is refused'],
+      ['service/client.test.ts', 'updateUsers makes no request for an empty map, and rejects 26 users'],
       ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
     ],
   }),
@@ -279,7 +273,7 @@ const versioning: readonly Row[] = [
   rule('Versioning', '1. every path begins with `/v1`; version 1.0', {
     client: ['service/operation.ts', 'operations'],
     emulator: ['emulator/wire/open-api.ts', 'openApiDocument.version'],
-    tests: [signed, ['emulator/open-api.test.ts', 'has every endpoint once, under a name of its own']],
+    tests: [signed, ['emulator/open-api.test.ts', 'lists every endpoint once, under a unique operationId']],
   }),
   rule('Versioning', '2. the legacy key is planned for deprecation', {
     client: ['service/client.ts', 'openChannel legacy-api-key', 'a warning at each start'],
@@ -287,7 +281,7 @@ const versioning: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'the legacy key is sent as it is, with a warning that it is planned for deprecation',
+        'sends the legacy key unchanged, and warns that it is planned for deprecation',
       ],
       ['system/check.test.ts', 'warns about the legacy key'],
     ],

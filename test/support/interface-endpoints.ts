@@ -97,7 +97,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'one tag by its id'],
-      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
+      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
   },
@@ -132,7 +132,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelling takes only the string `ok`'],
-      ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
+      ['emulator/schedules.test.ts', 'can be created, read, replaced and cancelled, with rev, uuid and op'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
   },

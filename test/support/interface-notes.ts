@@ -32,7 +32,7 @@ export const noteRows: readonly Row[] = [
     client: ['model/user.ts', 'UserPatch', 'half a name cannot be expressed'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
-      ['emulator/users.test.ts', 'overwrites the other half of the name when one is sent alone'],
+      ['emulator/users.test.ts', 'overwrites both halves of a name if only one is sent'],
       [
         'service/wire.test.ts',
         'a patch has only what changes, both halves of a name, digits of a phone, an exact role',
@@ -64,7 +64,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
-      ['emulator/schedules.test.ts', 'are refused without what is required'],
+      ['emulator/schedules.test.ts', 'get a 400 if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
   }),
@@ -124,7 +124,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'is read whole, twice, however many rows it has and whatever limit it takes'],
+      ['service/pages.test.ts', 'comes complete in two reads, for any number of rows and any limit'],
       ['emulator/pages.test.ts', 'number their pages: %s'],
       ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
     ],

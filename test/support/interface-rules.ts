@@ -20,7 +20,7 @@ const general: readonly Row[] = [
       ['service/client.test.ts', 'the base URL %s is refused'],
       ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
       ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
-      ['emulator/emulator.test.ts', 'is required, except on loopback'],
+      ['emulator/emulator.test.ts', 'refuses plain HTTP except on loopback'],
     ],
   }),
   rule('General rules', '2. calls without authentication fail', {
@@ -44,7 +44,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/schedules.test.ts', 'are refused without what is required'],
+      ['emulator/schedules.test.ts', 'get a 400 if a required field is missing or wrong'],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
     ],
   }),
@@ -115,7 +115,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update moves updated_at'),
-      ['emulator/users.test.ts', 'leaves alone what was not sent, and moves updated_at each time'],
+      ['emulator/users.test.ts', 'keeps fields that were not sent, and moves updated_at each time'],
       ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
     ],
     variants: ['updated-at'],
@@ -130,7 +130,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/wire.test.ts', 'write results: whole, or an id alone'],
-      ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
+      ['emulator/schedules.test.ts', 'can be created, read, replaced and cancelled, with rev, uuid and op'],
     ],
     variants: ['schedule-answer'],
   }),
@@ -208,7 +208,7 @@ const open: readonly Row[] = [
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
       ['emulator/schedules.test.ts', 'cannot be changed once they are sent: %s, and %s'],
-      ['emulator/schedules.test.ts', 'are missing once they are cancelled, or shown as deleted'],
+      ['emulator/schedules.test.ts', 'read as missing once they are cancelled, or as deleted'],
     ],
     variants: ['sent-change', 'sent-read', 'cancelled-read'],
   }),
