@@ -83,7 +83,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences([], 100, settings)).toEqual({ due: [], refused: null });
   });
 
-  it('waits until a row has been missing for long enough, by itself', () => {
+  it('returns only rows that have been missing for the whole wait', () => {
     const rows: readonly AbsentRow[] = [
       { id: 1n, missingForMs: undefined },
       { id: 2n, missingForMs: 0 },
@@ -94,7 +94,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 600_001), 100, settings).due).toEqual([1n]);
   });
 
-  it('calls nobody gone at the first pass that misses them, even without a wait', () => {
+  it('waits for a second pass even if the wait is 0', () => {
     const first = [{ id: 1n, missingForMs: undefined }];
     expect(judgeAbsences(first, 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([]);
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
@@ -151,7 +151,7 @@ describe('judgeAbsences', () => {
     expect(due.includes(2n)).toBe(others === 'few');
   });
 
-  it('withholds what a person left out for as long as it is missing, however few they are', () => {
+  it('withholds a row that a person left out while it stays missing', () => {
     const grounds = decided('left', [2n]);
     const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
     expect(due).toEqual([1n, 3n]);

@@ -85,7 +85,7 @@ describe('the name that goes along', () => {
     },
   );
 
-  it('has halves that an editor says are right once somebody has agreed to just these', () => {
+  it('goes along in the halves of an editor once a person has approved just these', () => {
     const policy = { ...holdAll, approvesSplits: true };
     const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
       const state = stateOf(joined, 'known');
@@ -134,7 +134,7 @@ describe('a name that an update may clear', () => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 
-  it('of two words goes in the halves that both sides agree on, which may be no guess', () => {
+  it('goes along in the agreed halves if it has two words, also for a guessed split', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
   });
@@ -149,7 +149,7 @@ describe('a name that an update may clear', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('is held in words that say which halves would go along, and what to do', () => {
+  it('appears in the reason of the hold, with its halves and the command', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';
@@ -166,7 +166,7 @@ describe('a name that an update may clear', () => {
     expect(wordsOf(renamed, false)).toBe(guess);
   });
 
-  it('is not agreed to where another edit of the field was asked about', () => {
+  it('stays unapproved if the hold was about an earlier edit of the field', () => {
     const state = stateOf(names['three words'], 'known');
     const detail = wordsOf(state, true) ?? '';
     const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;
@@ -175,7 +175,7 @@ describe('a name that an update may clear', () => {
     expect([plans[0]?.fields.email.kind, along.size]).toEqual(['hold', 0]);
   });
 
-  it('makes a user wait whose name cannot be read, and says so', () => {
+  it('makes a user wait and the run partial if it cannot be read', () => {
     const state = { ...stateOf('Anne Berg', 'known'), service: { ...shown, name: { unreadable: '[1]' } } };
     const { plans, remarks } = carried(state, false);
     expect(plans[0]?.fields.email).toEqual({ kind: 'wait' });
@@ -201,7 +201,7 @@ describe('a name that an update may clear', () => {
     [{}, false],
     [{ phone: '1' }, true],
     [{ phone: '1', name: agreed.name }, false],
-  ])('is lacking in %j', (patch, lacks) => {
+  ])('isNameless finds an update without a name: %j', (patch, lacks) => {
     expect(isNameless(patch)).toBe(lacks);
   });
 });

@@ -69,7 +69,7 @@ describe('an empty name of the service', () => {
       else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
     });
 
-    it('is held over the name of a user who comes back, and an edit from before waits', () => {
+    it('holds the name of a user who comes back, and an earlier edit waits', () => {
       const back = makeState({ mirror: { gone: true }, service: { name } });
       const plan = planInLists(back, member, holdAll);
       expect(plan).toMatchObject({
@@ -84,7 +84,7 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it('is held over the name of a user whose row is lost', () => {
+    it('holds the name of a user whose row was lost', () => {
       expect(planInLists(makeState({ mirror: null, service: { name } }), member, holdAll)).toMatchObject({
         case: 'adopt',
         holds: [{ ...hold, mirror: base.name }],
@@ -98,7 +98,7 @@ describe('an empty name of the service', () => {
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
     });
 
-    it('is not held where there is no name to lose', () => {
+    it('causes a hold only if there is a name to lose', () => {
       const none = { name: { first: '', last: '' } };
       const agreed = makeState({ base: { ...none, joined: '' }, mirror: none, service: { name } });
       expect(planInLists(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
@@ -108,7 +108,7 @@ describe('an empty name of the service', () => {
       expect(planInLists(lost, member, holdAll)).toMatchObject({ case: 'adopt', holds: [] });
     });
 
-    it('of the team listing renames nobody', () => {
+    it('renames no user if the team listing gives it', () => {
       const unknown = { email: null, phone: null, roleId: null };
       const listed = makeState({
         base: unknown,
@@ -174,7 +174,7 @@ describe('a name that an update of ours emptied', () => {
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
-  it('is in conflict where somebody has set another since, unless that is the same', () => {
+  it('becomes a conflict if the service has a new name since, unless both agree', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
     for (const name of ['Eva Borg', 'Berg'])

@@ -124,7 +124,7 @@ const heldBy = (verdict: Pick<GuardVerdict, 'waiting'>): NonNullable<Edits['held
     verdict.waiting.map(({ userId, hold }) => [Number(userId), [{ ...hold, shown: hold.service }]]),
   );
 
-it('Whoever is shown as was last agreed on need not be looked at: what was agreed on says the same', () => {
+it('The guard decides the same if it skips users whose service values equal the base', () => {
   const number = fc.integer({ min: 1, max: 12 });
   const values = fc.record(
     {
@@ -226,7 +226,7 @@ describe('a field that would be pushed', () => {
     expect(plan).toMatchObject({ releases: [], holds: [{ field: 'email' }], patch: { phone: '15550999' } });
   });
 
-  it('passes by itself where the user has another field that does not', () => {
+  it('passes alone if the user has a second field that does not pass', () => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com', phone: '15550999' }, ...many(9) },
       held: { 2: [holdOf(2n, 'new@example.com', approved)] },
@@ -239,11 +239,11 @@ describe('a field that would be pushed', () => {
   });
 });
 
-describe('where a person sees each push first', () => {
+describe('with review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('everything is held, and people are not told of a refusal', () => {
+  it('holds every edit, and reports no refusal', () => {
     const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
     const verdict = reviewed({ edits });
     expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -253,7 +253,7 @@ describe('where a person sees each push first', () => {
     expect(verdict.waiting.map(({ userId }) => userId)).toEqual([2n, 3n, 4n, 5n, 6n]);
   });
 
-  it('only what was approved is sent, however many are edited', () => {
+  it('sends only approved edits, however many are edited', () => {
     const mine = { email: 'mine@example.com' };
     const held = { 2: [holdOf(2n, mine.email, { ...approved, reason: 'review' })] };
     const verdict = reviewed({ edits: { 2: mine, ...many(20) }, held });
@@ -262,7 +262,7 @@ describe('where a person sees each push first', () => {
     expect(verdict.waiting.length).toBe(20);
   });
 
-  it('people are told of a mass change once they no longer see each push, and not of what they were to see', () => {
+  it('reports a mass change once reviews end, and keeps quiet about edits that waited for review', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -273,7 +273,7 @@ describe('where a person sees each push first', () => {
     });
   });
 
-  it('an earlier batch is counted apart from what waits for a person, and nobody is told again', () => {
+  it('counts an earlier batch apart from edits under review, and notifies once', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
@@ -343,7 +343,7 @@ describe('a name that an update of ours cleared', () => {
     expect(sent(judgeCleared('', policy))).toEqual({ sent: [], stopped: true, refused: 1 });
   });
 
-  it('waits where words were taken away, or others put in their place', () => {
+  it('waits if words were removed or replaced', () => {
     expect(sent(judgeCleared('Anne Marie Louise Berg', { edits: many(9) }))).toMatchObject({ sent: [] });
     expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
   });
@@ -364,7 +364,7 @@ describe('a name that an update of ours cleared', () => {
   });
 });
 
-describe('what was approved', () => {
+describe('an approved edit', () => {
   const over: Partial<Hold> = { ...approved, service: 'web@example.com' };
   it.each<readonly [string, Partial<Hold>, boolean]>([
     ['the same', {}, true],
@@ -386,7 +386,7 @@ describe('what was approved', () => {
 });
 
 describe('a batch', () => {
-  it('has beside it what a limit on single fields holds, and keeps the rest waiting', () => {
+  it('keeps waiting beside fields that a limit on single fields holds', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
@@ -423,7 +423,7 @@ describe('a batch', () => {
     ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
     ['another user waits, and many are held alone', another, false, { ...another, ...sharing(9) }, 'no', 1],
     ['what waited was taken back', many(9), true, {}, 'no', 0],
-  ])('is told of when %s', (_, before, isOld, edits = {}, told, waits) => {
+  ])('gets reported, or not, when %s', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
     const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
@@ -447,14 +447,14 @@ describe('a batch', () => {
     ],
     ['a part of it is taken back', { edits: many(5) }, 5, 0],
     ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
-  ])('is not sent when %s', (_, given, waits, anew) => {
+  ])('stays unsent when %s', (_, given, waits, anew) => {
     const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
     expect([later.waiting.length, later.writes.holds.length]).toEqual([waits, anew]);
     expect(later).toMatchObject({ stopped: false, isNews: false });
     expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
   });
 
-  it('is written down whole, and its fields are held from then on', () => {
+  it('holds all its fields from the first run on', () => {
     const { plans, writes, hash = '' } = { ...judge({ edits: many(9) }), hash: undefined };
     expect(hash).toBe('');
     expect(writes.holds.map(({ id }) => id)).toEqual(Array.from({ length: 9 }, (_, i) => BigInt(i + 11)));
@@ -472,7 +472,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is counted as it was, though a part of it is planned again and more would be pushed', () => {
+  it('keeps its count if a part is planned again and more would be pushed', () => {
     const held = heldBy(judge({ edits: many(9) }));
     const more = Object.fromEntries(
       Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
@@ -485,7 +485,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('of another day tells of how many of it still wait, and of as many more as one run may push to nobody is told', () => {
+  it('reports how many of it still wait, and keeps quiet about as many as one run may push', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
     const fresh = Object.fromEntries([2, 3, 4, 5, 6, 7, 8, 9].map((id) => [id, { phone: `1555020${id}` }]));
@@ -519,7 +519,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is over once the edit is taken back', () => {
+  it('ends once the edit is taken back', () => {
     expect(judge({ held: { 2: [holdOf(2n, 'new@example.com')] } })).toMatchObject({
       waiting: [],
       refused: [],
@@ -714,7 +714,7 @@ describe('the demotion of an administrator', () => {
     expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
   });
 
-  it('keeps its place in a batch that waits for a person, whoever is promoted meanwhile', () => {
+  it('keeps its place in a waiting batch, even if another user is promoted', () => {
     const { waiting, postponed } = judge({
       edits: { 1: { roleId: 4n }, 3: { roleId: 1n } },
       held: { 1: [holdOf(1n, 4n, { field: 'roleId' })] },

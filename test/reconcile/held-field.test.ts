@@ -167,7 +167,7 @@ describe('a held field', () => {
     expect(fateOf(change[event](stateOf(kind)), maxRows, 'hold', present)).toBe(fate);
   });
 
-  describe('that somebody decided about', () => {
+  describe('after a decision', () => {
     type Decision = 'none' | 'approved' | 'resolved' | 'rejected';
     type Fates = Readonly<Record<Decision, Fate>>;
     const all = (fate: Fate): Fates => ({ none: fate, approved: fate, resolved: fate, rejected: fate });
@@ -249,7 +249,7 @@ describe('a held field', () => {
     ['hold', 'stays'],
     ['mirror-wins', 'held anew'],
     ['service-wins', 'pulled'],
-  ])('in a batch, of which the service has another value, under %s: %s', (policy, fate) => {
+  ])('follows the policy %s if the service has moved: %s', (policy, fate) => {
     for (const approved of [false, true]) {
       const state = stateOf('limit on a run');
       const moved = change['service moved'](approved ? change.approved(state) : state);
@@ -273,7 +273,7 @@ describe('a held field', () => {
     expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
 
-  it('that was rejected, and then let pass by itself, is sent with that value alone', () => {
+  it('goes out after a rejection if a person lets it pass, with that value alone', () => {
     const state = change.approved(stateOf('rejected'));
     expect(fateOf(state, settings.maxRows)).toBe('sent');
     // The rejection does not come back: a person had decided otherwise.
@@ -305,7 +305,7 @@ describe('a held field', () => {
   });
 });
 
-describe('what a hold says of edit and service', () => {
+describe('the values of a hold', () => {
   const values: Values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
   const undecided: Hold = { field: 'email', reason: 'limit', detail: '', edit: 5n, ...values };
   const hold: Hold = { ...undecided, decision: 'approved' };
@@ -321,7 +321,7 @@ describe('what a hold says of edit and service', () => {
     ['what is as it was seen', hold, values, undefined],
     ['what was decided', hold, moved, since],
     ['another value of an edit', hold, { ...moved, mirror: 'd@example.com' }, undefined],
-  ])('is void: %s', (_, given, now, words) => {
+  ])('voidDetail explains why an approval is void: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);
   });
 
@@ -331,10 +331,7 @@ describe('what a hold says of edit and service', () => {
     ['conflict', undefined, false],
     ['refused', undefined, false],
     ['limit', true, false],
-  ] as const)(
-    'waits for a person, whatever becomes of the limit: %s, alone: %s',
-    (reason, isAlone, waits) => {
-      expect(isStopped({ ...hold, reason, isAlone } as Hold)).toBe(waits);
-    },
-  );
+  ] as const)('isStopped judges the reason %s, alone: %s', (reason, isAlone, waits) => {
+    expect(isStopped({ ...hold, reason, isAlone } as Hold)).toBe(waits);
+  });
 });

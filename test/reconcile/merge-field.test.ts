@@ -185,13 +185,13 @@ describe('a field in which both sides agreed on nothing', () => {
 });
 
 describe('the name', () => {
-  it('is pushed for a new split of the same joined name', () => {
+  it('gets pushed for a new split of the same joined name', () => {
     const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const mirror = { ...row, name: { first: 'Anne Marie', last: 'Berg' } };
     expect(mergeField('name', agreed, mirror, { ...shown, name: 'Anne Marie Berg' })).toBe('push');
   });
 
-  it('is compared by what the service called the user, not by the pair that stands for it', () => {
+  it('compares by the joined name of the service, not by the pair in base', () => {
     expect(canonicalBase('name', { ...base, joined: ' Anne  B. Berg ' })).toBe('Anne B. Berg');
     expect(canonicalBase('email', { ...base, email: ' ANNE@example.com' })).toBe('anne@example.com');
   });

@@ -82,7 +82,7 @@ describe('a limit on one field', () => {
       { roleId: undefined as never },
       [],
     ],
-  ])('concerns others, or nobody, for %s', (_, id, edit, says, concerned) => {
+  ])('picks the users to compare with for %s', (_, id, edit, says, concerned) => {
     const plans = [planOf(id, edit, says), ...others];
     expect(concernedBy(plans, present, admins)).toEqual(concerned);
     const { emails, phones, roleIds } = concernOf(plans, admins);
@@ -101,7 +101,7 @@ describe('a limit on one field', () => {
   it.each<readonly [string, Partial<MirrorUser>, readonly unknown[]]>([
     ['nothing for a name', renamed, []],
     ['who has an address that is pushed beside a name', { ...renamed, phone: '15550199' }, [phones]],
-  ])('has the mirror read %s', async (_, edit, asked) => {
+  ])('makes the mirror read %s', async (_, edit, asked) => {
     const told: unknown[] = [];
     const answer = (about: unknown) => {
       told.push(about);
@@ -141,7 +141,7 @@ describe('a limit on one field', () => {
       [asking(['user1@example.com', 'user2@example.com'])],
       [1n, 2n],
     ],
-  ])('has the service asked for %s', async (_, id, edit, filters, found) => {
+  ])('makes the service look up %s', async (_, id, edit, filters, found) => {
     const service = createServiceStandIn(
       ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
     );
@@ -153,7 +153,7 @@ describe('a limit on one field', () => {
 });
 
 describe('a look at a few users', () => {
-  it('asks for no address twice, for everybody once at most, and sets rows of other teams aside', async () => {
+  it('looks up each address once and all users at most once, and rejects rows of other teams', async () => {
     const service = createServiceStandIn([shownAs(3n), shownAs(4n, { teamId: 2n })]);
     service.unfiltered = 'none';
     const lookup = createUserLookup({ service, mirror: createMirrorStandIn([]) }, teamOf([]));
@@ -174,7 +174,7 @@ describe('a look at a few users', () => {
     expect(lookup.roster.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
   });
 
-  it('says when the service does not take an address that is to be pushed', async () => {
+  it('warns if the service refuses an address that would be pushed', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);
     service.refusesAddress = (address) => address === '15550999';
@@ -188,7 +188,7 @@ describe('a look at a few users', () => {
   });
 });
 
-it('is partial where the service no longer shows an edited user', async () => {
+it('A run of the edits ends partial if no lookup returns an edited user', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { phone: '15550999' })]);
   const notes = createRunNotes();
   const service = createServiceStandIn([]);
@@ -262,7 +262,7 @@ it.each(['everybody', 'edited'] as const)(
 it.each([
   [3, false],
   [4, true],
-])('changes nothing where no lookup answers any more for %d users at once: %s', async (count, leaves) => {
+])('leaves users alone if lookups stop answering for %d users at once: %s', async (count, leaves) => {
   const lost = Array.from({ length: count }, (_, at) => BigInt(at + 1));
   const mirror = createMirrorStandIn(lost.map((id) => stateOf(id)));
   const notes = createRunNotes();

@@ -85,7 +85,7 @@ describe('a name that cannot be sent', () => {
     ['what is left of it, with one half as it was', 'Anne Berg', 'Anne Marie', 'Berg', false],
     ['what is left of it, and was cut elsewhere', 'Marie', 'Anne', 'Marie Berg', false],
     ['what is left of a shorter one', 'Anne', 'Marie', 'Anne', false],
-  ])('is a guess of three words over %s', (_, joined, first, last, held) => {
+  ])('judges a guessed split of three words over %s', (_, joined, first, last, held) => {
     const agreed = { ...base, joined, name: splitName(joined) };
     const reason = unsendable('name', { ...row, name: { first, last } }, agreed);
     expect(reason).toBe(
@@ -96,7 +96,7 @@ describe('a name that cannot be sent', () => {
     expect(unsendable('name', { ...row, split: 'known', name: { first, last } }, agreed)).toBeUndefined();
   });
 
-  it('is one without a letter', () => {
+  it('includes a name without a letter', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
     expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
   });
@@ -272,7 +272,7 @@ describe('half an edit of a guessed split', () => {
     });
   });
 
-  it('goes once the other half is set too', () => {
+  it('goes once the second half is set too', () => {
     const both = withMirror({ name: { first: 'Anne', last: 'Marie Borg' } });
     expect(plan('name', both)).toMatchObject({ kind: 'push', ends: true });
   });

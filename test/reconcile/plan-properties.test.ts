@@ -85,7 +85,7 @@ function expectFromSomewhere(
 }
 
 describe('a plan', () => {
-  it('is made of anything', () => {
+  it('decides each field once, whatever the state', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -103,7 +103,7 @@ describe('a plan', () => {
     );
   });
 
-  it('has nothing more to write once it is applied, and sends the same', () => {
+  it('writes nothing more once it is applied, and sends the same', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -116,7 +116,7 @@ describe('a plan', () => {
     );
   });
 
-  it('lets go of a field in want of a name only for halves that somebody gave', () => {
+  it('releases a field that waits for a name only for halves that an editor gave', () => {
     const releasesOf = (split: 'known' | 'guessed') => {
       const mirror = settling.mirror && { ...settling.mirror, split };
       return planInLists({ ...settling, mirror }, undefined, holdAll).releases;
@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect([releasesOf('known'), releasesOf('guessed')]).toEqual([['email'], []]);
   });
 
-  it('is silent once the service has taken what was sent', () => {
+  it('falls silent once the service has taken the push', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const applied = applyPlan(state, planInLists(state, member, policy));
@@ -181,7 +181,7 @@ describe('a plan', () => {
     );
   });
 
-  it('treats each field by itself, whatever becomes of the others', () => {
+  it('treats each field independently', () => {
     fc.assert(
       fc.property(anyState, anyState, anyPolicy, fieldAt, (one, other, policy, field) => {
         const { mirror, service } = one;
@@ -220,7 +220,7 @@ describe('a plan', () => {
     );
   });
 
-  it('is the same in whatever order properties and holds come', () => {
+  it('stays the same in any order of properties and holds', () => {
     const turned = <T extends object>(value: T): T =>
       Object.fromEntries(Object.entries(value).toReversed()) as T;
     fc.assert(
@@ -264,7 +264,7 @@ describe('a field', () => {
     );
   });
 
-  it('that the service leaves out or nobody can read changes nothing on either side', () => {
+  it('changes neither side if the service leaves it out or it cannot be read', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, moves } = planInLists(state, member, policy);
@@ -283,7 +283,7 @@ describe('a field', () => {
     );
   });
 
-  it('of which nobody can tell whether it moved is not pulled, sent or settled, and keeps its hold', () => {
+  it('keeps its hold while it is unknown whether it moved', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
@@ -319,7 +319,7 @@ describe('a field', () => {
     );
   });
 
-  it('keeps an edit that has not reached the service, unless it is settled or the policy gives it up', () => {
+  it('keeps an edit that the service lacks until it is settled or the policy gives it up', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
         const { write, patch, holds, held, case: userCase } = planInLists(state, member, holdAll);
@@ -350,7 +350,7 @@ describe('a field', () => {
 describe('a name', () => {
   const pushedName = (plan: UserPlan) => pushOf(plan).name;
 
-  it('is pushed as the pair that the mirror has, never by half and never empty', () => {
+  it('goes out as the whole pair of the mirror, and never empty', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -363,7 +363,7 @@ describe('a name', () => {
     );
   });
 
-  it('is not pushed with half a guess of three words or more', () => {
+  it('stays unpushed with half a guess of three words or more', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -376,7 +376,7 @@ describe('a name', () => {
     );
   });
 
-  it('whose halves nobody edited is never pushed', () => {
+  it('stays unpushed if its halves are unedited', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         if (state.mirror === undefined || state.base === undefined) return;
@@ -387,7 +387,7 @@ describe('a name', () => {
     );
   });
 
-  it('is marked as known only by an editor: a plan turns a known split into a guess, never back', () => {
+  it('becomes known only by an editor: a plan turns a known split into a guess, never back', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write } = planInLists(state, member, policy);

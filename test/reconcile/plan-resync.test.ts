@@ -65,7 +65,7 @@ describe('taking everything from the service', () => {
     },
   );
 
-  it('holds an edit over the base that it writes, where the service shows the email in other letters', () => {
+  it('holds an edit over the new base if the service shows the email in other letters', () => {
     const state = makeState({ mirror: { email: here.email }, service: { email: 'ANNE@example.com' } });
     const plan = resync(state);
     expect(plan.holds).toMatchObject([{ reason: 'review', base: 'ANNE@example.com' }]);
@@ -111,12 +111,12 @@ describe('taking everything from the service', () => {
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
   });
 
-  it('believes an older version', () => {
+  it('takes an older version, too', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
   });
 
-  it('holds the edits of users of whom nothing can be taken, but for what waits already', () => {
+  it('holds the edits of users that it cannot read, except fields already on hold', () => {
     const edited = makeState({
       mirror: { email: here.email, phone: here.phone },
       service: null,
@@ -139,7 +139,7 @@ describe('taking everything from the service', () => {
     expect(resync(gone, null).holds).toEqual([]);
   });
 
-  it('holds an edited name over the one that was agreed on', () => {
+  it('holds an edited name over the agreed name', () => {
     const { holds } = resync(makeState({ mirror: { name: here.name }, service: null }));
     expect(holds).toMatchObject([
       { field: 'name', base: base.name, mirror: here.name, service: base.joined },

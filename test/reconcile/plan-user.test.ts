@@ -82,7 +82,7 @@ describe('a merge', () => {
 });
 
 describe('the split of a name', () => {
-  it('is a guess when the service renames a user, even one whose split was known', () => {
+  it('becomes a guess if the service renames a user, even if it was known', () => {
     const { write } = merge(makeState({ mirror: { split: 'known' }, service: { name: 'Anne Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name: { first: 'Anne Marie', last: 'Berg' }, split: 'guessed' });
     expect(write?.base).toMatchObject({
@@ -103,7 +103,7 @@ describe('the split of a name', () => {
     expect(write?.mirror.split).toBe('guessed');
   });
 
-  it('of half an edit that the service happens to agree with is still a guess afterwards', () => {
+  it('stays a guess after half an edit that the service happens to agree with', () => {
     const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
     const half = { first: 'Anne Marie', last: 'Borg' };
     const state = makeState({ base: agreed, mirror: { name: half }, service: { name: 'Anne Marie Borg' } });
@@ -115,7 +115,7 @@ describe('the split of a name', () => {
     expect(merge(again).holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
   });
 
-  it('is never sent by half', () => {
+  it('sends both halves if one was edited', () => {
     const { patch } = merge(makeState({ mirror: { name: { first: 'Robin', last: 'Berg' } } }));
     expect(patch).toEqual({ name: { first: 'Robin', last: 'Berg' } });
   });
@@ -128,7 +128,7 @@ describe('a merge without a base', () => {
     service: { roleId: 9n },
   });
 
-  it('settles what is equal and holds what is not, with both values', () => {
+  it('settles equal fields, and holds different fields with both values', () => {
     const plan = merge(state);
     expect(plan.moves.map(({ kind, field }) => [kind, field])).toEqual([
       ['settle', 'name'],
@@ -175,7 +175,7 @@ describe('a user who is back', () => {
   const back = (given: Parameters<typeof makeState>[0]) =>
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
-  it('is adopted again', () => {
+  it('gets adopted again', () => {
     const { write, holds, case: userCase } = merge(back({ service: otherShown }));
     expect(userCase).toBe('return');
     expect(holds).toEqual([]);
@@ -205,7 +205,7 @@ describe('a user who is back', () => {
     expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], moves: [], write: null });
   });
 
-  it('is adopted again where the service leaves the name out', () => {
+  it('gets adopted again if the service leaves the name out', () => {
     const { holds, write } = merge({ ...back({}), service: without('name') });
     expect([holds, write?.base]).toEqual([[], base]);
   });
@@ -216,7 +216,7 @@ describe('a user who is back', () => {
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 
-  it('has a new split of the same joined name held, and not lost in base', () => {
+  it('keeps a new split of the same joined name on hold, and out of base', () => {
     const name = { first: 'Anne Marie', last: 'Berg' };
     const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const state = back({
@@ -231,19 +231,19 @@ describe('a user who is back', () => {
     expect(merge(next)).toMatchObject({ held: ['name'], moves: [] });
   });
 
-  it('has nothing held where the service shows the very bytes of the edit', () => {
+  it('ends an edit whose very bytes the service shows', () => {
     const plan = merge(
       back({ mirror: { email: 'ANNE@example.com' }, service: { email: 'ANNE@example.com' } }),
     );
     expect(plan).toMatchObject({ holds: [], write: { base: { email: 'ANNE@example.com' } } });
   });
 
-  it('has no name held that both sides have emptied', () => {
+  it('keeps no hold on a name that both sides have emptied', () => {
     const plan = merge(back({ mirror: { name: { first: '', last: '' } }, service: { name: '' } }));
     expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
   });
 
-  it('keeps the hold of an edit that still waits and ends the others', () => {
+  it('keeps the hold of a waiting edit, and ends each finished hold', () => {
     const hold = { reason: 'refused', base: null, mirror: null, service: null, detail: '' } as const;
     const state = back({ mirror: { email: otherValues.email } });
     const plan = merge({
@@ -257,7 +257,7 @@ describe('a user who is back', () => {
     expect(plan.releases).toEqual(['phone']);
   });
 
-  it('who is only listed is there again, unresolved, with the edit held', () => {
+  it('comes back unresolved if only the team lists them, with the edit held', () => {
     const state = back({ mirror: { email: otherValues.email }, service: null });
     const plan = merge(state);
     expect(plan).toMatchObject({
@@ -269,7 +269,7 @@ describe('a user who is back', () => {
   });
 });
 
-describe('a hold that somebody asked for', () => {
+describe('a requested hold', () => {
   const asked = (field: Field, endsInMs: number): Hold => ({
     field,
     reason: 'asked',
@@ -298,7 +298,7 @@ describe('a hold that somebody asked for', () => {
     expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
   });
 
-  it('is not replaced where the user is only listed again', () => {
+  it('stays in place if the user is only listed again', () => {
     const mirror = { phone: '15550177', email: 'robin@example.com', gone: true };
     const plan = merge(makeState({ mirror, service: null, held: [asked('phone', 1)] }));
     expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
@@ -330,7 +330,7 @@ describe('an adoption', () => {
     });
   });
 
-  it('of a row that was lost keeps what was agreed on where the service says nothing', () => {
+  it('keeps the agreed values of a lost row if the service leaves fields out', () => {
     const hold = {
       field: 'email',
       reason: 'refused',
@@ -350,7 +350,7 @@ describe('an adoption', () => {
     }
   });
 
-  it('of a nameless user is possible', () => {
+  it('takes a nameless user', () => {
     for (const name of [null, '', ' ']) {
       const { write } = merge(makeState({ base: null, mirror: null, service: { name } }));
       expect(write?.mirror.name).toEqual({ first: '', last: '' });
@@ -363,7 +363,7 @@ describe('an adoption', () => {
 describe('a member whom no lookup answers', () => {
   const unknown = makeState({ base: null, mirror: null, service: null });
 
-  it('stands in the mirror with what the team listing gives', () => {
+  it('enters the mirror with the values of the team listing', () => {
     const plan = planInLists(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
     const values = { name: { first: 'Anne Marie', last: 'Berg' }, email: null, phone: null, roleId: null };
     expect(plan).toMatchObject({
@@ -380,7 +380,7 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
 
-  it('follows the listing until something else is known, and keeps a pair that joins to the new name', () => {
+  it('follows the listing until a lookup answers, and keeps a pair that joins to the new name', () => {
     const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const renamed = planInLists(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
     expect(renamed.write).toMatchObject({
@@ -404,7 +404,7 @@ describe('a member whom no lookup answers', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
-  it('is pulled, name and role, where they follow the listing', () => {
+  it('pulls name and role while they follow the listing', () => {
     const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,
@@ -431,7 +431,7 @@ describe('a member whom no lookup answers', () => {
     expect('role' in same).toBe(false);
   });
 
-  it('is neither pulled nor pushed, and keeps its edits', () => {
+  it('keeps its edits, and is neither pulled nor pushed', () => {
     const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
     expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
@@ -441,7 +441,7 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
   });
 
-  it('keeps the name of whom something else was agreed on', () => {
+  it('keeps its name if more than the name was agreed on', () => {
     const known = { phone: null, roleId: null };
     const state = makeState({ base: known, mirror: known, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
@@ -454,7 +454,7 @@ describe('a member whom no lookup answers', () => {
     expect(merge({ ...unresolved, service: shown }).patch).toEqual({ email: 'robin@example.com' });
   });
 
-  it('is given no base out of the mirror, so that nothing is agreed on by mistake', () => {
+  it('gets no base out of the mirror', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
     const { fields: decided, write } = planInLists(state, member, holdAll);
     expect([decided, write]).toEqual([decideEach(() => ({ kind: 'wait' })), null]);
@@ -472,7 +472,7 @@ describe('a member whom no lookup answers', () => {
 describe('a row that only the mirror has', () => {
   const state = makeState({ base: null, service: null });
 
-  it('is held once, since the interface cannot create users', () => {
+  it('gets one hold, since the interface cannot create users', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',
@@ -494,12 +494,12 @@ describe('a row that only the mirror has', () => {
     ['missing', {}],
     ['waiting', { mirror: { gone: true } }],
     ['forget', { mirror: null }],
-  ] as const)('is another one than what base has, too: %s', (userCase, given) => {
+  ] as const)('differs from a row that base has, too: %s', (userCase, given) => {
     const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
     expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
   });
 
-  it('is merged once the service has the user', () => {
+  it('merges once the service has the user', () => {
     const held = applyPlan(state, planInLists(state, undefined, holdAll));
     expect(merge({ ...held, service: shown })).toMatchObject({
       case: 'merge',

@@ -44,7 +44,7 @@ describe('applyPolicy', () => {
     }
   });
 
-  it('holds every conflict unless told otherwise', () => {
+  it('holds every conflict by default', () => {
     expect(fields.map((field) => applyPolicy(holdAll, field, 'conflict'))).toEqual(
       fields.map(() => 'conflict'),
     );

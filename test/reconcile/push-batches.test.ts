@@ -16,7 +16,7 @@ const calm: PushLessons = { safety: 'keeps', troubled: new Set() };
 const shape = (batches: ReturnType<typeof arrangeBatches>) =>
   batches.map((batch) => batch.map(({ id }) => id).join(' '));
 
-describe('who goes with whom', () => {
+describe('users in one request', () => {
   it.each([
     ['nobody', [], 25, calm, []],
     ['as many as fit', ids(5).map((id) => push(id)), 2, calm, ['1 2', '3 4', '5']],
@@ -62,14 +62,14 @@ describe('who goes with whom', () => {
   });
 });
 
-it('goes first who is preferred, or else the first one without a name', () => {
+it('The first update goes to the preferred user, or else to the first user without a name', () => {
   const lessons = { ...calm, safety: 'unknown' } as const;
   const all = [push(1, named), push(2), push(3)];
   expect(shape(arrangeBatches(all, 3, lessons, ({ id }) => id === 3n))).toEqual(['3', '1 2']);
   expect(shape(arrangeBatches(all, 3, lessons, () => false))).toEqual(['2', '1 3']);
 });
 
-it('asks the mirror for no lessons where nobody is pushed to', async () => {
+it('readLessons skips the mirror if there is no user to push to', async () => {
   expect(await readLessons(createMirrorStandIn([]), [])).toEqual(calm);
 });
 

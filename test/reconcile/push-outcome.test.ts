@@ -91,7 +91,7 @@ describe('judge', () => {
     }
   });
 
-  it('judges each field that was sent by itself, and no other', () => {
+  it('judges the fields that were sent alone', () => {
     const all: UserPatch = { ...sent.name, ...sent.email, ...sent.phone };
     const seen = { ...without('phone'), name: 'Anna Marie Berg', email: 'anne@example.com', roleId: 77n };
     expect(judge(all, base, seen)).toEqual({ name: 'confirmed', email: 'ineffective', phone: 'missing' });
@@ -110,7 +110,7 @@ describe('judge', () => {
     });
   });
 
-  it('measures by what was shown right before the push, not by what was once agreed on', () => {
+  it('compares with the value shown right before the push, not with the older base', () => {
     const before = { ...base, email: 'berg@example.com' };
     expect(judge(sent.email, before, { ...shown, email: 'berg@example.com' })).toEqual({
       email: 'ineffective',
@@ -233,13 +233,13 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
   });
 
-  it('takes other words for an edit that somebody made in the same moment', () => {
+  it('takes other words for an edit of the same moment', () => {
     for (const name of ['Anne Borg', 'Robin', 'Anne Marie Berg', 'Berg Anne', 'Annemarie']) {
       expect(nameWasTouched(sent.email, base, { ...shown, name })).toBe(false);
     }
   });
 
-  it('compares with what stood there right before the push, where that is known', () => {
+  it('compares with the name right before the push, if it is known', () => {
     const half = { ...shown, name: 'Anne' };
     expect(nameWasTouched(sent.email, base, half, half)).toBe(false);
     expect(nameWasTouched(sent.email, base, half, { ...shown, name: 'Anne Borg' })).toBe(true);
@@ -248,7 +248,7 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' }, { ...shown, name: null })).toBe(false);
   });
 
-  it('sees nothing in other bytes, in no answer, and in a name that was sent', () => {
+  it('sees no damage in other bytes, in a missing answer, or in a name that was sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
     expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
@@ -270,7 +270,7 @@ const phoneSent = (decided: readonly Field[]): Intent => ({
   ageMs: 0,
 });
 
-describe('what is held by the outcome of a push', () => {
+describe('a hold after a push', () => {
   const resultIn = (outcome: PushOutcome, decided: readonly Field[], tries: number) => {
     const answered = {
       intent: phoneSent(decided),
@@ -331,7 +331,7 @@ describe('the words of a hold', () => {
     resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0];
   const detailOf = (...given: Parameters<typeof holdOf>) => holdOf(...given)?.detail;
 
-  it('say what became of the push', () => {
+  it('name the outcome of the push', () => {
     const intent = intentOf(sent.phone);
     const seen = { ...shown, updatedAt: '2026-03-01T10:00:00Z' };
     expect(detailOf({ intent, seen, outcomes: { phone: 'changed' } })).toBe(
@@ -360,7 +360,7 @@ describe('the words of a hold', () => {
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
   });
 
-  it('say how often a request was refused that carried others, too', () => {
+  it('name how often a request with several users was refused', () => {
     const refused = { outcomes: { phone: 'unsent' }, refusal: refusal(422) } as const;
     expect(detailOf({ intent: intentOf(sent.phone), seen: null, ...refused }, 2)).toBe(
       'the service answered 422, "error", 3 times together with others',
@@ -385,7 +385,7 @@ describe('the words of a hold', () => {
     ['no user', null],
     ['no such field', without('phone')],
     ['nothing readable', { ...shown, phone: { unreadable: '[]' } }],
-  ] as const)('say nothing of a difference where the service shows %s, which has not moved', (_, seen) => {
+  ] as const)('leave out a difference if the service shows %s, which has not moved', (_, seen) => {
     const answered = { intent: intentOf(sent.phone), seen, outcomes: { phone: 'missing' } as const };
     expect(holdOf(answered, 2)).toMatchObject({
       detail: 'pushed 3 times to no effect or without an answer',
@@ -405,7 +405,7 @@ describe('the name that base takes', () => {
     return { name: taken.name, joined, harmed };
   };
 
-  it('is the rest of it, where an update harmed it', () => {
+  it('keeps the remaining half if an update harmed it', () => {
     expect(resultFor(sent.phone, { ...shown, name: 'Anne' })).toEqual({
       name: { first: 'Anne', last: '' },
       joined: 'Anne',
@@ -419,7 +419,7 @@ describe('the name that base takes', () => {
       });
   });
 
-  it('has the bytes of the service where it shows the name, and else those that were sent', () => {
+  it('takes the bytes of the service if it shows the name, else the sent bytes', () => {
     expect(resultFor(sent.name, { ...shown, name: 'Anna  Marie Berg' })).toMatchObject({
       name: { first: 'Anna Marie', last: 'Berg' },
       joined: 'Anna  Marie Berg',

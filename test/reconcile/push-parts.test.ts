@@ -74,7 +74,7 @@ describe('a request', () => {
 });
 
 describe('the outcome of a push', () => {
-  it('has earlier tries counted where one more was in vain, and there alone', async () => {
+  it('counts earlier tries only for a user whose push had no effect', async () => {
     const { intents, mirror, places } = createParts(4);
     const all: readonly FieldOutcomes[] = [
       { roleId: 'confirmed' },
@@ -127,17 +127,14 @@ describe('an open push of an earlier run', () => {
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])(
-    'is settled by what is known of its answer and what the service shows: %s',
-    async (_, known, says, outcomes, isSeen) => {
-      const { service, mirror, intents, places } = createParts(1);
-      for (const intent of intents)
-        mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
-      service.held.set(1n, { ...shown, id: 1n, email: 'user1@example.com', ...before, ...says });
-      await settleIntents(places, settings);
-      expect(mirror.results).toMatchObject([{ outcomes, seen: isSeen ? { id: 1n } : null }]);
-    },
-  );
+  ])('settles by its known answer and the shown values: %s', async (_, known, says, outcomes, isSeen) => {
+    const { service, mirror, intents, places } = createParts(1);
+    for (const intent of intents)
+      mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
+    service.held.set(1n, { ...shown, id: 1n, email: 'user1@example.com', ...before, ...says });
+    await settleIntents(places, settings);
+    expect(mirror.results).toMatchObject([{ outcomes, seen: isSeen ? { id: 1n } : null }]);
+  });
 });
 
 describe('the read of a plan', () => {
@@ -153,11 +150,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('is as good as another for a second', async () => {
+  it('replaces a new read for a second', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('is not where a name has to go along, or where a user is not in it', async () => {
+  it('does not count if a name has to go along, or if it lacks a user', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });

@@ -119,7 +119,7 @@ const robin: UserValues = {
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('many edits', () => {
-  it('of 1,000 users take 80 requests: each batch is read, and then sent', async () => {
+  it('take 80 requests for 1,000 users: each batch is read, and then sent', async () => {
     const { service, mirror, run, ids } = createStage({ users: 1_000 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { notes } = await run();
@@ -141,7 +141,7 @@ describe('many edits', () => {
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
     ['field by field', 3, 1, ({ roleId }, id) => id === 1n && roleId !== undefined],
-  ])('are on their way two at a time, once the first was taken %s', async (_, users, batchSize, refuses) => {
+  ])('leave two at a time, once the first was taken %s', async (_, users, batchSize, refuses) => {
     const { service, mirror, run, ids } = createStage({ users, batchSize });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) }, roleId: 9n });
     service.refusesPatch = refuses;
@@ -172,22 +172,19 @@ describe('many edits', () => {
   it.each([
     ['none', () => ({ kind: 'status', status: 401 }) as const],
     ['no connection', () => ({ kind: 'not-sent' }) as const],
-  ])(
-    'end when the service turns one away, and what is known of the others is written down: %s',
-    async (_, fault) => {
-      const { service, mirror, run, ids } = createStage({ users: 500 });
-      for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-      service.fault = (patches, request) => (request > 1 && patches.has(30n) ? fault() : { kind: 'nothing' });
-      const { error, notes } = await run();
-      expect(error).toBeInstanceOf(Error);
-      expect([...mirror.intents.keys()]).toEqual([]);
-      const confirmed = service.updates.length - 1;
-      expect(notes.counts['pushed']).toBe(25 * confirmed);
-      expect(service.updates.length).toBeLessThanOrEqual(1 + 3);
-    },
-  );
+  ])('end at the first batch that is turned away, with known outcomes recorded: %s', async (_, fault) => {
+    const { service, mirror, run, ids } = createStage({ users: 500 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.fault = (patches, request) => (request > 1 && patches.has(30n) ? fault() : { kind: 'nothing' });
+    const { error, notes } = await run();
+    expect(error).toBeInstanceOf(Error);
+    expect([...mirror.intents.keys()]).toEqual([]);
+    const confirmed = service.updates.length - 1;
+    expect(notes.counts['pushed']).toBe(25 * confirmed);
+    expect(service.updates.length).toBeLessThanOrEqual(1 + 3);
+  });
 
-  it('that have not left yet do not leave when another one harmed a name', async () => {
+  it('stay back once an earlier update has harmed a name', async () => {
     const { service, mirror, run, ids } = createStage({ users: 200 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -210,7 +207,7 @@ describe('many edits', () => {
   it.each([
     ['is too late', undefined],
     ['is answered 429', 429],
-  ])('are not read again when another one harmed a name and one of them %s', async (_, status) => {
+  ])('stay unread once an update has harmed a name, if one of them %s', async (_, status) => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -240,7 +237,7 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
-  it('do not leave when writing them down took longer than what was read is good for', async () => {
+  it('stay back if recording them took longer than their read is valid', async () => {
     const { service, mirror, run, clock } = createStage();
     mirror.edit(1n, { name: { first: 'Robin', last: 'Doe' } });
     const openIntents = mirror.openIntents.bind(mirror);
@@ -253,7 +250,7 @@ describe('many edits', () => {
     expect(notes.reasons).toHaveLength(1);
   });
 
-  it('do not leave beside one that is to teach what becomes of names', async () => {
+  it('stay back beside the one update that shows what happens to names', async () => {
     const { service, mirror, run, ids } = createStage({ users: 300 });
     mirror.nameSafety = 'unknown';
     for (const id of ids) mirror.edit(id, { roleId: 9n });
@@ -340,7 +337,7 @@ describe('many edits', () => {
     expect((await run()).events.filter(({ kind }) => kind === 'progress')).toEqual([]);
   });
 
-  it('go on side by side after those of whom nobody was sent', async () => {
+  it('continue side by side after batches without an update', async () => {
     const { service, mirror, run, ids } = createStage({ users: 425 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.filter((id) => id > 25n && id <= 325n));
@@ -348,7 +345,7 @@ describe('many edits', () => {
     expect(service.filters.at(-1)?.emails).toEqual(ids.slice(400).map((id) => `user${id}@example.com`));
   });
 
-  it('of users who were not answered for leave last, each alone', async () => {
+  it('leave last and alone for users whose last push got no answer', async () => {
     const { service, mirror, run, ids } = createStage({ users: 40, batchSize: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -360,7 +357,7 @@ describe('many edits', () => {
     expect(sentIds(service.updates).slice(-2)).toEqual([[1n], [2n]]);
   });
 
-  it('of which one was turned away with 429 go on, and that one waits for the next run', async () => {
+  it('continue beside a batch that gets a 429, which waits for the next run', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(60n) ? { kind: 'status', status: 429 } : { kind: 'nothing' });
@@ -389,7 +386,7 @@ describe('an edit that the service takes', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('goes with the others, at most so many users a request, and says how long each took', async () => {
+  it('goes in batches of a limited size, and an event reports the time of each', async () => {
     const { service, mirror, run, ids } = createStage({ users: 7, batchSize: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     const { notes, events } = await run();
@@ -410,7 +407,7 @@ describe('an edit that the service takes', () => {
     ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'clears', 0],
     ['a moment ago, and one of them has no name', 900, [{ name: robin.name }, { roleId: 9n }], 'clears', 1],
   ] as const)(
-    'is not read again before it is sent where the plan read it %s',
+    'skips or repeats the read before it is sent: the plan read it %s',
     async (_, readAgoMs, edits, safety, reads) => {
       const { service, mirror, run, show } = createStage({ users: edits.length });
       mirror.nameSafety = safety;
@@ -435,7 +432,7 @@ describe('an edit that the service takes', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('was written down before it is sent', async () => {
+  it('gets recorded before it is sent', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     mirror.edit(2n, { name: robin.name, phone: null });
@@ -511,7 +508,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ pushed: 1, postponed: 1 });
   });
 
-  it('a user of whom the service shows an older state is said to be left alone', async () => {
+  it('leaves a user alone whose state on the service is older, and warns', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
     const { users } = service;
@@ -525,7 +522,7 @@ describe('right before an edit is sent', () => {
     expect(notes.warnings).toHaveLength(1);
   });
 
-  it('whoever cannot be read again is not pushed, and the run is partial', async () => {
+  it('skips a user who cannot be read again, and ends partial', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 9n });
     mirror.edit(2n, { roleId: 9n });
@@ -535,7 +532,7 @@ describe('right before an edit is sent', () => {
     expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
-  it('whoever was edited meanwhile is left for the next run', async () => {
+  it('leaves a user who was edited meanwhile for the next run', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
@@ -562,40 +559,37 @@ describe('right before an edit is sent', () => {
     ['it stands, and the guard let it pass', 'approved', ['email']],
     ['it stands', 'approved', []],
     ['the guard let it pass', undefined, ['email']],
-  ] as const)(
-    'nothing is sent of a user of whom an approval has become void: %s',
-    async (_, decision, passed) => {
-      const { service, mirror, run } = createStage();
-      mirror.edit(1n, { email: robin.email, phone: robin.phone });
-      const known = mirror.state(1n);
-      const hold: Hold = {
-        field: 'email',
-        edit: 1n,
-        reason: 'limit',
-        detail: '',
-        base: known.base?.email,
-        mirror: robin.email,
-        service: known.base?.email,
-        batch: '1a',
-        decision: 'approved',
-      };
-      const edits = { email: { id: 1n }, phone: { id: 2n } };
-      mirror.states.set(1n, { ...known, edits, held: [hold] });
-      const roster = service.users;
-      Object.assign(service, {
-        users: (filter: Parameters<typeof roster>[0]) => {
-          const held = decision === undefined ? [] : [{ ...hold, service: 'earlier@example.com' }];
-          mirror.states.set(1n, { ...mirror.state(1n), held });
-          return roster(filter);
-        },
-      });
-      const { notes } = await run({ approved: new Map([[1n, passed]]) });
-      expect(service.updates).toEqual([]);
-      expect(notes.counts).toEqual({ postponed: 1 });
-    },
-  );
+  ] as const)('sends nothing of a user whose approval has become void: %s', async (_, decision, passed) => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    const known = mirror.state(1n);
+    const hold: Hold = {
+      field: 'email',
+      edit: 1n,
+      reason: 'limit',
+      detail: '',
+      base: known.base?.email,
+      mirror: robin.email,
+      service: known.base?.email,
+      batch: '1a',
+      decision: 'approved',
+    };
+    const edits = { email: { id: 1n }, phone: { id: 2n } };
+    mirror.states.set(1n, { ...known, edits, held: [hold] });
+    const roster = service.users;
+    Object.assign(service, {
+      users: (filter: Parameters<typeof roster>[0]) => {
+        const held = decision === undefined ? [] : [{ ...hold, service: 'earlier@example.com' }];
+        mirror.states.set(1n, { ...mirror.state(1n), held });
+        return roster(filter);
+      },
+    });
+    const { notes } = await run({ approved: new Map([[1n, passed]]) });
+    expect(service.updates).toEqual([]);
+    expect(notes.counts).toEqual({ postponed: 1 });
+  });
 
-  it('the lease is asked for, and nothing is sent without it', async () => {
+  it('checks the lease, and sends nothing if it is lost', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = () => Promise.reject(new MusterdError('lease-lost', 'lost'));
@@ -626,7 +620,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('is not sent when it was prepared too long ago, and is merged again by the next run', async () => {
+  it('stays unsent if it was prepared too long ago, and the next run merges it again', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -678,7 +672,7 @@ describe('a batch that waits before it leaves', () => {
     expect([sentIds(service.updates), notes.reasons]).toEqual(isSent ? [[[1n, 2n]], []] : [[], [late]]);
   });
 
-  it('is not sent when the check itself took too long', async () => {
+  it('stays unsent if the check of the lease took too long', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = () => {
@@ -692,7 +686,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n).open).toBeUndefined();
   });
 
-  it('is not sent when the connection took too long to come about', async () => {
+  it('stays unsent if opening the connection took too long', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     let starts = 0;
@@ -710,7 +704,7 @@ describe('a batch that waits before it leaves', () => {
     expect(notes).toMatchObject({ reasons: [late], counts: {} });
   });
 
-  it('is not sent when the lease can have run out while the connection came about', async () => {
+  it('stays unsent if the lease may have run out while the connection was opened', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeStart = () => {
@@ -724,7 +718,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('is left for the next run when it is late, and costs the next batch nothing', async () => {
+  it('waits for the next run if it is late, and the next batch leaves', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -741,7 +735,7 @@ describe('a batch that waits before it leaves', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('is not sent when the lease was lost meanwhile', async () => {
+  it('stays unsent if the lease was lost meanwhile', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeDispatch = () => {
@@ -754,7 +748,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('is merged again by the next run after a 429, and three of them end the pushing', async () => {
+  it('goes through a new merge in the next run after a 429, and three of them end the pushing', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 8, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = () => ({ kind: 'status', status: 429 });
@@ -777,7 +771,7 @@ describe('a batch that waits before it leaves', () => {
 describe('a batch that is refused', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
-  it('is sent user by user and field by field, so that the one bad value is held and everything else goes through', async () => {
+  it('goes again user by user and field by field, until only the bad value is held', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 25 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
     mirror.edit(13n, { email: robin.email });
@@ -814,7 +808,7 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('is taken apart in one run, however slow the service is', async () => {
+  it('takes one run to split, however slow the service is', async () => {
     const stage = createStage({ users: 25 });
     const { service, mirror, run, ids, show } = stage;
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
@@ -847,7 +841,7 @@ describe('a batch that is refused', () => {
   it.each([
     ['before it', [2n], [], [1n, 3n]],
     ['again', [], [2n], [1n, 2n, 3n]],
-  ])('is not sent on to a user whom nobody could read %s', async (_, before, after, first) => {
+  ])('skips a user who could not be read %s', async (_, before, after, first) => {
     const { service, mirror, run, ids, show } = createStage({ users: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.hidden = new Set(before);
@@ -875,7 +869,7 @@ describe('a batch that is refused', () => {
     expect(notes.counts).toEqual({ pushed: 8, held: 3 });
   });
 
-  it('is not sent again to those who were taken before the bad one', async () => {
+  it('skips users who were taken before the bad user', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -906,7 +900,7 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).not.toContain('the service refused every user of a batch: pushing stopped');
   });
 
-  it('is sent again to a user who has a part of it', async () => {
+  it('goes again to a user who has a part of it', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n, phone: robin.phone });
     service.take = (user, { phone }) => takePatch(user, phone === undefined ? {} : { phone });
@@ -920,7 +914,7 @@ describe('a batch that is refused', () => {
     expect(show(1n).base).toMatchObject({ roleId: 5n, phone: taken.phone });
   });
 
-  it('is on record with the request that refused it', async () => {
+  it('keeps the id of the request that refused it', async () => {
     const { service, mirror, run, ids } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -958,7 +952,7 @@ describe('a batch that is refused', () => {
     expect(new Set(pushes)).toEqual(new Set([null]));
   });
 
-  it('for one field of each user goes on with the next batch', async () => {
+  it('for one field of each user continues with the next batch', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, email: `new${id}@example.com` });
     service.refusesPatch = (patch) => patch.roleId !== undefined;
@@ -999,7 +993,7 @@ describe('a batch that is refused', () => {
       'is shown without that field',
       ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n))),
     ],
-  ])('is sent three times at most with others when the user is one whom afterwards %s', async (_, hide) => {
+  ])('goes out three times at most for a user whom afterwards %s', async (_, hide) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177', roleId: 5n });
     const before = new Map(service.held);
@@ -1030,7 +1024,7 @@ describe('a batch that is refused', () => {
     expect(show(1n)).toMatchObject({ held: [], base: { phone: '15550177' } });
   });
 
-  it('with a 403 for one user holds that one and pushes the others', async () => {
+  it('with a 403 for one user holds that user and pushes the remaining users', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
@@ -1041,7 +1035,7 @@ describe('a batch that is refused', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
-  it('does not overwrite what somebody changed before it is sent user by user', async () => {
+  it('overwrites no change that the service got before the users are sent one by one', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3 });
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, roleId: 5n });
     service.fault = (_, request) => {
@@ -1063,7 +1057,7 @@ describe('a batch that is refused', () => {
     expect(notes.counts).toEqual({ pushed: 5, held: 1 });
   });
 
-  it('leaves nothing open that was not sent since another one ended the run', async () => {
+  it('closes pushes that stayed unsent because an error ended the run', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = (_, request) => ({ kind: 'status', status: request === 1 ? 400 : 401 });
@@ -1072,7 +1066,7 @@ describe('a batch that is refused', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
-  it('of one bad user stops nobody', async () => {
+  it('for one bad user lets all remaining users through', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = (_, id) => id === 1n;
@@ -1089,7 +1083,7 @@ describe('one user whose fields are sent one by one', () => {
     return made;
   };
 
-  it('has the name sent last, and all the rest in the next run if another field overwrites it', async () => {
+  it('sends the name last, and the remaining fields in the next run if a field overwrites the name', async () => {
     const { service, mirror, run, show } = stage();
     service.refusesPatch = (patch) => patch.phone !== undefined;
     service.take = (user, patch) => ({
@@ -1116,7 +1110,7 @@ describe('one user whose fields are sent one by one', () => {
     });
   });
 
-  it('reads the user again before each of them, and leaves alone what somebody changed meanwhile', async () => {
+  it('reads the user again before each field, and leaves alone a field that the service changed', async () => {
     const { service, mirror, run, show } = stage();
     service.refusesPatch = (patch) => patch.phone !== undefined;
     service.fault = (_, request) => {
@@ -1175,7 +1169,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
-  it('ends with a field whose answer never came: it stays open, and what is left waits', async () => {
+  it('ends at a field without an answer: it stays open, and later fields wait', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1195,7 +1189,7 @@ describe('one user whose fields are sent one by one', () => {
     ]);
   });
 
-  it('goes on after one whose answer never came where a lookup shows it', async () => {
+  it('continues after a field without an answer if a lookup shows its value', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1241,7 +1235,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
   });
 
-  it('has the whole deadline for each of them', async () => {
+  it('gives each field the whole deadline', async () => {
     const made = stage();
     made.service.refusesPatch = (patch) => patch.phone !== undefined;
     slow(made, 2_000);
@@ -1314,7 +1308,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     },
   );
 
-  it('sends nothing beside a refused name when nobody knows the halves of the old one', async () => {
+  it('sends nothing beside a refused name if the halves of the old name are unknown', async () => {
     const made = stage('clears', {});
     const { service, mirror, run, show } = made;
     rename(made, 1n, 'Anne Marie Berg');
@@ -1360,7 +1354,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     },
   );
 
-  it('takes along what somebody sets the name to between two fields', async () => {
+  it('takes along a name that the service got between two fields', async () => {
     const { service, run, show } = stage('clears', { ...robin, roleId: 3n });
     service.refusesPatch = (patch) => patch.phone !== undefined;
     service.fault = (_, request) => {
@@ -1421,7 +1415,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
   });
 });
 
-describe('a push that nobody answered', () => {
+describe('a push without an answer', () => {
   const lostStage = (applied: boolean, edit: Partial<UserValues> = { email: robin.email }) => {
     const made = createStage();
     made.mirror.edit(1n, edit);
@@ -1429,7 +1423,7 @@ describe('a push that nobody answered', () => {
     return made;
   };
 
-  it('and that is seen by a lookup of the new address is confirmed at once', async () => {
+  it('closes as confirmed at once if a lookup of the new address shows it', async () => {
     const { service, mirror, run, show } = lostStage(true);
     service.unfiltered = 'none';
     // Without a phone the email is the only address, and the old one finds nobody any more.
@@ -1450,7 +1444,7 @@ describe('a push that nobody answered', () => {
     ['phone', 'agreed on'],
     ['phone', 'shown before'],
   ] as const)(
-    'is looked up by the %s that was %s, where the user has no other address',
+    'finds the user by the %s that was %s, if the user has no second address',
     async (field, old) => {
       const policy: Policy = { ...holdAll, [field]: 'mirror-wins' };
       const { service, mirror, run, show } = createStage({ policy });
@@ -1474,7 +1468,7 @@ describe('a push that nobody answered', () => {
     },
   );
 
-  it('and had no effect stays open, is not sent again before it is quiet, and then is', async () => {
+  it('stays open without effect, and goes again only after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -1494,7 +1488,7 @@ describe('a push that nobody answered', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('and whose other field is edited meanwhile waits with all of the user', async () => {
+  it('keeps all of the user waiting, also a field that is edited meanwhile', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     mirror.edit(1n, { roleId: 9n });
@@ -1505,7 +1499,7 @@ describe('a push that nobody answered', () => {
     expect(show(1n).row?.phone).toBe('15550101');
   });
 
-  it('and arrives late is confirmed by the next run', async () => {
+  it('closes as confirmed in the next run if it arrives late', async () => {
     const { service, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
@@ -1515,7 +1509,7 @@ describe('a push that nobody answered', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
-  it('and of a user who is shown older than before is not confirmed by that', async () => {
+  it('stays open if its user is shown older than before', async () => {
     const { service, mirror, run, show } = lostStage(true);
     const showOlder = (stale: boolean) => mirror.states.set(1n, { ...mirror.state(1n), stale });
     service.fault = () => {
@@ -1530,7 +1524,7 @@ describe('a push that nobody answered', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('and of a user whom nobody shows once it is quiet makes that run partial', async () => {
+  it('makes the run partial if no lookup shows its user after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -1545,7 +1539,7 @@ describe('a push that nobody answered', () => {
   it.each([
     ['email', { email: 'third@example.com', phone: null }],
     ['phone', { email: null, phone: '15550133' }],
-  ])('is found by the %s that the team lists, once both addresses are others', async (_, listed) => {
+  ])('finds the user by the %s that the team lists, once both addresses have changed', async (_, listed) => {
     const { service, mirror, run, show } = lostStage(false, { name: robin.name });
     await run();
     service.held.set(1n, {
@@ -1559,7 +1553,7 @@ describe('a push that nobody answered', () => {
     expect(show(1n).base?.name).toEqual(robin.name);
   });
 
-  it('is confirmed by field: what is seen closes, the rest stays open', async () => {
+  it('closes for a value that a lookup shows, and stays open for an unseen value', async () => {
     const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
     await run();
@@ -1570,7 +1564,7 @@ describe('a push that nobody answered', () => {
     expect(Object.keys(show(1n).open ?? {})).toEqual(['phone']);
   });
 
-  it('and carries a new split, which nobody can see, is sent again once it is quiet', async () => {
+  it('goes again after the quiet period if it carries a new split, which no lookup shows', async () => {
     const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const made = createStage();
     const { mirror, service, run, show } = made;
@@ -1589,7 +1583,7 @@ describe('a push that nobody answered', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { name, joined: 'Anne Marie Berg' } });
   });
 
-  it('and shows a third value once it is quiet is held with both', async () => {
+  it('becomes a conflict if a third value shows after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'third@example.com' }));
@@ -1606,7 +1600,7 @@ describe('a push that nobody answered', () => {
 });
 
 describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', (sendBlock) => {
-  it('no edit leaves, nor is it written down', async () => {
+  it('neither sends nor records an edit', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     await run({ sendBlock });
@@ -1628,7 +1622,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
     },
   );
 
-  it('a push of which a part has arrived stays open as a whole', async () => {
+  it('a push that arrived in part stays open as a whole', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1651,7 +1645,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
   });
 });
 
-describe('a user for whom nobody ever answers', () => {
+describe('a user whose pushes never get an answer', () => {
   const poisoned = (users: number, bad: Id) => {
     const made = createStage({ users, batchSize: 25 });
     for (const id of made.ids) made.mirror.edit(id, { roleId: 9n });
@@ -1689,7 +1683,7 @@ describe('a user for whom nobody ever answers', () => {
     });
   });
 
-  it('is one thing, and a service that answers nobody another: after three the pushing stops', async () => {
+  it('stops the pushing after three users without an answer', async () => {
     const { service, mirror, run, ids } = createStage({ users: 5, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1767,7 +1761,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('goes with the others where it is known to leave the name alone', async () => {
+  it('goes in batches if it is known to keep the name', async () => {
     const { service, run } = nameless('keeps');
     await run();
     expect(sentIds(service.updates)).toEqual([
@@ -1810,7 +1804,7 @@ describe('an update that leaves the name out', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('is held in words where nobody knows the halves of the name, until somebody says', async () => {
+  it('waits with a reason if the halves of the name are unknown, until an editor gives them', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1839,7 +1833,7 @@ describe('an update that leaves the name out', () => {
     });
   });
 
-  it('is held once where the name itself is in conflict, and not again by every run', async () => {
+  it('gets one hold if the name itself is in conflict, and later runs add none', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1854,7 +1848,7 @@ describe('an update that leaves the name out', () => {
     expect((await run()).notes.counts).toEqual({});
   });
 
-  it('sends no name along that somebody has changed since it was read', async () => {
+  it('takes no name along that has changed since it was read', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1868,7 +1862,7 @@ describe('an update that leaves the name out', () => {
     expect(show(2n)).toMatchObject({ service: { name: 'Web Name', email: 'new2@example.com' } });
   });
 
-  it('and meets an edit of the name by somebody else is no harm: the name is pulled next', async () => {
+  it('tells an editor’s new name from damage, and pulls it next', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     for (const id of [1n, 2n]) mirror.edit(id, { email: `new${id}@example.com` });
     service.take = (user, patch) => ({
@@ -2010,8 +2004,8 @@ describe('a field that cannot be read any more', () => {
   });
 });
 
-describe('an answer that leaves out', () => {
-  it('a user is read back: seen is confirmed, unseen stays open, and the others are confirmed', async () => {
+describe('an incomplete answer', () => {
+  it('leads to a lookup of a missing user: a seen value is confirmed, an unseen one stays open', async () => {
     const { service, mirror, run, show } = createStage({ users: 3 });
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
@@ -2023,7 +2017,7 @@ describe('an answer that leaves out', () => {
     expect(service.updates).toHaveLength(1);
   });
 
-  it('a field leaves that field open alone', async () => {
+  it('leaves a missing field open alone', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => without('phone', user);
@@ -2043,7 +2037,7 @@ describe('a push to no effect', () => {
     return made;
   };
 
-  it('is tried three times and then held, and sent no more', async () => {
+  it('goes out three times, and is held then', async () => {
     const { service, run, show } = ignoring();
     for (let tried = 0; tried < 2; tried += 1) {
       const { notes } = await run();
@@ -2084,8 +2078,8 @@ describe('a push to no effect', () => {
   });
 });
 
-describe('a push that shows something else', () => {
-  it('is held as a conflict with both values, and base stays', async () => {
+describe('a push that leads to a third value', () => {
+  it('becomes a conflict with both values, and base stays', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
     service.take = (user) => ({ ...user, name: 'Ludwig van d' });
@@ -2157,7 +2151,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('is not seen where the name changed right before the push', async () => {
+  it('goes unseen if the name changed right before the push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const read = service.users;
@@ -2171,7 +2165,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne', email: 'robin@example.com' }, held: [] });
   });
 
-  it('is not seen where a conflict of the name was there before', async () => {
+  it('goes unseen if the name was in conflict before', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
@@ -2189,7 +2183,7 @@ describe('an update of an email that changes the name as well', () => {
 });
 
 describe('a row that an editor holds when the answer comes', () => {
-  it('is confirmed by the next run, and counted then', async () => {
+  it('gets confirmed and counted by the next run', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = async () => {
@@ -2208,8 +2202,8 @@ describe('a row that an editor holds when the answer comes', () => {
   });
 });
 
-describe('a row that an editor holds when its push is to be written down', () => {
-  it('makes the run partial, and others are sent', async () => {
+describe('a row that an editor locks when its push is recorded', () => {
+  it('makes the run partial, and pushes of unlocked users leave', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.locked = new Set([1n]);
@@ -2273,7 +2267,7 @@ describe('a conflict that the mirror wins', () => {
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, open: undefined, held: [] });
   });
 
-  it('waits for the next run where the service moves before it leaves, and that is said', async () => {
+  it('waits for the next run as postponed if the service moves before it leaves', async () => {
     const { service, mirror, run, show } = conflict();
     const { ...as } = mirror;
     mirror.applyUsers = (plans) => {
@@ -2287,7 +2281,7 @@ describe('a conflict that the mirror wins', () => {
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, held: [] });
   });
 
-  it('is pushed over the value of the service', async () => {
+  it('goes over the value of the service', async () => {
     const { run, show } = conflict();
     await run();
     expect(show(1n)).toMatchObject({
@@ -2299,8 +2293,8 @@ describe('a conflict that the mirror wins', () => {
   });
 });
 
-describe('a push that was written down, and never left since its run ended', () => {
-  it('is closed at once, counts as no try, and is sent by the next run', async () => {
+describe('a recorded push whose run ended before it left', () => {
+  it('closes at once, counts as no try, and leaves in the next run', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     const isAlive = mirror.checkLease;
@@ -2325,7 +2319,7 @@ describe('a push that was written down, and never left since its run ended', () 
     expect(service.filters).toHaveLength(1);
   });
 
-  it('waits for the quiet period all the same once it may have left', async () => {
+  it('waits for the quiet period once it may have left', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     service.fault = () => ({ kind: 'lost', applied: false });

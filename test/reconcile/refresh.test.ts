@@ -139,7 +139,7 @@ const due = { id: 7n, missingForMs: 600_000 };
 const first = { id: 8n, missingForMs: undefined };
 
 describe('refresh', () => {
-  it('publishes what is there and remembers what it learned', async () => {
+  it('publishes the rows, and remembers how the listing pages', async () => {
     const { run, told, notes } = createStage({});
     await run();
     expect(notes).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
@@ -159,7 +159,7 @@ describe('refresh', () => {
     rows: '3',
   });
 
-  it('publishes nothing while the answers are those that left nothing to do', async () => {
+  it('publishes nothing while the answers equal the settled answers of the run before', async () => {
     const agreed = agreedOn(Date.now() - 23 * hour);
     const { run, told, notes } = createStage({ agreed, isKnown: true });
     await run();
@@ -205,7 +205,7 @@ describe('refresh', () => {
     expect(planned).toMatchObject({ reasons: [], warnings });
   });
 
-  describe('of what a listing leaves out', () => {
+  describe('a field that a listing leaves out', () => {
     const survey = (id: number, more: object = {}): ListedRow => ({
       id: BigInt(id),
       name: 'S',
@@ -214,7 +214,7 @@ describe('refresh', () => {
     });
     const lacking = [survey(1, { question: null }), survey(2, { question: null })];
 
-    it('reads it row by row, takes nothing else of the row, and publishes it with the others', async () => {
+    it('reads the field row by row, and publishes it with the listing', async () => {
       const asked: bigint[] = [];
       const { run, told, notes } = createStage({
         resource: surveys,
@@ -233,7 +233,7 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([]);
     });
 
-    it('asks for some in a run, and the others wait for the next', async () => {
+    it('reads 50 rows in a run, and leaves further rows to the next', async () => {
       let asked = 0;
       const row = (id: bigint) => {
         asked += 1;
@@ -244,7 +244,7 @@ describe('refresh', () => {
       expect(asked).toBe(50);
     });
 
-    it('publishes the listing all the same where the service does not answer, and is partial', async () => {
+    it('publishes the listing even if the rows fail, and ends partial', async () => {
       const { run, told, notes } = createStage({
         resource: surveys,
         lacking,
@@ -255,7 +255,7 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
     });
 
-    it('goes on after a row without an answer, and leaves the others to the next run after three', async () => {
+    it('continues after a row without an answer, and stops after three', async () => {
       const asked: bigint[] = [];
       const { run, told, notes } = createStage({
         resource: surveys,
@@ -274,14 +274,14 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
     });
 
-    it('has an empty one where the service has none, which is not asked for again', async () => {
+    it('stores an empty text if the row itself lacks the field', async () => {
       const row = () => Promise.resolve(survey(1));
       const { run, told } = createStage({ resource: surveys, lacking: lacking.slice(0, 1), row });
       await run();
       expect(told.replaced).toEqual([[0, survey(1, { question: '' })]]);
     });
 
-    it('begins behind the last one of the run before, so that three without an answer do not keep out the others', async () => {
+    it('begins behind the last row of the run before, so that three failing rows block no later row', async () => {
       const six = [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null }));
       const asked: bigint[] = [];
       const stage = (lastRow: string | undefined) =>
@@ -313,7 +313,7 @@ describe('refresh', () => {
       expect(told.published).toBe(0);
     });
 
-    it('asks for nothing where the listing leaves nothing out', async () => {
+    it('reads rows only if the listing leaves a field out', async () => {
       const row = () => Promise.reject(new Error('asked'));
       await createStage({ lacking, row }).run();
     });
@@ -340,7 +340,7 @@ describe('refresh', () => {
     expect(notes.warnings).toEqual(['inboxes: 2 rows of another team were left out']);
   });
 
-  it('proves nothing by a listing that is not complete', async () => {
+  it('marks no row as gone by an incomplete listing', async () => {
     const { run, told, notes } = createStage({
       listing: {
         because: 'page 2 was refused',
@@ -355,7 +355,7 @@ describe('refresh', () => {
     expect(notes.counts['tags_gone']).toBeUndefined();
   });
 
-  it('calls a row gone that the point lookup does not find, and learns the pages again while others are missing', async () => {
+  it('marks a row as gone if its lookup finds nothing, and learns the pages again while rows are missing', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       row: () => Promise.resolve(null),
@@ -398,13 +398,13 @@ describe('refresh', () => {
     expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
-  it('does without a point lookup where the interface has none', async () => {
+  it('marks a row as gone by the listing alone if the interface has no lookup', async () => {
     const { run, told } = createStage({ result: { absent: [due] } });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });
   });
 
-  it('calls nobody gone when too many are missing, says so, and asks for none of them', async () => {
+  it('keeps all rows if too many are missing, and names the command that approves', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first], population: 3 },
       row: () => Promise.reject(new Error('asked')),
@@ -435,7 +435,7 @@ describe('countContacts', () => {
           : Promise.resolve(12n),
     });
 
-  it('asks once per segment; one that fails costs the others nothing', async () => {
+  it('counts each segment with one request, and continues after a failed segment', async () => {
     const notes = createRunNotes();
     const counts = await countContacts(serviceThat(refusal(500)), segments, notes);
     expect(counts).toEqual([
@@ -459,7 +459,7 @@ describe('countContacts', () => {
 });
 
 describe('a listing', () => {
-  it('has a warning, and a record, of each id that came twice with different values', async () => {
+  it('warns about each id that came twice with different values, and records it', async () => {
     const { run, told, notes } = createStage({ differing: [7n, 8n] });
     await run();
     expect(notes.warnings).toEqual([

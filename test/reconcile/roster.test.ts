@@ -103,14 +103,14 @@ describe('isRefusal', () => {
     expect(isRefusal(error)).toBe(is);
   });
 
-  it('is no other error', () => {
+  it('returns false for any other error', () => {
     expect(isRefusal(Object.assign(new Error('400'), { status: 400 }))).toBe(false);
     expect(isRefusal(undefined)).toBe(false);
   });
 });
 
 describe('a service that answers no filter', () => {
-  it('with everybody is asked once', async () => {
+  it('gets one request if it answers with all users', async () => {
     const service = createServiceStandIn(users);
     const { roster, found } = await read(service);
     expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -140,18 +140,18 @@ describe('a service that answers no filter', () => {
     await expect(read(failing)).rejects.toMatchObject({ status });
   });
 
-  it('with somebody whom the team does not list takes them too', async () => {
+  it('adds a user whom the team does not list', async () => {
     const service = createServiceStandIn([...users, makeUser(9n)]);
     const { found } = await read(service);
     expect(found).toContain(9n);
   });
 });
 
-describe('members whom no lookup without a filter shows', () => {
+describe('members that only a lookup by address shows', () => {
   const closed = (): ServiceStandIn =>
     Object.assign(createServiceStandIn(users), { unfiltered: 'none' as const });
 
-  it('are looked up by email first and then, if need be, by phone', async () => {
+  it('get looked up by email, and by phone if they are still missing', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([
       known(1n),
@@ -165,7 +165,7 @@ describe('members whom no lookup without a filter shows', () => {
     ]);
   });
 
-  it('are looked up by what the team listing adds, and by user_lookups last', async () => {
+  it('get looked up by addresses of the team listing, and by user_lookups last', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([]);
     mirror.lookups = { emails: ['user1@example.com', 'USER2@example.com'], phones: ['15550103'] };
@@ -180,7 +180,7 @@ describe('members whom no lookup without a filter shows', () => {
     ]);
   });
 
-  it('stay unresolved where nobody knows an address, and cost nothing', async () => {
+  it('stay unresolved at no cost if their addresses are unknown', async () => {
     const service = closed();
     const { roster, notes } = await read(service);
     expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -188,7 +188,7 @@ describe('members whom no lookup without a filter shows', () => {
     expect(notes.reasons).toEqual([]);
   });
 
-  it('are asked for in every spelling, since not every deployment finds another case', async () => {
+  it('get looked up in every spelling, since some deployments match case', async () => {
     const user = makeUser(1n, { phone: '' });
     const service = Object.assign(createServiceStandIn([user]), { unfiltered: 'none' as const });
     service.exactEmails = true;
@@ -199,7 +199,7 @@ describe('members whom no lookup without a filter shows', () => {
     expect(service.filters[1]?.emails).toEqual(['user1@example.com', 'User1@example.com']);
   });
 
-  describe('of whom an answer shows only some', () => {
+  describe('in answers that are cut short', () => {
     /** A deployment that answers for so many users at once. */
     const capped = (count: number, cap: number) => {
       const many = Array.from({ length: count }, (_, i) => makeUser(BigInt(i + 1), { phone: '' }));
@@ -221,7 +221,7 @@ describe('members whom no lookup without a filter shows', () => {
       expect(service.filters.length).toBeLessThan(4 + (4 * 150) / cap);
     });
 
-    it('cost two requests more where nobody was left out, however many are answered by no lookup', async () => {
+    it('cost two more requests if the answers are whole, however many users they lack', async () => {
       const { service, ids, mirror } = capped(400, 1000);
       service.hidden = new Set(ids.filter((id) => id % 3n === 0n));
       const { roster } = await read(service, mirror, teamOf(ids));
@@ -231,7 +231,7 @@ describe('members whom no lookup without a filter shows', () => {
       ]);
     });
 
-    it('are not asked for again with an address that the service refuses', async () => {
+    it('get no second lookup by an address that the service refuses', async () => {
       const { service, ids, mirror } = capped(4, 1000);
       service.refusesAddress = (address) => address === 'user1@example.com';
       await read(service, mirror, teamOf(ids));
@@ -242,7 +242,7 @@ describe('members whom no lookup without a filter shows', () => {
     });
   });
 
-  it('are asked for once for each address, 100 at a time', async () => {
+  it('get one lookup for each address, 100 in a request', async () => {
     const many = Array.from({ length: 150 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
@@ -258,7 +258,7 @@ describe('members whom no lookup without a filter shows', () => {
     expect(found).toEqual([1n, 5n]);
   });
 
-  it('are not looked up any more once they are known to be gone, unless the team lists them', async () => {
+  it('get a lookup after they are marked as gone only if the team lists them', async () => {
     const service = closed();
     const gone = (id: Id) => ({ ...known(id), mirror: { ...known(id).mirror, gone: true } }) as UserState;
     const mirror = createMirrorStandIn([gone(1n), gone(2n)]);
@@ -269,7 +269,7 @@ describe('members whom no lookup without a filter shows', () => {
 });
 
 describe('an address that the service refuses', () => {
-  it('is found by halving, and costs the others nothing', async () => {
+  it('gets found by halving, and all remaining addresses are answered', async () => {
     const many = Array.from({ length: 16 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
@@ -285,7 +285,7 @@ describe('an address that the service refuses', () => {
     );
   });
 
-  it('never turns into a request for everybody', async () => {
+  it('never turns into a request for all users', async () => {
     const service = createServiceStandIn(users);
     service.unfiltered = 'none';
     service.refusesAddress = () => true;
@@ -314,26 +314,26 @@ describe('a user who is given twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('is as the last row says, in whichever answer', async () => {
+  it('takes the values of the last row, in one answer or in two', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });
 
-  it('is noted if both rows say the same, where everybody was asked for', async () => {
+  it('leaves a note if both rows are equal and all users were requested', async () => {
     expect(await readTwice('all', {})).toEqual([addressesOf(2n)[1], [[2n, false]]]);
     expect(await readTwice('none', {})).toEqual([addressesOf(2n)[1], []]);
   });
 });
 
 describe('rows that are not the team’s', () => {
-  it('are rejected, and the roster has nobody of them', async () => {
+  it('get rejected, and stay out of the roster', async () => {
     const service = createServiceStandIn([makeUser(1n), makeUser(2n, { teamId: 77n })]);
     const { roster, found } = await read(service, createMirrorStandIn([]), teamOf([1n]));
     expect(found).toEqual([1n]);
     expect(roster.rejected).toMatchObject([{ resource: 'users', id: 2n, reason: 'it is of team 77' }]);
   });
 
-  it('are told by a team id alone: left out and null say nothing', async () => {
+  it('count as foreign by a team id alone: a missing or null id is accepted', async () => {
     const unnamed = makeUser(1n);
     const withoutTeam: ServiceUser = { id: 1n, email: unnamed.email ?? null, raw: {} };
     const service = createServiceStandIn([withoutTeam, makeUser(2n, { teamId: null })]);
@@ -369,7 +369,7 @@ describe('a lookup', () => {
     return [...lookup.roster.users.keys()];
   };
 
-  it('finds a user by the old or the new address, and stops when everybody is there', async () => {
+  it('finds a user by the old or the new address, and stops once all are found', async () => {
     const service = createServiceStandIn(users);
     const addresses = { emails: ['gone@example.com', 'user1@example.com'], phones: ['15550102'] };
     expect(await find(service, [1n], addresses)).toEqual([1n]);
@@ -390,7 +390,7 @@ describe('a lookup', () => {
     expect(service.filters[1]?.emails).not.toContain('gone@example.com');
   });
 
-  it('asks without a filter when no address finds them, and takes nobody for an answer', async () => {
+  it('drops the filter if no address finds the user, and takes a refusal for an empty answer', async () => {
     const service = createServiceStandIn(users);
     const nowhere = { emails: ['gone@example.com'], phones: [] };
     expect(await find(service, [4n], nowhere)).toContain(4n);
@@ -399,7 +399,7 @@ describe('a lookup', () => {
     expect(await find(service, [4n], nowhere)).not.toContain(4n);
   });
 
-  it('asks for nothing when nobody is wanted', async () => {
+  it('makes no request for an empty list of ids', async () => {
     const service = createServiceStandIn(users);
     await find(service, [], { emails: [], phones: [] });
     expect(service.filters).toEqual([]);
@@ -407,7 +407,7 @@ describe('a lookup', () => {
 });
 
 describe('A roster of 100,000', () => {
-  it('lets others have their turn while it is taken', async () => {
+  it('yields to the event loop while it is read', async () => {
     const ids = Array.from({ length: 100_000 }, (_, n) => BigInt(n + 1));
     const everybody = ids.map((id) => makeUser(id));
     const service = createServiceStandIn([]);

@@ -21,7 +21,7 @@ describe('createFindings', () => {
     ]);
   });
 
-  it('adds counts up and has none for what did not happen', () => {
+  it('adds counts up, and leaves out zero', () => {
     const notes = createRunNotes();
     notes.count('pulled');
     notes.count('pulled', 2);
@@ -55,7 +55,7 @@ describe('chunks', () => {
     expect(chunks(Array.from({ length }), size).map((chunk) => chunk.length)).toEqual(lengths);
   });
 
-  it('loses nothing and changes no order', () => {
+  it('keeps all items in order', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), (list, size) => {
         const cut = chunks(list, size);

@@ -12,8 +12,8 @@ import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts'
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 
-describe('somebody of whom nothing is known here', () => {
-  it('is written as a plan would have it, and there is nothing in it to decide', () => {
+describe('a user who is new to the mirror', () => {
+  it('gets the same write as from a plan, with nothing to decide', () => {
     const readableUser = anyService.filter((user) => !hasUnreadable(user));
     fc.assert(
       fc.property(readableUser, fc.constantFrom('agent', null, undefined), (user, role) => {
@@ -31,7 +31,7 @@ describe('somebody of whom nothing is known here', () => {
   });
 });
 
-it('An address that somebody has of whom nothing is known here is given to nobody else', async () => {
+it('The guard holds an address that a user who is new to the mirror has', async () => {
   const [edited, fresh]: readonly ServiceUser[] = [
     shown,
     { ...shown, id: 8n, email: null, phone: '15550999' },
@@ -118,7 +118,7 @@ async function apply(plan: UsersPlan, there: ReadonlySet<Id>) {
   return { written, events, counts: notes.counts, reasons: notes.reasons, deferred };
 }
 
-describe('users of whom nothing is known here', () => {
+describe('users who are new to the mirror', () => {
   /** Takes them in parts whose ends are in the hands of the test. */
   function takeByHand() {
     const ends: PromiseWithResolvers<ReadonlySet<Id>>[] = [];
@@ -134,7 +134,7 @@ describe('users of whom nothing is known here', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('are gathered and written beside those before them, and no further ahead', async () => {
+  it('get gathered beside the two parts under way, and no further ahead', async () => {
     const { ends, notes, applied } = takeByHand();
     await turn();
     expect(ends.length).toBe(2);
@@ -149,7 +149,7 @@ describe('users of whom nothing is known here', () => {
     expect(notes.counts['adopted']).toBe(count - 2);
   });
 
-  it('are written in the order of their ids, however the service lists them', async () => {
+  it('get written in the order of their ids, however the service lists them', async () => {
     const parts: (readonly Id[])[] = [];
     const mirror = createMirrorStandIn([]);
     mirror.takeUsers = (writes) => {
@@ -171,7 +171,7 @@ describe('users of whom nothing is known here', () => {
     expect(parts.flat()).toEqual(seen.unknown);
   });
 
-  it('are not begun with where those before them fail', async () => {
+  it('wait unwritten if an earlier part fails', async () => {
     const { ends, applied } = takeByHand();
     const failed = applied.catch((error: unknown) => error);
     await turn();
@@ -182,7 +182,7 @@ describe('users of whom nothing is known here', () => {
     expect(ends.length).toBe(2);
   });
 
-  it('are not left under way where one before them fails', async () => {
+  it('finish before the error of an earlier part is thrown', async () => {
     const { ends, applied } = takeByHand();
     let isOver = false;
     const failed = applied.catch((error: unknown) => error).finally(() => (isOver = true));
@@ -198,7 +198,7 @@ describe('users of whom nothing is known here', () => {
     ['alone', 0, []],
     ['beside pulls', 5000, []],
     ['of whom some are there by now', 5000, [3n, 5001n, 9999n]],
-  ])('are written, counted and told of as if each had been decided about: %s', async (_, pulled, there) => {
+  ])('get written and counted like users that a plan decides: %s', async (_, pulled, there) => {
     const plan = planOf(pulled, count);
     const decided = { ...plan, plans: planUnknown(plan, holdAll), look: { ...plan.look, unknown: [] } };
     expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));

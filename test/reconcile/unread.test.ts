@@ -38,7 +38,7 @@ describe('an edit of a field that is not shown', () => {
     }
   });
 
-  it('is sent again, and no longer held, once the service shows what it had', () => {
+  it('leaves its hold and goes out once the service shows its old value again', () => {
     const hidden = { ...makeState({ mirror: edits.phone }), service: without('phone') };
     const held = planInLists(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
     expect(planInLists({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
@@ -62,7 +62,7 @@ describe('an edit of a field that is not shown', () => {
     expect(planInLists(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
   });
 
-  it('costs the other fields nothing', () => {
+  it('lets each remaining field move', () => {
     const service = { ...unreadable('phone'), email: 'moved@example.com' };
     const plan = planInLists(makeState({ mirror: edits.phone, service }), member, holdAll);
     expect(plan.moves).toMatchObject([{ kind: 'pull', field: 'email' }]);
@@ -71,12 +71,12 @@ describe('an edit of a field that is not shown', () => {
 });
 
 describe('a user with a field that nobody can read', () => {
-  it('without a base is left alone: nothing is agreed on by halves', () => {
+  it('gets a base only once all its fields can be read', () => {
     const state = makeState({ base: null, service: unreadable('phone'), observedDiffers: true });
     expect(planInLists(state, member, holdAll)).toMatchObject({ case: 'merge', moves: [], write: null });
   });
 
-  it('is adopted without it, and pulled once it can be read', () => {
+  it('gets adopted without the field, and pulls it once it can be read', () => {
     const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
       member,
@@ -87,7 +87,7 @@ describe('a user with a field that nobody can read', () => {
     expect(planInLists(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
   });
 
-  it('who comes back keeps the edit from before, held', () => {
+  it('keeps the earlier edit on hold after a return', () => {
     const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
     const { holds, write } = planInLists(state, member, holdAll);
     expect(holds).toMatchObject([{ field: 'phone', reason: 'returned', mirror: '15550177' }]);
@@ -120,7 +120,7 @@ describe('noteUnread', () => {
     expect(told(states, 9)).toEqual([[email], unread]);
   });
 
-  it('says nothing where all is shown, or was never there', () => {
+  it('stays silent if every field is shown, or was never there', () => {
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
     expect(told([makeState(), never, makeState({ service: null })])).toEqual([[], []]);
   });

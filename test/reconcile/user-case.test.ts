@@ -61,7 +61,7 @@ const cases = rowsOf(table).flatMap(([b, byMirror]) =>
 );
 
 describe('presence', () => {
-  it('has 32 combinations, of which a row that is gone and not there is impossible', () => {
+  it('covers 32 combinations, and calls a gone row without a mirror impossible', () => {
     expect(cases).toHaveLength(32);
     const impossible = cases.filter(({ presence }) => presence === 'impossible');
     expect(impossible).toEqual(cases.filter(({ m, gone }) => m === 'no mirror' && gone === 'gone'));
