@@ -119,7 +119,7 @@ it('asks which team is meant where the same rows are missing from two', async ()
   expect(await waiting(42n)).toEqual([]);
 });
 
-it('lets nobody decide about a team that the session does not see, nor without the right to', async () => {
+it('refuses a decision about an unseen team, or by a role that lacks the right', async () => {
   const role = `test_absences_${process.pid}`;
   await sql(`create role ${role} login; grant musterd_approver to ${role};
     delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
@@ -139,7 +139,7 @@ it('lets nobody decide about a team that the session does not see, nor without t
   }
 });
 
-it('withholds other rows in place of those before, and knows when the others began to wait', async () => {
+it('replaces the withheld rows, and restarts their wait if the rows differ', async () => {
   await sql(`update sync.absences set withheld_at = now() - interval '1 day'`);
   const old = () =>
     sql(`select id from sync.absences where withheld_at < now() - interval '1 hour' order by id`);
@@ -153,7 +153,7 @@ it('withholds other rows in place of those before, and knows when the others beg
   expect(await waiting()).toEqual([]);
 });
 
-it('forgets who decided about a row of which the service says something else since', async () => {
+it('forgets a decision about a row once the service contradicts it', async () => {
   await approve(`'${all}', 'they left', only_users => '{1,2}'`);
   await withhold('tags', [10n], { missing: [1n, 2n, 10n], found: [1n], lost: [2n] });
   expect((await known()).map((row) => row.slice(2))).toEqual([
@@ -177,7 +177,7 @@ it('keeps since when a row is missing, unless no pass has missed it yet', async 
   ]);
 });
 
-it('marks the users as gone whom no editor has locked, and returns the others', async () => {
+it('marks users as gone, and returns those whose row an editor has locked', async () => {
   await sql(`begin; set local musterd.writing = 'on';
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
   const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };

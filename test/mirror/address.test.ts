@@ -16,7 +16,7 @@ describe('the address of a database', () => {
     ['postgres://u:p@db.example.net:6432/m', 'db.example.net:6432/m'],
     ['postgres://u:p@10.0.0.5/m%20n', '10.0.0.5:5432/m n'],
     ['postgres://u:p@db.example.net', 'db.example.net:5432/u'],
-  ])('%s is that of any machine: %s', (url, at) => {
+  ])('names host, port and database of %s: %s', (url, at) => {
     expect(of(url)).toEqual({ at, machine: null });
   });
 
@@ -28,7 +28,7 @@ describe('the address of a database', () => {
     },
   );
 
-  it('of several hosts names each, and shares one with the address of any of them', () => {
+  it('names each of several hosts, and equals the address of any of them', () => {
     const both = of('postgres://u:p@db-1.example.net,DB-2.example.net:6432/m');
     expect(both.at).toBe('db-1.example.net:5432/m or db-2.example.net:6432/m');
     const same = ['db-1.example.net', 'db-2.example.net:6432', 'db-2.example.net'].map((host) =>
@@ -41,7 +41,7 @@ describe('the address of a database', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
   });
 
-  it('is what the environment adds to it', () => {
+  it('takes parts that the URL lacks from the environment', () => {
     expect(of('postgres:///m', { PGHOST: 'db.example.net', PGPORT: '6432' }).at).toBe(
       'db.example.net:6432/m',
     );
@@ -54,7 +54,7 @@ describe('the address of a database', () => {
 });
 
 describe('the id of a machine', () => {
-  it('is a digest of the first that is there, and none where there is none', () => {
+  it('hashes the first usable file, or returns null', () => {
     using folder = temporaryFolder();
     const [id, empty] = ['id', 'empty'].map((name) => join(folder.path, name)) as [string, string];
     const secret = '0123456789abcdef0123456789abcdef';
@@ -68,7 +68,7 @@ describe('the id of a machine', () => {
 });
 
 describe('the address of an embedded server', () => {
-  it('is its folder, by whatever link', () => {
+  it('equals the folder, by whatever link', () => {
     using folder = temporaryFolder();
     const [real, link] = ['real', 'link'].map((name) => join(folder.path, name)) as [string, string];
     mkdirSync(real);

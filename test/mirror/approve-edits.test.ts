@@ -109,7 +109,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ).toEqual([[[''], 7]]);
   });
 
-  it('do not pass where whoever confirms them made them, or may have, and four eyes are asked for', async () => {
+  it('stay held under four eyes if the person who confirms them made them, or may have', async () => {
     await run(`insert into sync.teams (team, team_id, four_eyes) values ('north', 41, true);
       update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
@@ -163,7 +163,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
   it.each([
     ['another edit', '0', 'approved'],
     ['this edit', 'e.edit_id', 'resolved'],
-  ])('pass limits on single fields only where one held %s', async (_, edit, decision) => {
+  ])('pass limits on single fields only if a limit held %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');
@@ -173,7 +173,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     expect(hold?.decision).toBe(decision);
   });
 
-  it('pass over what the service showed, where that is not what was agreed on', async () => {
+  it('pass over a value that the service showed, if it differs from the agreed value', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],
@@ -193,7 +193,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ['a rejection', email(10)],
     ['a limit on it alone', email(11)],
     ['a user who is not there', email(9)],
-  ])('are not approved with %s', async (_, edit) => {
+  ])('stay unapproved with %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');
     expect(await approve(edit)).toBe(0);
     expect(await run('select * from sync.held_fields order by user_id, field')).toEqual(held);

@@ -191,7 +191,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     });
   });
 
-  it('waits on beneath it: for the batch alone, if its time is up before anybody looks', async () => {
+  it('leaves the field to its batch once its time is up, which reaches only the same edit', async () => {
     await write({ reason: 'limit', batch });
     await ask();
     await run(`update mirror.users set phone = '15550222'`);
@@ -245,7 +245,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     ],
     ['a conflict becomes that limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
   ] as const)(
-    'gives way to a limit on the field, except where a batch holds it: %s',
+    'gives way to a limit on the field, except if a batch holds it: %s',
     async (_, before, then) => {
       await write(before);
       const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
@@ -329,7 +329,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     for (const phone of ['15550112', '15550111']) await run(`update mirror.users set phone = '${phone}'`);
   });
 
-  it('that is over and rejected keeps why it waited, for whoever takes that back', async () => {
+  it('keeps the earlier reason if its field is rejected after its end', async () => {
     await write({ reason: 'review', batch });
     await ask();
     await pass();

@@ -7,7 +7,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
-describe.each(servers())('who made an edit, on $name:', (server) => {
+describe.each(servers())('authors of edits on $name:', (server) => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
@@ -96,18 +96,18 @@ describe.each(servers())('who made an edit, on $name:', (server) => {
         undefined,
       ],
       ['an i with or without a dot', ['kim', 'k\u0131m', 'KIM'], 'kim'],
-    ] as const)('is the same one with %s', async (_, names, form) => {
+    ] as const)('stays one person with %s', async (_, names, form) => {
       const found = new Set(await persons(names));
       expect(found.size).toBe(1);
       if (form !== undefined) expect(found).toEqual(new Set([form]));
     });
 
-    it('is another one with another letter, another accent or another word', async () => {
+    it('becomes a second person with another letter, another accent or another word', async () => {
       const names = ['Zoe', 'Zo\u00eb', 'Zoey', 'Kim', 'Kimi', 'Kim Lee', 'KimLee', 'Lee Kim', 'k\u0456m'];
       expect(new Set(await persons(names)).size).toBe(names.length);
     });
 
-    it('is nobody where there is nothing to see', async () => {
+    it('returns null for a name without visible letters', async () => {
       expect(await persons([null, '', ' \t', '\u200b', '\u00a0\u2060', ' \ufeff '])).toEqual([
         null,
         null,
@@ -118,7 +118,7 @@ describe.each(servers())('who made an edit, on $name:', (server) => {
       ]);
     });
 
-    it('is in one form only: the form of a form is itself, and so is that of any case of it', async () => {
+    it('gets one form: the form of a form, or of any case of it, is the same', async () => {
       // Every letter that has another case or another form, by itself and in a name; and anything at all.
       const letters = Array.from({ length: 0x1_ffff }, (_, at) => String.fromCodePoint(at)).filter((letter) =>
         /\p{Changes_When_NFKC_Casefolded}/u.test(letter),

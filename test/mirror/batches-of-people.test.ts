@@ -60,7 +60,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     ['of no edit', `update sync.held_fields set edit_id = null where user_id = 5`, null],
     ['of an edit that is over', `delete from sync.edits where user_id = 5`, null],
     ['of another team', `update sync.held_fields set team_id = 42 where user_id = 5`, null],
-  ])('leaves out what is %s', async (_, change, batch) => {
+  ])('leaves out a field that is %s', async (_, change, batch) => {
     await name();
     const [expected] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);
@@ -133,7 +133,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     run(
       `set local musterd.actor = '${actor}'; select user_id, field, state, outcome from sync.withdraw(${args})`,
     );
-  it('takes back what an author edited, held or not, and nothing of others', async () => {
+  it('withdraws all edits of one author alone, whether they are held or waiting', async () => {
     await name();
     await run('delete from sync.held_fields where user_id = 3');
     expect(await withdraw(`reason => 'a slip'`)).toEqual(
@@ -153,14 +153,14 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(await withdraw()).toEqual([]);
   });
 
-  it('takes nothing back in a transaction that does not see what is sent meanwhile', async () => {
+  it('refuses to withdraw in a repeatable read transaction', async () => {
     const later = `begin isolation level repeatable read; set local musterd.actor = 'kim'; select * from sync.withdraw()`;
     await expect(run(later)).rejects.toThrow('does not see what is sent meanwhile');
     await run('rollback');
     expect(await run(`select count(*) from mirror.users where email like 'new%'`)).toEqual([[6n]]);
   });
 
-  it('takes back of a batch only what is in it', async () => {
+  it('withdraws from a batch only the fields in it', async () => {
     await name();
     const [, , , four = ''] = await batches();
     expect((await withdraw(`'${four}'`, 'pat')).map(([id]) => id)).toEqual([4n]);
@@ -186,7 +186,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
       'held',
       'asked',
     ],
-  ])('says of an edit that %s what becomes of it', async (_, change, state, outcome) => {
+  ])('reports the outcome of a withdrawal for an edit that %s', async (_, change, state, outcome) => {
     await run(change);
     expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
     const isBack = outcome === 'rejected';

@@ -20,7 +20,7 @@ describe('text that is kept for a while', () => {
     ['in a file', 0, true],
     ['in both', 1_000_000, true],
     ['in memory alone, where no file can be made', 0, false],
-  ])('is read as it was written, %s', (_, inMemory, exists) => {
+  ])('returns the text as written, %s', (_, inMemory, exists) => {
     const before = open();
     const blocks = createBlocks({ inMemory, folder: exists ? folder : join(folder, 'missing') });
     for (const line of lines) blocks.add(line);

@@ -28,7 +28,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
 };
 const decisions = ['approve', 'reject'] as const;
 
-describe.each(servers())('what people write has a bound, on $name:', (server) => {
+describe.each(servers())('limits on text that people write, on $name:', (server) => {
   let database: TestDatabase;
   let editor: Database;
   const role = `test_editor_${randomBytes(4).toString('hex')}`;
@@ -78,7 +78,7 @@ describe.each(servers())('what people write has a bound, on $name:', (server) =>
     expect(await isOwn(`'KIM' || repeat('x', 100)`)).toEqual([false]);
   });
 
-  it('of many names the last ones stay with an edit, and that there were others', async () => {
+  it('an edit keeps the last of many author names, and notes that it dropped some', async () => {
     for (let n = 1; n <= 50; n += 1) await edit(`'person ${n}'`, `new${n}`);
     const [[most, nobody] = []] = await run(
       `select max(cardinality(authors)), bool_and('' = any (authors)) from sync.edits where ended_at is null`,
@@ -151,7 +151,7 @@ describe.each(servers())('what people write has a bound, on $name:', (server) =>
     expect(places).toEqual([['mirror.user_lookups'], ['mirror.users']]);
   });
 
-  it('every column for such a text has a constraint, and every function asks for whom by one', async () => {
+  it('every column for a name or a reason has a length limit, and sync.actor() alone reads the actor', async () => {
     expect(
       await run(`
         select c.oid::regclass::text || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { connectionHelp } from '../../src/mirror/db/database-url.ts';
 
-describe('how others get at a database', () => {
+describe('connectionHelp', () => {
   it.each([
     ['postgres://u:secret@h:5433/d', 'postgres://u@h:5433/d', "psql 'postgres://u@h:5433/d'"],
     [
@@ -15,7 +15,7 @@ describe('how others get at a database', () => {
       "psql 'postgres://u@a:1,b/d?target_session_attrs=read-write'",
     ],
     ["postgres://o'n:secret@h/d", "postgres://o'n@h/d", "psql 'postgres://o%27n@h/d'"],
-  ])('of %s is without the password', (url, shown, psql) => {
+  ])('leaves the password out of %s', (url, shown, psql) => {
     expect(connectionHelp(url)).toEqual({ url: shown, psql });
   });
 });

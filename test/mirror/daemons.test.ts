@@ -50,7 +50,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     expect(end).toMatchObject({ how: 'asked', startedAt: first?.startedAt, endedAt: end?.seenAt });
   });
 
-  it('leave others alone that run, and forget those that are over', async () => {
+  it('leave running daemons alone, and forget ended ones', async () => {
     await run(`update sync.learned set value = value || jsonb_build_object(
         'b', jsonb_build_object('pid', 7, 'host', 'b', 'by_systemd', false, 'seen_at', clock_timestamp(), 'started_at', clock_timestamp()),
         'c', jsonb_build_object('pid', 8, 'host', 'c', 'by_systemd', false, 'seen_at', now() - interval '1 hour', 'started_at', now() - interval '1 day'),
@@ -65,7 +65,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     await run(`delete from sync.learned`);
   });
 
-  it('are seen by whoever sees the team, and by nobody else', async () => {
+  it('show up for roles that see their team, and for no other role', async () => {
     await note(null, 'north', 'south');
     const asked = async (role: string) =>
       await database.db.transaction(async (tx) => {

@@ -102,12 +102,12 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     },
   );
 
-  test('sslmode=no-verify encrypts, sslmode=disable does not', async () => {
+  test('sslmode=no-verify encrypts, and sslmode=disable sends plain text', async () => {
     expect(await connect('sslmode=no-verify', 'localhost')).toEqual({ encrypted: true });
     expect(await connect('sslmode=disable')).toEqual({ encrypted: false });
   });
 
-  describe('where Node is told to believe anybody', () => {
+  describe('with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
     beforeEach(() => {
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     });
@@ -119,7 +119,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
       expect(await connect('sslmode=verify-full&sslrootcert=CA')).toEqual({ encrypted: true });
     });
 
-    test('so does the connection that hears of edits', async () => {
+    test('the listener for edits still asks for proof', async () => {
       const url = new URL(server.url);
       url.search = 'sslmode=verify-full';
       const heard = Promise.withResolvers<string>();
@@ -133,7 +133,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
       await listener.close();
     });
 
-    test('so does the shared queue', async () => {
+    test('the shared queue still asks for proof', async () => {
       const url = new URL(server.url);
       url.search = 'sslmode=verify-full';
       const opening = createSharedQueue({
@@ -147,7 +147,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     });
   });
 
-  test('a certificate that is not there is an error of the attempt, not of the process', async () => {
+  test('a missing certificate file fails the attempt, and the process continues', async () => {
     expect((await connect('sslrootcert=/nowhere/ca.pem')).error).toMatch(/ENOENT/);
     const url = new URL(server.url);
     url.search = 'sslrootcert=/nowhere/ca.pem';

@@ -89,13 +89,13 @@ test.each([
   ['ssl=true&ssl=0', 'ssl'],
   ['host=127.0.0.1&host=db.example.net', 'host'],
   ['x=1&canary=1&canary=2', 'a parameter'],
-])('refuses ?%s, of which pg would take the last', (query, name) => {
+])('refuses the repeated parameter in ?%s', (query, name) => {
   expect(() => readConnectionUrl(`postgres://u:p@db.example.net/m?${query}`, {})).toThrow(
     `DATABASE_URL has ${name} more than once.`,
   );
 });
 
-test('refuses uselibpqcompat, with which sslmode=require believes anybody', () => {
+test('refuses uselibpqcompat, which makes sslmode=require verify nothing', () => {
   const url = 'postgres://u:p@db.example.net/m?sslmode=require&uselibpqcompat=true';
   expect(() => readConnectionUrl(url, {})).toThrow(/uselibpqcompat/);
 });

@@ -147,7 +147,7 @@ describe.each(servers())('on $name', (server) => {
       expect(runs).toBe(1);
     });
 
-    test('limits itself, compiles no plan, and leaves no setting behind for the next user of the session', async () => {
+    test('sets its limits, compiles no plan, and restores the settings of the session', async () => {
       const one = open({
         maxConnections: 1,
         statementTimeoutMs: 1_234,
@@ -306,7 +306,7 @@ describe.each(servers())('on $name', (server) => {
       });
     });
 
-    test('a single statement that waited in vain is not repeated once somebody asked to stop', async () => {
+    test('a single statement that timed out is not repeated after a stop', async () => {
       const stop = new AbortController();
       const stopped = open({ lockTimeoutMs: 30, statementTimeoutMs: 200, signal: stop.signal });
       stop.abort(new MusterdError('stopped', 'Asked to stop'));
@@ -327,7 +327,7 @@ describe.each(servers())('on $name', (server) => {
       expect(error.hint).toMatch(/took longer/);
     });
 
-    test('is ended by the server when it stands still', async () => {
+    test('ends if it stays idle for too long', async () => {
       const impatient = open({ idleTimeoutMs: 20 });
       const outcome = impatient.transaction(async (tx) => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
@@ -421,7 +421,7 @@ describe.each(servers())('on $name', (server) => {
       expect(order).toEqual([1, 2, 3]);
     });
 
-    test('says so when none becomes free, and goes on when one is', async () => {
+    test('fails if no connection becomes free, and works again once one is', async () => {
       const busy = open({ maxConnections: 1, freeTimeoutMs: 100 });
       const { release, work } = await occupy(busy);
       const error = await failure(sql`select 1`.execute(busy.kysely));
@@ -515,7 +515,7 @@ describe.each(servers())('on $name', (server) => {
     expect(names.toSorted()).toEqual(['application_name', 'client_encoding', 'database', 'user']);
   });
 
-  test('close waits for what is under way, and may be called twice', async () => {
+  test('close waits for work under way, and may be called twice', async () => {
     const other = open();
     const inside = createLatch();
     const goOn = createLatch();
@@ -535,7 +535,7 @@ describe.each(servers())('on $name', (server) => {
     await createDatabase({ url: database.url }).close();
   });
 
-  describe('what cannot be connected to', () => {
+  describe('a connection that fails', () => {
     const password = 'S3cret-canary';
     const attempt = async (change: (url: URL) => void, options: Partial<DatabaseOptions> = {}) => {
       const url = new URL(database.url);
@@ -577,7 +577,7 @@ describe.each(servers())('on $name', (server) => {
       expect(error.hint).toMatch(/DATABASE_URL/);
     });
 
-    test('somebody who never answers', async () => {
+    test('a server that never answers', async () => {
       const { proxy, url } = await openProxy();
       proxy.onClientBytes = () => 'swallow';
       const error = await attempt(

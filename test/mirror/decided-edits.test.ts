@@ -397,7 +397,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
     ['was given back', 'revert', 'select', 'ended, it was taken back here'],
   ])(
-    'an edit that %s after it was decided (%s) is told what became of it',
+    'report.decisions shows the outcome of an edit that %s after it was decided (%s)',
     async (_, decision, change, became) => {
       await decide(decision);
       await run(change);
@@ -408,7 +408,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     },
   );
 
-  it('what was decided at once has one number, and decisions that 0.1.0 took back are told as such', async () => {
+  it('one decision has one number, and decisions that 0.1.0 took back appear as such', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
     await run(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
@@ -439,7 +439,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ]);
   });
 
-  it('it is written down with the edits that it is about, and what was seen of the service', async () => {
+  it('an approval records its edits, and the values seen on the service', async () => {
     await run(
       `update sync.held_fields set service_value = '"web@example.com"', shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
     );
@@ -474,7 +474,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ]);
   });
 
-  it('what was approved before is not written down again, nor is what nobody decided about', async () => {
+  it('an approval leaves earlier approvals and undecided holds unwritten', async () => {
     await run(`update sync.held_fields set decision = 'approved' where user_id = 1; ${set('other')}`);
     const written = `select field, ctid::text from sync.held_fields where user_id = 1 order by 1`;
     const before = await run(written);
@@ -523,7 +523,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await name(1)).toEqual(['Anne', 'Berg', split]);
     });
 
-    it('a name of which it was not known is a guess', async () => {
+    it('a name whose split was unknown becomes a guess', async () => {
       await run(
         past(`update mirror.users set last_name = 'Borg' where id = 1; select sync.find_edit(41, 1, 'name')`),
       );
@@ -588,7 +588,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await decisionsNow()).toEqual([]);
     });
 
-    describe('where four eyes are asked for', () => {
+    describe('with four eyes', () => {
       /** Kim edited user 1's email, somebody the rest; the decision is Kim's. */
       const decideAsKim = (more: string) =>
         database.db.transaction(async (tx) => {
@@ -602,7 +602,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
           update sync.edits set authors = '{pat,kim}' where user_id = 1 and field = 'email'`),
       );
 
-      it('one’s own are left out by naming the others, as edits or as users', async () => {
+      it('own edits are left out by naming edits or users of another author', async () => {
         await expect(decideAsKim('null')).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('for 1 users: 1');
@@ -613,7 +613,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         expect(await decideAsKim(`only_users => '{2}'`)).toEqual(['2 email approved']);
       });
 
-      it('an edit of one’s own that is over, or not what is held, is not asked about', async () => {
+      it('own edits that have ended or moved need no second person', async () => {
         await run(
           `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
         );
@@ -634,7 +634,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     });
   });
 
-  it('what is decided is of its batch until it has arrived or was rejected, and what waits is expected to differ', async () => {
+  it('a decided edit stays in its batch until it arrives or is rejected, and its field is expected to differ', async () => {
     const as = async (decision: string) => {
       await run(`update sync.held_fields set decision = ${decision} where user_id = 1 and field = 'email'`);
       const { users } = await readSnapshot(database.db, 'north', 41n);

@@ -60,7 +60,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     folder[Symbol.dispose]();
   });
 
-  it('lists what is open and changes nothing, as reconcile does', async () => {
+  it('migrate and reconcile list the open requests and change nothing', async () => {
     const before = await sql('select name from sync.migrations order by 1');
     for (const args of [['migrate'], ['reconcile']]) {
       const { code, stdout, stderr } = await runMusterd(args, {
@@ -84,7 +84,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
   });
 
-  it('lists what the service will do if it differs from what was asked', async () => {
+  it('lists how the service will act if that differs from the request', async () => {
     await sql(`begin; set local musterd.writing = 'on';
       update mirror.scheduled_messages set cancels = true, id = 901, base = '{"execute_at": "2999-01-16T09:00:00Z"}' where local_id::text like '%1';
       update mirror.scheduled_messages set id = 907, base = '{"execute_at": "2999-01-25T09:00:00Z"}' where local_id::text like '%7';
@@ -136,7 +136,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('No request was open') });
   });
 
-  it('keeps the ledger, with the local_id in its values, and closes what was being sent as unknown', async () => {
+  it('keeps the ledger with the local_id in its values, and closes open pushes as unknown', async () => {
     const before = await sql('select count(*)::int from sync.changes');
     await drop();
     expect(await sql('select count(*)::int from sync.changes')).toEqual(before);
@@ -197,7 +197,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     );
   });
 
-  it('calls what was held because its user was gone, and came back, returned', async () => {
+  it('turns the reason gone of a hold into returned', async () => {
     await sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
     );
@@ -208,7 +208,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('leaves what is held held, by the same limit and under the same batch and decision', async () => {
+  it('keeps limit, batch and decision of held fields', async () => {
     await sql(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values
       (41, 5, 'email', 'limit', null, null), (41, 6, 'email', 'limit', null, 'approved'), (41, 7, 'email', 'limit', 'abc', 'approved'),
       (41, 8, 'email', 'limit', 'abc', 'rejected'), (41, 9, 'email', 'conflict', null, null), (41, 10, 'email', 'review', 'abc', null)`);
@@ -260,7 +260,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('keeps the rights on views and functions that lose a column, and revokes those of the messenger', async () => {
+  it('keeps rights on views and functions that lose a column, and revokes rights of the messenger', async () => {
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;

@@ -13,7 +13,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-describe('what is due', () => {
+describe('due groups', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -53,7 +53,7 @@ describe('what is due', () => {
     (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
   const sql = (text: string) => runSqlText(database.db, text);
 
-  it('is what is new; what is known stays as it is, also after a restart', async () => {
+  it('include new groups, and known groups keep their time over a restart', async () => {
     await registerGroups(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
     expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
     expect(await due('b')).toEqual(['b: users']);
@@ -66,7 +66,7 @@ describe('what is due', () => {
     expect(await due('a')).toEqual(['a: counts users']);
   });
 
-  it('follows a schedule that has changed, and one that a one-shot run knew nothing of', async () => {
+  it('follow a schedule that has changed, and one that a one-shot run knew nothing of', async () => {
     await registerGroups(database.db, [users('a')], false);
     await registerGroups(database.db, [users('a', '0 * * * * UTC')], false);
     expect(await due('a')).toEqual([]);
@@ -78,7 +78,7 @@ describe('what is due', () => {
     expect(await due('once')).toEqual(['once: users']);
   });
 
-  it('is served in the order in which it came up', async () => {
+  it('come in the order in which they became due', async () => {
     await registerGroups(database.db, [users('a'), users('b'), users('c')], false);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 hour' where team = 'c'`);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 minute' where team = 'a'`);
@@ -86,13 +86,13 @@ describe('what is due', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('is set again also where nothing of the run is on record', async () => {
+  it('move on even if nothing of the run is on record', async () => {
     await registerGroups(database.db, [users('a')], false);
     await (await takeUp('a'))();
     expect(await due('a')).toEqual([]);
   });
 
-  it('is found and set again when the clock was set back', async () => {
+  it('stay due and move on after the clock was set back', async () => {
     await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(
@@ -106,7 +106,7 @@ describe('what is due', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeLessThan(hour + 1);
   });
 
-  it('tells the last attempt from the last success, and counts failures in a row', async () => {
+  it('tell the last attempt from the last success, and count failures in a row', async () => {
     await run('a');
     const complete = (await standing('a'))?.completeAt;
     await run('a', 'failed');
@@ -122,7 +122,7 @@ describe('what is due', () => {
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
-  it('never are edits by their time, however the clock is set', async () => {
+  it('never include edits by their time, however the clock is set', async () => {
     await run('a');
     await sql(
       `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,
@@ -131,7 +131,7 @@ describe('what is due', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeNull();
   });
 
-  it('counts what became of the edits in a run of the users', async () => {
+  it('count failures of the edits in a run of the users', async () => {
     const edits = async () => {
       const standings = await readStandings(database.db.kysely, ['a']);
       return standings.flatMap(({ group, failures, outcome }) =>

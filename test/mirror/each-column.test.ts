@@ -90,7 +90,7 @@ describe.each(
   const differing = async (row: typeof agreed) =>
     (await readDifferingUsers(database.db, teamId, [shown(row)])).map(({ id }) => id);
 
-  it('is noticed, whichever side it changes on, though the service says nothing of when', async () => {
+  it('counts as differing on either side, even without version times', async () => {
     expect(await differing(agreed)).toEqual([]);
     expect(await differing(edited)).toEqual([1n]);
     await edit(edited);
@@ -130,7 +130,7 @@ describe.each(
     ]);
   });
 
-  it('is an edit with a history until both sides agree, or it is taken back', async () => {
+  it('makes an edit with a history, until both sides agree or it is taken back', async () => {
     const edits = () =>
       query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
     const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
@@ -156,7 +156,7 @@ describe.each(
     expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
   });
 
-  it('is held with the values of all sides, as the edit that it is', async () => {
+  it('keeps the values of all sides and its edit in a hold', async () => {
     await edit(edited);
     const hold = {
       field,

@@ -46,7 +46,7 @@ const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][nu
   );
 
 describe('an edit through a command', () => {
-  it('of another field accepts no name that was cut by a guess', async () => {
+  it('leaves a guessed name split alone if it changes another field', async () => {
     expect(await edit({ 1: { phone: '15550190' }, 2: { phone: '15550191' } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
       [1n, 'Ana Maria', 'Garcia', 'guessed', '15550190'],
@@ -79,7 +79,7 @@ describe('an edit through a command', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('of a name says where it is cut, and leaves the others alone', async () => {
+  it('marks the split of an edited name as known, for that user alone', async () => {
     const name = { first: 'Ana', last: 'Maria Garcia' };
     expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
@@ -88,7 +88,7 @@ describe('an edit through a command', () => {
     ]);
   });
 
-  it('is not made where the row is another by now', async () => {
+  it('skips a row that has changed since it was read', async () => {
     await sql(`update mirror.users set phone = '15550150' where id = 1`);
     expect(await edit({ 1: { phone: '15550190' }, 2: { name: { first: 'Eva', last: 'Borg' } } })).toEqual(
       new Set([2n]),

@@ -81,7 +81,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(words).not.toContain(victimText.trim());
   });
 
-  it('has its own rights back, also after an error', () => {
+  it('gives the process its own rights back, also after an error', () => {
     const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
     const before = ids();
     expect(asAccount(account, () => ids())).toEqual([account.uid, account.gid, [account.gid]]);
@@ -103,7 +103,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     }
   });
 
-  it('gives no folder away that a link of somebody else leads to', async () => {
+  it('leaves the owner of a folder that another user’s link leads to', async () => {
     const target = join(base, 'empty');
     spawnSync('mkdir', [target], { env: { PATH: '/usr/bin:/bin' } });
     const open = join(base, 'open');

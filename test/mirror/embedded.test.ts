@@ -124,7 +124,7 @@ describe.each([
   });
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('starts in an empty folder, keeps what is written, and starts again', async () => {
+  test('starts in an empty folder, keeps its data, and starts again', async () => {
     const steps: string[] = [];
     const first = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
     expect(first).toMatchObject({ attached: false, dataDir });
@@ -181,7 +181,7 @@ test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql gets in without
 });
 
 describe('several at once', () => {
-  test('in an empty folder: one starts, the others attach', async () => {
+  test('in an empty folder one starts, and two attach', async () => {
     const children = await Promise.all([openChild(), openChild(), openChild()]);
     expect(children.filter(({ attached }) => attached)).toHaveLength(2);
     expect(new Set(children.map(({ url }) => url)).size).toBe(1);
@@ -202,7 +202,7 @@ describe('several at once', () => {
   describe('on a mirror that is there', () => {
     beforeEach(seed);
 
-    test('the starter leaves at once where somebody has attached, and who leaves last stops the server', async () => {
+    test('the starter leaves while a guest is attached, and the last to leave stops the server', async () => {
       const starter = await openChild();
       const [longer, shorter] = [await openChild(), await openChild()];
       expect(await starter.close()).toBe(0);
@@ -215,7 +215,7 @@ describe('several at once', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('a page that somebody has open stays when the starter leaves, and stops the server when it ends', async () => {
+    test('a served page stays when the starter leaves, and stops the server when it ends', async () => {
       const starter = await openChild();
       await use(starter.url, migrate);
       const env = {
@@ -248,7 +248,7 @@ describe('several at once', () => {
       expect(await notes(last.url)).toEqual(['first', 'here', 'here', 'here', 'here']);
     });
 
-    test('nothing is left of a starter that is told to end in the middle of its start', async () => {
+    test('a starter that is killed during its start leaves nothing behind', async () => {
       for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
         const starting = startMusterd(['sql', 'select 1'], { MUSTERD_DATA_DIR: folder });
         await eventually('the server is starting', () => findPostmaster(join(folder, 'cluster', 'data')));
@@ -273,7 +273,7 @@ const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).
 describe('after an accident', () => {
   beforeEach(seed);
 
-  test('musterd killed: the server stops by itself, and the next start finds everything', async () => {
+  test('musterd killed: the server stops, and the next start finds everything', async () => {
     const child = await openChild();
     await note(child.url, 'before');
     await child.kill();
@@ -283,7 +283,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('the musterd that started the server killed: who has attached is told, and comes back to it', async () => {
+  test('the starter killed: a guest gets a warning, and its server starts again', async () => {
     const starter = await openChild();
     await note(starter.url, 'before');
     const warnings: string[] = [];
@@ -448,7 +448,7 @@ describe('the port', () => {
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
   const file = () => join(folder, 'cluster', 'port');
 
-  test('is chosen once, out of the way of outgoing connections, and then kept', async () => {
+  test('gets chosen once, below the ports of outgoing connections, and kept', async () => {
     seed();
     rmSync(file());
     const ports = [];
@@ -464,7 +464,7 @@ describe('the port', () => {
     expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
   });
 
-  test('is another until the next start where the kept one is taken, also by the original of a copied folder', async () => {
+  test('changes until the next start if the kept port is taken, also by the original of a copied folder', async () => {
     seed();
     const original = await open();
     await note(original.url, 'before');
@@ -493,7 +493,7 @@ describe('the port', () => {
   });
 });
 
-describe('what it cannot do is said in words', () => {
+describe('errors in words', () => {
   test('a mirror of another Postgres', async () => {
     seed();
     writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
@@ -532,7 +532,7 @@ describe('what it cannot do is said in words', () => {
     expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
   });
 
-  test.runIf(isRoot)("somebody's folder, which it leaves as it is", async () => {
+  test.runIf(isRoot)('a folder with foreign files, which stays unchanged', async () => {
     writeFileSync(join(folder, 'thesis.txt'), '');
     const error = await failure(openEmbedded({ dataDir: folder }));
     expect(error.code).toBe('mirror');
@@ -606,7 +606,7 @@ describe('places', () => {
     expect(usableFolder('cache', { CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
   });
 
-  test.skipIf(isRoot)('of a user', () => {
+  test.skipIf(isRoot)('from the XDG variables', () => {
     expect(usableFolder('data', { XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
     expect(usableFolder('cache', { XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
   });
@@ -646,7 +646,7 @@ describe('as a plain user', () => {
     return child;
   };
 
-  test('with a home, at which root looks as that user', async () => {
+  test('with a home, uses a folder that root opens as that user', async () => {
     const child = await start(plain(join(folder, 'home')));
     expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
     await note(child.url, 'mine');
@@ -661,7 +661,7 @@ describe('as a plain user', () => {
     await root.close();
   });
 
-  test('without one, in a private folder for temporary files', async () => {
+  test('without a home, uses a private folder for temporary files', async () => {
     const child = await start({ ...plain(join(folder, 'home')), HOME: '/nonexistent' });
     const uid = isRoot ? nobody().uid : process.getuid?.();
     expect(child.dataDir).toBe(join(folder, 'home', `musterd-${uid}`, 'data'));
@@ -669,7 +669,7 @@ describe('as a plain user', () => {
     expect(await child.close()).toBe(0);
   });
 
-  test('not in a folder that somebody else made for it', async () => {
+  test('refuses a folder that another user made for it', async () => {
     const uid = isRoot ? nobody().uid : process.getuid?.();
     const home = join(folder, 'home');
     const trap = join(home, `musterd-${uid}`);

@@ -7,7 +7,7 @@ import { roster, type RosterRow } from '../../src/page/read/page-people.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-it('finds a user by each of what is asked, as the mirror or the base has it', async () => {
+it('finds a user by each typed part, in the spelling of mirror or base', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.close());
   await runSqlText(
@@ -33,7 +33,7 @@ it('finds a user by each of what is asked, as the mirror or the base has it', as
   expect(await found('155503')).toEqual([]);
 });
 
-describe('of people whose names and phones have several spellings', () => {
+describe('users with several spellings', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();

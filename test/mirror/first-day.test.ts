@@ -43,7 +43,7 @@ describe('on the first day of a mirror', () => {
     expect(await joined()).toEqual([String(id)]);
   });
 
-  it('nor did those whom the first run missed, since it did not come to its end', async () => {
+  it('nobody joined whom a failed first run missed', async () => {
     for (const fault of parseFaults(['reset-after,path=/v1/users/get,times=always']))
       stage.emulator.addFault(fault);
     const first = await stage.run().catch(() => undefined);

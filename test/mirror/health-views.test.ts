@@ -4,7 +4,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
 
-describe.each([oldestServer()])('how well it goes, by SQL on $name', (server) => {
+describe.each([oldestServer()])('the health views on $name', (server) => {
   let database: TestDatabase;
   const query = async (text: string) => (await runSqlText(database.db, text)).rows;
   const hour = 3_600_000;
@@ -24,7 +24,7 @@ describe.each([oldestServer()])('how well it goes, by SQL on $name', (server) =>
     const known = (team: string, group: 'users' | 'counts', staleAfterMs: number) =>
       ({ team, group, schedule, delayMs: hour, staleAfterMs }) as const;
 
-    it('is judged by the schedule that the daemon told, and by nothing where it told none', async () => {
+    it('uses the schedule that the daemon wrote, and stays null without one', async () => {
       await registerGroups(
         database.db,
         [
@@ -113,7 +113,7 @@ describe.each([oldestServer()])('how well it goes, by SQL on $name', (server) =>
         ) r (command, ago, took, outcome, groups, requests, endpoints)`),
     );
 
-    it('are summed up by team: the last, the last that was complete, and those of seven days', async () => {
+    it('get summed up by team: the last, the last complete, and seven days', async () => {
       expect(
         await query(`select team, round(extract(epoch from now() - last_attempt) / 86400)::int as attempt, last_outcome,
             round(extract(epoch from now() - last_success) / 86400)::int as success, runs, complete_runs, success_rate, p50_seconds, p95_seconds,
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('how well it goes, by SQL on $name', (server) =>
     });
   });
 
-  it('decisions have what was decided about which values, by whom and why', async () => {
+  it('decisions show the decided values, the author and the reason', async () => {
     await query(`
       insert into sync.changes (team_id, user_id, kind, base, old, new, decided_by, decided_role, decided_why, batch) values
         (41, 1, 'approve', '{"name": {"first": "A", "last": "B"}}', '{"name": {"first": "A", "last": "B"}}', '{"name": {"first": "Ana", "last": ""}}', 'kim', 'office', 'yes', 'b1'),

@@ -95,8 +95,8 @@ const agreed = async (id = 1, team = 41) =>
       where team_id = ${team} and id = ${id}`)
   )[0];
 
-describe('what is about to be sent', () => {
-  it('says by field who made the edit that it carries, and of what nobody is known to have edited, nobody', async () => {
+describe('an intent', () => {
+  it('records the editor of each field, and leaves it empty for an unseen edit', async () => {
     const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
     const asActor = (actor: string, edit: string) =>
       database.db.transaction(async (tx) => {
@@ -130,7 +130,7 @@ describe('what is about to be sent', () => {
     ]);
   });
 
-  it('is written down with what was agreed on and what the service showed, as an open push', async () => {
+  it('records the agreed and the shown values as an open push', async () => {
     const [intent, ...more] = await open([
       planOf(robin(), { name: 'Anna Berg', email: '', phone: undefined, roleId: 5n }),
     ]);
@@ -161,7 +161,7 @@ describe('what is about to be sent', () => {
     expect(await readIntents(database.db.kysely, 42n)).toEqual([]);
   });
 
-  describe('of a field that is held by then', () => {
+  describe('for a field that is held by then', () => {
     /** The edits of `robin()`, of both teams and users, made as an editor makes them. */
     beforeEach(async () => {
       await force(
@@ -198,7 +198,7 @@ describe('what is about to be sent', () => {
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });
 
-    it('of another user, or another team', async () => {
+    it('ignores holds on other users and teams', async () => {
       await hold(2, 'phone');
       await hold(1, 'phone', { team_id: '42' });
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('what is about to be sent', () => {
     }),
   });
 
-  it('is the edit that was planned, and not another one of the same value', async () => {
+  it('carries the planned edit, and not another edit of the same value', async () => {
     const planned = await setPhone();
     await query(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
     const another = await setPhone();
@@ -234,7 +234,7 @@ describe('what is about to be sent', () => {
     ]);
   });
 
-  it('is what lasts where no edit was on record when it was planned, and is put on record if none is', async () => {
+  it('carries a lasting edit that the plan did not know, and records a missing one', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -320,7 +320,7 @@ describe('what is about to be sent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
   });
 
-  it('spends no decision where it is not opened, and is not opened under a spent one', async () => {
+  it('spends a decision only if it opens, and stays closed under a spent decision', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await query(
@@ -333,7 +333,7 @@ describe('what is about to be sent', () => {
     expect(await open([planOfPhone(edit)])).toEqual([]);
   });
 
-  it('does not leave where somebody rejected meanwhile what was approved', async () => {
+  it('stays unsent if its approval was rejected meanwhile', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await open([planOfPhone(edit)]);
@@ -342,14 +342,14 @@ describe('what is about to be sent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: [] }]);
   });
 
-  it('has only of its own fields what was agreed on', async () => {
+  it('records base values for its own fields alone', async () => {
     await open([planOf({ phone: '15550177' })]);
     expect(await query('select base, new from sync.changes')).toEqual([
       { base: { phone: '15550100' }, new: { phone: '15550177' } },
     ]);
   });
 
-  it('is approved for the users of whom a person said so, and for nobody else', async () => {
+  it('counts as approved for exactly the users whom a person approved', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)], [2n]);
     expect(await query('select user_id, approved from sync.changes order by 1')).toEqual([
       { user_id: 1n, approved: false },
@@ -374,7 +374,7 @@ describe('what is about to be sent', () => {
       `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
       [],
     ],
-  ])('is left out, and its user is named, where an open transaction %s them', async (_, statement, busy) => {
+  ])('leaves out and names its user if an open transaction %s them', async (_, statement, busy) => {
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
@@ -407,7 +407,7 @@ describe('what is about to be sent', () => {
     },
   );
 
-  it('is sent though another field has changed, and an emptied phone as well', async () => {
+  it('opens although another field has changed, and also for an emptied phone', async () => {
     await query(`update mirror.users set phone = null where team_id = 41 and id = 1`);
     expect(await open([planOf({ email: robin().email })])).toHaveLength(1);
     await query('delete from sync.changes');
@@ -418,20 +418,20 @@ describe('what is about to be sent', () => {
     ['is gone', 'update mirror.users set gone_at = now() where id = 1'],
     ['has no row', 'delete from mirror.users where team_id = 41 and id = 1'],
     ['has no base', 'delete from sync.user_base where team_id = 41 and id = 1'],
-  ])('is left out where the user %s', async (_, change) => {
+  ])('stays closed if the user %s', async (_, change) => {
     await force(change);
     expect(await open([planOf(robin())])).toEqual([]);
     expect(await ledger()).toEqual([]);
   });
 
-  it('is left out where a push of that user is open already, in this team alone', async () => {
+  it('stays closed while the user has an open push in this team', async () => {
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 1, ${runId}, 'push', 'open'), (41, 1, ${runId}, 'push', 'closed')`);
     expect(await open([planOf({ roleId: 9n })])).toHaveLength(1);
     expect(await open([planOf({ email: robin().email })])).toEqual([]);
   });
 
-  it('has left when that is noted, of those users alone', async () => {
+  it('counts as sent for the noted users alone', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)]);
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 2, ${runId}, 'push', 'open'), (41, 2, ${runId}, 'push', 'closed')`);
@@ -449,7 +449,7 @@ describe('what is about to be sent', () => {
   });
 });
 
-it('what a run moved is known to be on its way, to whoever would undo it', async () => {
+it('readMovedFields marks a user with an open push, for undo', async () => {
   const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
   await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
     (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled})`);
@@ -522,8 +522,8 @@ const opened = async (id: Id = 1n): Promise<Intent> => {
   return intent;
 };
 
-describe('what is confirmed', () => {
-  it('is taken into mirror and base with the bytes of the service, in that team alone', async () => {
+describe('a confirmed field', () => {
+  it('goes into mirror and base with the bytes of the service, in that team alone', async () => {
     expect(await apply(resultOf(await opened()))).toEqual([]);
     expect(await mirrored()).toEqual({
       ...takenInSql,
@@ -559,7 +559,7 @@ describe('what is confirmed', () => {
     expect(await query('select sent_at is not null as sent from sync.changes')).toEqual([{ sent: hasLeft }]);
   });
 
-  it('is to each user of one answer what the service shows of that one', async () => {
+  it('takes for each user of an answer the values of that user', async () => {
     const [one, other] = [await opened(), await opened(2n)];
     const others = { name: { first: 'Robin', last: 'E.' }, email: 'E@example.com', phone: '1', roleId: 12n };
     const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
@@ -597,7 +597,7 @@ describe('what is confirmed', () => {
     },
   );
 
-  it('of a phone that was emptied meanwhile leaves it empty, and of an emptied one takes nothing else', async () => {
+  it('keeps a phone empty that was emptied meanwhile, and confirms an emptied phone', async () => {
     const intent = await opened();
     await query('update mirror.users set phone = null where team_id = 41 and id = 1');
     await apply(resultOf(intent));
@@ -613,7 +613,7 @@ describe('what is confirmed', () => {
     ['email', ['email']],
     ['phone', ['phone']],
     ['roleId', ['role_id']],
-  ])('is that field and no other: %s', async (field, columns) => {
+  ])('changes that field alone: %s', async (field, columns) => {
     const outcomes = { name: 'changed', email: 'missing', phone: 'refused', roleId: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes: { ...outcomes, [field]: 'confirmed' }, closed: false }));
     const took = Object.fromEntries(
@@ -635,7 +635,7 @@ describe('what is confirmed', () => {
   });
 });
 
-describe('what the service showed of the user', () => {
+describe('the user row in an answer', () => {
   const shownWith = async (times: Partial<typeof newer>) => {
     const seen = { id: 1n, raw: { from: 'now' }, ...newer, ...times };
     await apply(resultOf(await opened(), { seen }));
@@ -656,7 +656,7 @@ describe('what the service showed of the user', () => {
     ],
     ['older in one and newer in the other', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
     ['as old', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
-  ])('is not taken over newer times: %s', async (_, times, raw) => {
+  ])('does not replace newer times: %s', async (_, times, raw) => {
     expect(await shownWith(times)).toBe(raw);
   });
 
@@ -670,7 +670,7 @@ describe('what the service showed of the user', () => {
     ['what nobody decided about', `41, 1, 'phone', 'limit', 'abc', null`, 'now'],
     ['what was decided of another user', `41, 2, 'phone', 'limit', 'abc', 'approved'`, 'now'],
     ['what was decided in another team', `42, 1, 'phone', 'limit', 'abc', 'approved'`, 'now'],
-  ])('is news to the next run where it was read back: %s', async (_, hold, raw) => {
+  ])('waits for the next run, or not, after a lookup: %s', async (_, hold, raw) => {
     for (const isDirect of [false, true]) {
       const [intent] = await open([planOf({ email: `robin1@example.com` })]);
       if (intent === undefined) throw new Error('nothing to send');
@@ -684,7 +684,7 @@ describe('what the service showed of the user', () => {
     }
   });
 
-  it('is nothing where nobody saw it', async () => {
+  it('stays as before if the user was not seen', async () => {
     await apply(resultOf(await opened(), { seen: null, outcomes: { ...all, name: 'missing' } }));
     expect(await mirrored()).toMatchObject({
       last_name: 'Doe',
@@ -695,7 +695,7 @@ describe('what the service showed of the user', () => {
   });
 });
 
-describe('what is not confirmed', () => {
+describe('an unconfirmed field', () => {
   const none = { name: 'changed', email: 'ineffective', phone: 'refused', roleId: 'unsent' } as const;
   const hold: Hold = {
     field: 'email',
@@ -747,7 +747,7 @@ describe('what is not confirmed', () => {
     const others = () =>
       query(`select distinct decision from sync.held_fields where (team_id, user_id) <> (41, 1)`);
 
-    it('it is approved again if it was not sent, or is not there and was not answered, and not otherwise', async () => {
+    it('gets its approval back if it was unsent, or unanswered and unseen', async () => {
       const intent = await openDecided();
       const outcomes = { name: 'unsent', email: 'unanswered', phone: 'missing', roleId: 'unknown' } as const;
       await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
@@ -760,7 +760,7 @@ describe('what is not confirmed', () => {
       expect(await others()).toEqual([{ decision: 'spent' }]);
     });
 
-    it('it is not approved again by any other outcome, held or not', async () => {
+    it('loses its approval by any other outcome, held or not', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'changed',
@@ -772,7 +772,7 @@ describe('what is not confirmed', () => {
       expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
     });
 
-    it('it is no more if it is held by what became of it, and is in the batch no longer', async () => {
+    it('leaves the batch if its outcome holds it', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'confirmed',
@@ -796,7 +796,7 @@ describe('what is not confirmed', () => {
       ).toEqual([{ batch: null }]);
     });
 
-    it('it stays as somebody decided meanwhile, and goes to no edit that took its place', async () => {
+    it('keeps a decision made meanwhile, and gives no approval to a new edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set decision = 'rejected' where field = 'phone';
         update sync.held_fields set decision = null where field = 'email';
@@ -818,7 +818,7 @@ describe('what is not confirmed', () => {
       expect(await decided()).toEqual({ phone: 'spent' });
     });
 
-    it('it is approved again where the row is there no longer', async () => {
+    it('gets its approval back if its row no longer exists', async () => {
       const intent = await openDecided();
       await force('delete from mirror.users where team_id = 41 and id = 1');
       await apply(resultOf(intent));
@@ -843,7 +843,7 @@ describe('what is not confirmed', () => {
 });
 
 describe('a row that cannot be written', () => {
-  it('is one that an editor holds: its push stays open, and others are not kept waiting', async () => {
+  it('keeps its push open if an editor locks it, and other users are written', async () => {
     const [one, two] = [await opened(), await opened(2n)];
     await other.transaction(async (tx) => {
       await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
@@ -858,7 +858,7 @@ describe('a row that cannot be written', () => {
     ]);
   });
 
-  it('is one that is there no longer: its push is closed as missing', async () => {
+  it('closes its push as missing if it no longer exists', async () => {
     const intent = await opened();
     await force('delete from mirror.users where team_id = 41 and id = 1');
     expect(await apply(resultOf(intent))).toEqual([]);

@@ -101,7 +101,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
     expect(open).toEqual([]);
   });
 
-  it('a notification of an edit says nothing of the team to somebody who listens', async () => {
+  it('a notification of an edit carries a random key, and not the team', async () => {
     const listener = new pg.Client({ connectionString: stage.url });
     const heard: string[] = [];
     listener.on('notification', ({ payload }) => heard.push(String(payload)));

@@ -44,7 +44,7 @@ describe('sync.teams.four_eyes', () => {
     expect([seen, await kept('south')]).toEqual([left, false]);
   });
 
-  it('is set by a command that decides or edits, never reset, and returned to it', async () => {
+  it('turns on by a command that decides or edits, and stays on', async () => {
     expect([await act(false), await act(true), await act(false), await kept()]).toEqual([
       false,
       true,
@@ -53,13 +53,13 @@ describe('sync.teams.four_eyes', () => {
     ]);
   });
 
-  it('is not kept for a team that no run has seen: the settings alone say it', async () => {
+  it('stays out of the database for a team without a run', async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
     expect([await act(true), await kept()]).toEqual([true, null]);
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
   });
 
-  it('is not written again if it is the same', async () => {
+  it('gets written only if it changes', async () => {
     const version = async () =>
       (await runSqlText(database.db, `select xmin::text from sync.teams where team = 'north'`)).rows;
     const before = await version();

@@ -23,8 +23,8 @@ const note = (
   end = until,
 ) => placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
 
-describe('What a run writes down of its place', () => {
-  it('is this place, where nothing is on record', () => {
+describe('placeToNote', () => {
+  it('records this place if none is on record', () => {
     const first = {
       kind: 'home',
       ...here,
@@ -37,7 +37,7 @@ describe('What a run writes down of its place', () => {
     expect(note('unrecorded', null)).toEqual(recorded);
   });
 
-  it('is the address and the server, where only the database is on record', () => {
+  it('adds address and server if only the database is on record', () => {
     expect(note('unrecorded', { ...home, identifier: null, addresses: [] })).toEqual({
       ...home,
       identifier: '1',
@@ -63,7 +63,7 @@ describe('What a run writes down of its place', () => {
     },
   );
 
-  it('is until when runs were at home, the first time that one is elsewhere', () => {
+  it('records when runs left home, the first time that one runs elsewhere', () => {
     expect(note('elsewhere', home)).toEqual({ ...home, left: until.toISOString() });
     expect(note('elsewhere', { ...home, left })).toBeUndefined();
     expect(placeToNote({ verdict: 'elsewhere', known: home, here, until: null }, now)).toBeUndefined();

@@ -91,8 +91,8 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       row.join(' '),
     );
 
-  describe('begins', () => {
-    it('with a statement, and says when, by whom, for whom and from where, in every column', async () => {
+  describe('the begin of an edit', () => {
+    it('records time, editor, person and application of a statement', async () => {
       const [before] = await objects('select clock_timestamp() as at');
       const xid = await other.transaction(async (tx) => {
         await text`select set_config('musterd.actor', ' Kim  of HR', true)`.execute(tx);
@@ -125,7 +125,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('for nobody where nobody was named', async () => {
+    it('leaves the actor empty if the session names none', async () => {
       await edit('', `phone = '15550101'`);
       expect(await sql('select actor, authors from sync.edits')).toEqual([[null, [me]]]);
     });
@@ -141,12 +141,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])('of %s as %s', async (field, set, old, now) => {
+    ])('records a change of %s by %s', async (field, set, old, now) => {
       await edit('Kim', set);
       expect(await edits('true')).toEqual([[field, old, now, null, ['kim']]]);
     });
 
-    it('twice where a statement edits two fields, and each ends by itself', async () => {
+    it('makes two edits for a statement with two fields, and each ends separately', async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`);
       expect(
         await sql('select count(distinct edit_id), count(distinct xid::text) as xids from sync.edits'),
@@ -160,7 +160,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 role_id conflict']);
     });
 
-    it('of each user of a statement and of no other, whatever their teams', async () => {
+    it('makes edits for exactly the users of a statement, whatever their teams', async () => {
       await edit('Kim', `phone = case when (team_id, id) = (41, 2) then phone else '15550101' end`, 'id < 3');
       expect(
         await sql('select team_id, user_id, field from sync.edits where ended_at is null order by 1, 2'),
@@ -175,14 +175,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ).toEqual([[41n, 1n, 'phone']]);
     });
 
-    it('not with how a name is cut: that is recorded, and over at once', async () => {
+    it('records a new split of a name, and ends that edit at once', async () => {
       await edit('Kim', `name_split = 'known'`);
       expect(await edits()).toEqual([['name_split', 'guessed', 'known', 'replaced', ['kim']]]);
     });
   });
 
-  describe('is replaced', () => {
-    it('by the next one of its field, which inherits who had part in it and nothing else', async () => {
+  describe('a replaced edit', () => {
+    it('hands its authors alone to the next edit of the field', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await hold('phone', 'limit', ', batch', `, 'aaaaaaaaaaaa'`);
@@ -204,7 +204,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select edit_id, batch from sync.held_fields')).toEqual([[first, 'aaaaaaaaaaaa']]);
     });
 
-    it('within a transaction as well', async () => {
+    it('hands its authors on within a transaction as well', async () => {
       await other.transaction(async (tx) => {
         for (const phone of ['15550101', '15550102', '15550100', '15550103'])
           await text`update mirror.users set phone = ${phone} where team_id = 41 and id = 1`.execute(tx);
@@ -212,7 +212,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).map((row) => row[3])).toEqual(['replaced', 'withdrawn', 'withdrawn', null]);
     });
 
-    it('and what was known of where a name is cut before stays known', async () => {
+    it('hands on whether the split of the name was known before', async () => {
       await edit('Kim', `last_name = 'Borg'`);
       await edit('Kim', `name_split = 'known'`);
       await edit('Lee', `last_name = 'Berg'`);
@@ -227,7 +227,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  describe('is withdrawn', () => {
+  describe('a withdrawn edit', () => {
     it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
       'with what was held of it as %s',
       async (reason) => {
@@ -249,7 +249,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual([]);
     });
 
-    it('and leaves what a person asked to hold, and what is held of other edits, users and teams', async () => {
+    it('leaves a requested hold, and holds of other edits, users and teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
         select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;
@@ -272,7 +272,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('and the same value later is another edit, of whoever sets it then', async () => {
+    it('makes way for a new edit if the same value is set again', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await edit('Kim', `phone = '15550100'`);
@@ -282,7 +282,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).at(-1)).toEqual(['phone', '15550100', '15550101', null, ['lee']]);
     });
 
-    it('of a name by its both halves, and not by one', async () => {
+    it('needs both halves of a name back, not one', async () => {
       await edit('Kim', `first_name = 'Eva', last_name = 'Borg'`);
       await edit('Kim', `first_name = 'Ana Maria'`);
       expect(await lastingId('name')).toBeDefined();
@@ -315,7 +315,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       applyUsers(tx, run(), [{ id: 1n, case: 'merge', fields: decisions(), write: null, ...plan }]),
     );
 
-  describe('ends where both sides agree', () => {
+  describe('the end of an edit by agreement', () => {
     /** User 1 and the field that is about to be agreed on, held; another field, held; the same of another user. */
     beforeEach(async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`, 'id < 3');
@@ -331,7 +331,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(others);
     };
 
-    it('because the service has what was edited', async () => {
+    it('follows if the service has the edited value', async () => {
       const both = { phone: '15550101' };
       await apply({
         fields: decisions({ phone: moveOf('settle', { mirror: '15550101', service: '15550101' }) }),
@@ -340,7 +340,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended();
     });
 
-    it('because the service’s value was taken', async () => {
+    it('follows if the service’s value was taken', async () => {
       const taken = { phone: '15550199' };
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550199' }, true) }),
@@ -352,7 +352,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('because what was agreed on before was taken: the base does not move', async () => {
+    it('follows if the earlier agreed value was taken, and base stays', async () => {
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550100' }, true) }),
         write: { ...writeOf({ phone: '15550101', roleId: 3n }, { roleId: 3n }), base: was },
@@ -360,12 +360,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('because it arrived', async () => {
+    it('follows if the edit arrived', async () => {
       await pushed({ phone: '15550101' }, { phone: 'confirmed' });
       await ended();
     });
 
-    it('though a person asked to hold the field, and that goes on', async () => {
+    it('leaves a requested hold of the field', async () => {
       await sql(
         `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where field = 'phone' and user_id = 1`,
       );
@@ -374,14 +374,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 phone asked', ...others]);
     });
 
-    it('and leaves what is held of another edit of the field', async () => {
+    it('leaves a hold of another edit of the field', async () => {
       await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
       await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
-    it('of somebody who was forgotten meanwhile, and comes back', async () => {
+    it('follows for a user who was forgotten meanwhile and comes back', async () => {
       await force('update mirror.users set gone_at = now() where team_id = 41 and id = 1');
       await write((tx) => forgetUsers(tx, run(), [1n]));
       await edit('Lee', `phone = '15550105'`);
@@ -395,7 +395,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  it('is forgotten with its user, in that team alone', async () => {
+  it('ends as forgotten with its user, in that team alone', async () => {
     await edit('Kim', `phone = '15550101'`, 'id < 3');
     await write((tx) => forgetUsers(tx, run(), [1n]));
     expect(
@@ -460,7 +460,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     await sql(`update sync.held_fields set decision = null, reason = 'conflict' where decision is not null`);
   }
 
-  describe('that is taken back while its push is under way', () => {
+  describe('an edit taken back during its push', () => {
     let intent: Intent;
     beforeEach(async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`);
@@ -471,7 +471,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
     const back = ['phone', '15550101', '15550100', null, ['kim', 'lee']];
 
-    it('lasts until it is known what became of that', async () => {
+    it('lasts until the outcome of the push is known', async () => {
       expect((await edits()).at(-1)).toEqual(back);
       expect((await edits()).filter((row) => row[3] === 'replaced')).toEqual([
         ['phone', '15550100', '15550101', 'replaced', ['kim']],
@@ -490,7 +490,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('is an edit with its authors if it arrived', async () => {
+    it('stays an edit with its authors if the push arrived', async () => {
       await answered(intent, { phone: 'confirmed', roleId: 'confirmed' });
       expect((await edits()).at(-1)).toEqual(back);
       expect(await sql(`select phone from sync.user_base where team_id = 41 and id = 1`)).toEqual([
@@ -501,7 +501,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('phone')).toBeUndefined();
     });
 
-    it('ends at once for a field of which it is known, and where the push is another’s', async () => {
+    it('ends at once for a field with a known outcome, and for a push of another user', async () => {
       await answered(intent, { phone: 'unknown', roleId: 'missing' }, false);
       await edit('Lee', 'role_id = 2');
       expect(await lastingId('role_id')).toBeUndefined();
@@ -513,7 +513,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('lasts as long as it is known and not written here', async () => {
+    it('lasts while the outcome is known, and base does not have it yet', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );
@@ -521,7 +521,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('role_id')).toBeDefined();
     });
 
-    it('and made again is another edit than the one that is under way', async () => {
+    it('becomes a new edit if it is made again', async () => {
       const carried = await sql(`select (edits ->> 'phone')::bigint from sync.changes where state = 'open'`);
       await edit('Kim', `phone = '15550101'`);
       expect(await lastingId('phone')).toBeGreaterThan(carried[0]?.[0] as bigint);
@@ -553,7 +553,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     },
   );
 
-  it('that arrived ends what was held of it, and not what is held of one that took its place', async () => {
+  it('ends its own holds on arrival, and leaves a hold of its successor', async () => {
     await edit('Kim', `phone = '15550101', role_id = 3`);
     const intent = await opened({ phone: '15550101', roleId: 3n });
     await hold('role_id', 'limit');
@@ -567,7 +567,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ]);
   });
 
-  describe('made past the triggers', () => {
+  describe('an edit past the triggers', () => {
     const find = async (field = 'phone', user = 1) =>
       (await sql(`select sync.find_edit(41, ${user}, '${field}')`))[0]?.[0] as bigint | null;
 
@@ -581,44 +581,41 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])(
-      'is on record once it is looked for, and nobody is known to have made it: %s',
-      async (field, set, old, now) => {
-        await force(`update mirror.users set ${set} where team_id = 41 and id = 1`);
-        expect(await edits('true')).toEqual([]);
-        const found = await find(field);
-        expect(await objects('select *, xid is not null as has_xid from sync.edits')).toEqual([
-          {
-            edit_id: found,
-            xid: expect.anything() as unknown,
-            has_xid: true,
-            team_id: 41n,
-            user_id: 1n,
-            field,
-            old_value: old,
-            new_value: now,
-            old_split: null,
-            edited_at: expect.any(Date) as Date,
-            edited_by: null,
-            application: null,
-            actor: null,
-            authors: [''],
-            ended_at: null,
-            ended_how: null,
-          },
-        ]);
-        expect(await find(field)).toBe(found);
-        expect(await edits('true')).toHaveLength(1);
-      },
-    );
+    ])('gets recorded once it is looked for, without an author: %s', async (field, set, old, now) => {
+      await force(`update mirror.users set ${set} where team_id = 41 and id = 1`);
+      expect(await edits('true')).toEqual([]);
+      const found = await find(field);
+      expect(await objects('select *, xid is not null as has_xid from sync.edits')).toEqual([
+        {
+          edit_id: found,
+          xid: expect.anything() as unknown,
+          has_xid: true,
+          team_id: 41n,
+          user_id: 1n,
+          field,
+          old_value: old,
+          new_value: now,
+          old_split: null,
+          edited_at: expect.any(Date) as Date,
+          edited_by: null,
+          application: null,
+          actor: null,
+          authors: [''],
+          ended_at: null,
+          ended_how: null,
+        },
+      ]);
+      expect(await find(field)).toBe(found);
+      expect(await edits('true')).toHaveLength(1);
+    });
 
-    it('is found where it is on record, and recorded no second time', async () => {
+    it('stays the edit on record, and adds no second', async () => {
       await edit('Kim', `phone = '15550101'`);
       expect(await find()).toBe(await lastingId('phone'));
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('takes the place of one on record, whose authors had part in it', async () => {
+    it('replaces an edit on record, whose authors had part in it', async () => {
       await edit('Kim', `phone = '15550101', last_name = 'Borg'`);
       await force(
         `update mirror.users set phone = '15550102', last_name = 'Berg', name_split = 'known' where team_id = 41 and id = 1`,
@@ -634,7 +631,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       );
     });
 
-    it('is none where both sides agree, though one is on record', async () => {
+    it('gets no record if both sides agree, and ends an edit on record', async () => {
       expect(await find()).toBeNull();
       await edit('Kim', `phone = '15550101'`);
       await force(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
@@ -643,14 +640,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await find('phone', 9)).toBeNull();
     });
 
-    it('is replaced by whoever edits afterwards', async () => {
+    it('counts as an unknown author of the next edit', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await find();
       await edit('Kim', `phone = '15550102'`);
       expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550102', null, ['', 'kim']]);
     });
 
-    it('has part in what takes its place, though nobody had looked for it', async () => {
+    it('counts as an unknown author of the next edit, even if it was never looked for', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await edit('Kim', `phone = '15550102'`);
       expect(await edits()).toEqual([['phone', '15550101', '15550102', null, ['', 'kim']]]);

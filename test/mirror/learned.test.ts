@@ -8,7 +8,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-describe('what was learned of a deployment', () => {
+describe('stored facts about a deployment', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -32,7 +32,7 @@ describe('what was learned of a deployment', () => {
       )
     ).rows;
 
-  it('is kept by team and topic, whichever way the team is named', async () => {
+  it('keep apart by team and topic, whichever way the team is named', async () => {
     await write('north', [
       { topic: 'a', value: { of: 'north', id: 2n ** 62n } },
       { topic: 'b', value: false },
@@ -48,12 +48,12 @@ describe('what was learned of a deployment', () => {
     ]);
   });
 
-  it('is nothing of a team that no run has met', async () => {
+  it('stay unwritten for a team that no run has met', async () => {
     await write(43n, [{ topic: 'a', value: 1 }]);
     expect(await writtenAt()).toEqual([]);
   });
 
-  it('takes the place of what was known, and its time never goes back', async () => {
+  it('replace earlier facts, and their time never goes back', async () => {
     await write('north', [{ topic: 'a', value: 1, atMs: 2_000 }]);
     await write('north', [{ topic: 'a', value: 2, atMs: 1_000 }]);
     expect(await writtenAt()).toEqual([['a', 2_000, expect.anything()]]);
@@ -64,7 +64,7 @@ describe('what was learned of a deployment', () => {
     expect(ageMs).toBeLessThan(3_600_000);
   });
 
-  it('is written again only if it is news, where that is asked for', async () => {
+  it('skip the write on request if the value is unchanged', async () => {
     const known = { first: 1, second: [null, 450.5] };
     await write('north', [{ topic: 'a', value: known }], true);
     await write('north', [{ topic: 'b', value: 'other' }], true);
@@ -78,7 +78,7 @@ describe('what was learned of a deployment', () => {
   });
 });
 
-describe('of what was learned', () => {
+describe('facts by topic', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();

@@ -199,7 +199,7 @@ describe.each(places)('least privilege on $name', (server) => {
     },
   );
 
-  it('each function is for those for whom it was decided', async () => {
+  it('each function can be executed by exactly the listed roles', async () => {
     const found = async (condition: string) =>
       (
         await rows(`select p.oid::regprocedure::text from pg_proc p
@@ -223,7 +223,7 @@ describe.each(places)('least privilege on $name', (server) => {
       );
   });
 
-  it('nobody but the owner and a daemon is believed to be musterd, and nobody but the owner creates', async () => {
+  it('only the owner and a daemon pass as musterd, and only the owner creates objects', async () => {
     for (const who of ['owner', 'daemon', ...people] as const) {
       const believed = await db
         .transaction(async (tx) => {

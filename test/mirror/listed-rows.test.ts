@@ -56,7 +56,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     return found.map(({ id }) => id);
   };
 
-  it('have a table each, whose columns are those of the description', async () => {
+  it('fill one table each, with the described columns', async () => {
     const types = {
       text: 'text',
       integer: 'bigint',
@@ -87,7 +87,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     );
   });
 
-  it('are written column by column', async () => {
+  it('get written column by column', async () => {
     const whole = {
       id: 7,
       name: 'Sales',
@@ -135,7 +135,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query('select members, phones from mirror.inboxes')).toEqual([[[], []]]);
   });
 
-  it('lack what is read row by row if they are new, changed or were never asked for', async () => {
+  it('lack a row-by-row field if they are new, changed or never looked up', async () => {
     const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
     expect(await lacking(9, ...all)).toEqual([1n, 2n]);
     expect(await lacking(1, ...all)).toEqual([1n]);
@@ -150,7 +150,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await lacking(9, survey(3))).toEqual([3n]);
   });
 
-  it('keep what was read row by row until they change', async () => {
+  it('keep a row-by-row field until they change', async () => {
     const question = `select question from mirror.surveys`;
     await show(surveys, survey(1, { question: 'How?' }));
     expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
@@ -159,7 +159,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query(question)).toEqual([[null]]);
   });
 
-  it('are those of their own team, whatever another one has under the same id', async () => {
+  it('belong to their own team, whatever another team has under the same id', async () => {
     await withSpool(tableOf(surveys), [survey(1, { question: 'Theirs?' })], (spool) =>
       write((tx) => publishListing(tx, { ...run, teamId: 42n }, spool)),
     );
@@ -202,7 +202,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ]);
   });
 
-  it('that are inboxes have a row per member, whoever that is', async () => {
+  it('give one row per member of an inbox, known or unknown', async () => {
     await show(
       inboxes,
       inbox(1, { members: [2, 99, 2] }),

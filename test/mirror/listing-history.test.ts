@@ -37,7 +37,7 @@ const field = (id: number, title: string): ListedRow => ({
   raw: {},
 });
 
-describe.each([oldestServer()])('what became of listings on $name', (server) => {
+describe.each([oldestServer()])('the history of listings on $name', (server) => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
@@ -81,7 +81,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   });
 
-  it('is kept where a name or a colour changed, one went or came back, and nothing of a first sight', async () => {
+  it('records a changed name or colour, a loss and a return, and no first sight', async () => {
     await show(tag(9, 'There before'));
     await showFields(field(9, 'There before'));
     await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
@@ -125,7 +125,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
     ]);
   });
 
-  it('is the name of the team, and not how many contacts it has', async () => {
+  it('records the name of a team, and not its number of contacts', async () => {
     const team = { id: teamId, name: 'Acme', listSize: 5n, members: [], rejected: [], raw: {} };
     await write((tx) => writeTeam(tx, team));
     await write((tx) => writeTeam(tx, { ...team, listSize: 6n }));
@@ -135,7 +135,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
     ).toEqual([['teams', 41n, 'Acme Ltd', 'changed', 'name', 'Acme', 'Acme Ltd']]);
   });
 
-  it('is written in one statement, by a plan that does not compare each row with each', async () => {
+  it('gets written in one statement, by a plan that never compares each row with each', async () => {
     const many = (name: string) => Array.from({ length: 4000 }, (_, n) => tag(n + 1, `${name} ${n}`));
     await show(...many('Tag'));
     const watch = await watchStatements(database.url);
@@ -164,7 +164,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
     expect(await query('select count(*)::int from sync.listing_changes')).toEqual([[4001]]);
   });
 
-  it('is by day how many tags there are, and nothing of days on which nobody looked', async () => {
+  it('counts tags by day, with null for days without a look', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at)
       select t, n, 'Tag ' || n, now() - interval '6 days', case n when 3 then now() - interval '4 days' end
@@ -225,7 +225,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
     expect(await added()).toEqual([both(1, 2, 3, 4, 5), [[5, 5]]]);
   });
 
-  describe('of roles', () => {
+  describe('the roles of a listing', () => {
     /** Users of both teams: the first have the role, and the base knows it. */
     const people = (from: number, to: number, roleId: number, role: string) =>
       force(`
@@ -234,7 +234,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
         insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select t, n, '', '', '', ${roleId}
         from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t`);
 
-    it('are those that users have, by what was agreed on, under the name that most of them show', async () => {
+    it('show the agreed roles of users, under the name that most of them show', async () => {
       await people(1, 5, 1, 'Agent');
       await people(6, 7, 2, 'Owner');
       await people(8, 8, 3, '');
@@ -314,7 +314,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
       expect(await mayLack()).toBe(false);
     });
 
-    it('warn whoever edits a user to one that nobody has, and say which there are', async () => {
+    it('warn an editor who sets a role that nobody has, and list the known roles', async () => {
       await people(1, 40, 1, 'Agent');
       await people(41, 42, 2, 'Owner');
       await learnRoles();

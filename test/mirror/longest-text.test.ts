@@ -34,7 +34,7 @@ describe.each([oldestServer()])('in SQL on $name', (server) => {
     expect(Array.from(stage.emulator.team.user(id).email ?? '')).toHaveLength(320);
   });
 
-  it('the longest values of the service are taken, and leave the other half of the name to be edited', async () => {
+  it('the longest values of the service fit, and an editor can still change a short half of the name', async () => {
     const email = `${'x'.repeat(longestText - at.length)}${at}`;
     stage.emulator.team.editUser(id, { email, first: 'A', last: 'x'.repeat(longestText - 2) });
     for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });

@@ -76,7 +76,7 @@ describe.each(servers())('on $name', (server) => {
     expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
-  test('a folder without any is no error', async () => {
+  test('an empty folder is accepted', async () => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
   });
 
@@ -85,7 +85,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
 
-  test('all or none: a mistake names its file and line, and leaves nothing behind', async () => {
+  test('a mistake names its file and line, and undoes all files', async () => {
     write('0001_a.sql', 'create table public.a (id int);');
     write(
       '0002_b.sql',
@@ -146,7 +146,7 @@ describe.each(servers())('on $name', (server) => {
     expect((await failure(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
   });
 
-  test('a role that may not is told what it lacks', async () => {
+  test('a role without rights gets a hint at the missing grant', async () => {
     const role = `musterd_guest_${process.pid}_${server.major}`;
     await sql`create role ${sql.id(role)} login password 'guest'`.execute(database.db.kysely);
     const url = new URL(database.url);
@@ -163,7 +163,7 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('a login without any right keeps nobody from it', async () => {
+  test('a login without privileges cannot block a migration', async () => {
     const role = `musterd_guest_${process.pid}_${server.major}`;
     await sql`create role ${sql.id(role)} login password 'guest'`.execute(database.db.kysely);
     const url = new URL(database.url);
@@ -186,7 +186,7 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('locks nothing where nothing is missing, and waits for nobody', async () => {
+  test('takes no lock if all files are applied', async () => {
     write('0001_a.sql', 'create table public.a (id int)');
     await migrate(database.db, { folder });
     await database.db.transaction(async (tx) => {
@@ -244,7 +244,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['repeatable/01_f'] });
   });
 
-  test('no lock of the mirror has a name that anybody may take', () => {
+  test('no lock of the mirror is advisory, which any role could take', () => {
     const folders = ['src/mirror', 'src/runs', 'src/daemon', 'migrations'];
     const texts = folders.flatMap((place) =>
       readdirSync(place, { recursive: true, encoding: 'utf8' })
@@ -258,7 +258,7 @@ describe.each(servers())('on $name', (server) => {
   test.each([
     ['there is nothing yet', 'create schema sync', 'transactionid'],
     ['there is a schema', 'lock table sync.migrations in share row exclusive mode', 'relation'],
-  ])('of three at once, one applies where %s', async (_, hold, waitsFor) => {
+  ])('three at once apply a file once if %s', async (_, hold, waitsFor) => {
     if (waitsFor === 'relation') {
       write('0000_before.sql', 'select 1');
       await migrate(database.db, { folder });
@@ -303,7 +303,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await dumpSchema(database.db)).toBe(before);
   });
 
-  test('one that is killed in the middle leaves nothing, and not its lock either', async () => {
+  test('a killed migration leaves nothing, and releases its lock', async () => {
     write('0001_a.sql', 'create table public.a (id int); select pg_sleep(60);');
     const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
     const attempt = failure(migrate(other, { folder }));

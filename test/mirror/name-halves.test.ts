@@ -57,19 +57,19 @@ describe('both halves of a guessed name', () => {
     await expectSent('Ana Maria', 'Garcia');
   });
 
-  it('are set after a hold: the other to another value', async () => {
+  it('become known after a hold once the first name is edited too', async () => {
     await meetHeld();
     await edit(`first_name = 'Anne'`);
     await expectSent('Anne', 'Garcia');
   });
 
-  it('are set before any run, in two statements', async () => {
+  it('become known in two statements before any run', async () => {
     await meet();
     await edit(`last_name = 'Garcia'`, 'first_name = first_name');
     await expectSent('Ana Maria', 'Garcia');
   });
 
-  it('are not set by the half that waits, said again, nor by a statement without a name', async () => {
+  it('stay guessed if the waiting half is set again, or by a statement without a name', async () => {
     await meetHeld();
     await edit(`last_name = 'Garcia'`, `phone = '15550161'`);
     expect(await split()).toBe('guessed');
@@ -79,7 +79,7 @@ describe('both halves of a guessed name', () => {
     expect(await held()).toEqual([['name', 'unsupported']]);
   });
 
-  it('are not set by what a statement before it in the transaction named of somebody else', async () => {
+  it('stay guessed if an earlier statement of the transaction named another user', async () => {
     await meet();
     const other = id;
     await meet();
@@ -88,7 +88,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('guessed');
   });
 
-  it('are set of each user whom one statement names', async () => {
+  it('become known for each user of one statement', async () => {
     await meet();
     const other = id;
     await meet();
@@ -100,7 +100,7 @@ describe('both halves of a guessed name', () => {
     ).toEqual([['known']]);
   });
 
-  it('are not set by a program that writes every column, where nothing waits for the name', async () => {
+  it('stay guessed by a program that writes every column, if no field waits for the name', async () => {
     await meet();
     await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
     expect(await split()).toBe('guessed');
@@ -110,7 +110,7 @@ describe('both halves of a guessed name', () => {
     'first_name = first_name',
     'last_name = last_name',
     'first_name = first_name, last_name = last_name',
-  ])('are set as they are by %s, where another field waits for the name', async (setting) => {
+  ])('become known unchanged by %s, if another field waits for the name', async (setting) => {
     await meet();
     await stage.sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'unsupported')`,
@@ -121,7 +121,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('are set by whoever names both, and not by one, where the service shows no name', async () => {
+  it('become known only by both names if the service shows an empty name', async () => {
     await meet();
     await stage.sql(`update sync.user_base set name = '', first_name = '', last_name = '' where id = ${id}`);
     await edit(`last_name = 'Garcia'`);
@@ -130,7 +130,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('are not set where a field waits for anything else', async () => {
+  it('stay guessed if a field waits for another reason', async () => {
     await meet();
     await stage.sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'conflict')`,

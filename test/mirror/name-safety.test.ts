@@ -30,7 +30,7 @@ const shownAs = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
   ...given,
 });
 
-describe('a name that an update of something else harms', () => {
+describe('a name that an update of another field harms', () => {
   let database: TestDatabase;
   let mirror: ReturnType<typeof createMirror>;
   let release: () => Promise<void>;
@@ -106,19 +106,14 @@ describe('a name that an update of something else harms', () => {
     [null, ['', '', '']],
     ['Anne', ['Anne', 'Anne', '']],
     ['Berg ', ['Berg ', 'Berg', '']],
-  ] as const)(
-    'and leaves as %j is the base’s from then on, and the mirror’s as it was',
-    async (name, agreed) => {
-      await answer([{ intent: await setRole(1n), name }]);
-      expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
-      expect(await names(2n)).toEqual([
-        ['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null],
-      ]);
-      expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
-    },
-  );
+  ] as const)('enters base as %j, and the mirror keeps its name', async (name, agreed) => {
+    await answer([{ intent: await setRole(1n), name }]);
+    expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
+    expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
+    expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
+  });
 
-  it('is the base’s as well where the update had no other effect, and another field waits', async () => {
+  it('enters base even if the update had no effect, and another field waits', async () => {
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, detail)
       values (${teamId}, 1, 'phone', 'conflict', '')`);
@@ -130,7 +125,7 @@ describe('a name that an update of something else harms', () => {
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
   });
 
-  it('is put back by the next plan', async () => {
+  it('goes back by the next plan', async () => {
     await answer([{ intent: await setRole(1n), name: '' }]);
     const shown = shownAs(1n, { name: '', roleId: 3n });
     const plan = await planOf(shown);
@@ -140,7 +135,7 @@ describe('a name that an update of something else harms', () => {
     expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
   });
 
-  it('is sent as somebody edited it while it was harmed', async () => {
+  it('goes out with an edit made while it was harmed', async () => {
     const intent = await setRole(1n);
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await answer([{ intent, name: '' }]);
@@ -195,7 +190,7 @@ describe('a name that an update of something else harms', () => {
     ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
     ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
     ['a name of other words, which somebody else has set', [{ 1: 'Eva Borg' }], 'keeps'],
-  ] as const)('is judged by %s', async (_, answers, safety) => {
+  ] as const)('gets judged by %s', async (_, answers, safety) => {
     expect(await learn(...answers)).toBe(safety);
   });
 

@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-it('publishes a listing and keeps its rejected rows apart from those of other listings and teams', async () => {
+it('publishes a listing, and keeps its rejected rows apart from other listings and teams', async () => {
   await write(async (tx) => {
     const all = sql`unnest('{41,42}'::bigint[]) t, unnest('{tags,contact_fields}'::text[]) r`;
     await sql`insert into sync.absences (team_id, resource, id, missing_since)
@@ -225,7 +225,7 @@ describe('two teams with users of the same ids', () => {
   });
   afterAll(() => two.close());
 
-  it('are decided about without waiting for locks on the other team', async () => {
+  it('take decisions without waiting for each other’s locks', async () => {
     const undone = new Error('undone');
     const work = two.db.transaction(async (theirs) => {
       for (const table of ['mirror.users', 'mirror.teams', 'sync.held_fields', 'sync.absences', 'sync.edits'])
@@ -269,7 +269,7 @@ const isNothing = (value: unknown): boolean =>
     ? value.size === 0
     : Array.isArray(value) && value.length === 0);
 
-describe('the views of a team beside one that has everything alike, also the ids', () => {
+describe('the views of a team beside a copy of it', () => {
   let own: TestDatabase;
   /** Gives the team a bit of everything. */
   const fill = async ({ db }: TestDatabase) => {
@@ -432,7 +432,7 @@ describe('the views of a team beside one that has everything alike, also the ids
     await expect(work).rejects.toBe(undone);
   });
 
-  it('stay as they are, whatever is written for that one', async () => {
+  it('stay the same, whatever is written for the copy', async () => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
@@ -508,7 +508,7 @@ describe('the views of a team beside one that has everything alike, also the ids
     await ask(`set local session_replication_role = origin`);
   };
 
-  it('do the same for the one, whatever the other one is like', async () => {
+  it('give the same outcomes, whatever the copy contains', async () => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
@@ -535,7 +535,7 @@ describe('the views of a team beside one that has everything alike, also the ids
     await expect(work).rejects.toBe(undone);
   });
 
-  it('are not taken for those of a team in which nothing happens', async () => {
+  it('stay the same for a calm team once a busy team appears', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await runSqlText(

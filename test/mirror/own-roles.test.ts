@@ -38,7 +38,7 @@ it('a role of one’s own, made as the cookbook says, reads every view of report
     );
 });
 
-it('what an upgrade adds is read by whoever could read its like before, and by nobody else', async () => {
+it('an upgrade grants a new view to roles that could read similar ones, and to no other role', async () => {
   const [ofTags, ofPeople] = [`tags_${suffix}`, `people_${suffix}`];
   const older = await createTestDatabase({ empty: true });
   const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));

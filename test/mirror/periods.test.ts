@@ -17,7 +17,7 @@ function lookedAt(watch: StatementWatch): number {
     .reduce((sum, { rows }) => sum + rows, 0);
 }
 
-describe.each([oldestServer()])('what the roster was, on $name', (server) => {
+describe.each([oldestServer()])('a period of the roster on $name', (server) => {
   let database: TestDatabase;
   let db: Database;
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.each([oldestServer()])('what the roster was, on $name', (server) => {
     ]);
   });
 
-  it('begins with an edit, by whom and for whom, and not with one that changes nothing', async () => {
+  it('begins with an edit that changes a value, and names its author', async () => {
     await sql(`begin; select set_config('musterd.actor', 'Kim of HR', true), set_config('musterd.run', '99', true);
       update mirror.users set email = 'kim@example.com' where team_id = 41 and id = 1;
       update mirror.users set role_id = 3 where team_id = 41 and id = 1; commit`);
@@ -150,7 +150,7 @@ describe.each([oldestServer()])('what the roster was, on $name', (server) => {
     ]);
   });
 
-  it('begins for users who are added as if each had been added alone, whoever of them was there before', async () => {
+  it('begins for added users as if each had been added alone', async () => {
     const add = (team: number, ids: string) =>
       asRun(
         `insert into mirror.users (team_id, id, name, first_name, email, role_id, role, resolved, created_at, gone_at)
@@ -192,7 +192,7 @@ describe.each([oldestServer()])('what the roster was, on $name', (server) => {
     expect((await periods(15)).map((row) => row.slice(4))).toEqual([['service', null, true, 'eva']]);
   });
 
-  it('is ended by one who goes, and goes on with one who comes back', async () => {
+  it('ends when its user leaves, and begins again on return', async () => {
     await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
     await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
     await asRun(`delete from mirror.users where team_id = 41 and id = 2`, 9);
@@ -223,7 +223,7 @@ describe.each([oldestServer()])('what the roster was, on $name', (server) => {
     expect((await changes(2)).at(-1)).toEqual(['present', 'true', 'false', 'service', null, null, 9n]);
   });
 
-  it('is taken up where the triggers were off', async () => {
+  it('begins later for changes made with triggers off', async () => {
     const past = (text: string) =>
       sql(`begin; set local session_replication_role = replica; ${text}; commit`);
     await past(`update mirror.users set email = 'unheard@example.com' where team_id = 41 and id = 1;
@@ -249,7 +249,7 @@ describe.each([oldestServer()])('what the roster was, on $name', (server) => {
     expect(await periods(3)).toHaveLength(1);
   });
 
-  it('is shown to a role of its teams alone, of now and of then', async () => {
+  it('shows present and past only to roles of its team', async () => {
     await sql(`update mirror.users set email = 'new' || email`);
     const seen = await db.transaction(async (tx) => {
       const run = async (text: string) =>
@@ -328,7 +328,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
     });
   });
 
-  it('of the last days no more is read than these', async () => {
+  it('reads only the rows of the last days', async () => {
     await rowsOf(
       db,
       `select * from report.roster_changes where changed_at > now() - interval '17 days 23 hours'`,
@@ -340,7 +340,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
 describe.each(servers())(
   'on a table of periods that nobody has analysed, on $name, what the roster was',
   (server) => {
-    it('is written by a look at the key for each user, whatever the plan was made for', async () => {
+    it('costs one look at the key for each user, whatever the cached plan', async () => {
       const database = await createTestDatabase({ server });
       const watch = await watchStatements(database.url);
       // One session, so that the plans of its triggers stay.

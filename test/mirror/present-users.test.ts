@@ -75,7 +75,7 @@ const read = async (concern: { emails?: string[]; phones?: string[]; roleIds?: b
   return found.toSorted((a, b) => Number(a.id - b.id));
 };
 
-it('are read where they have an address or a role of those that are asked for, by what was last agreed on', async () => {
+it('readPresentUsers finds users with a given address or role by the agreed values', async () => {
   const ids = async (concern: Parameters<typeof read>[0]) =>
     (await read(concern)).map(({ id }) => Number(id));
   const anne = canonicalEmail(' ANNE@example.com ');
@@ -91,7 +91,7 @@ it('are read where they have an address or a role of those that are asked for, b
   expect(await ids({})).toEqual([]);
 });
 
-it('are found by the canonical form of what they have, whether few or many addresses are asked for', async () => {
+it('readPresentUsers compares canonical forms, for few or many addresses', async () => {
   const write = (table: string, columns: string) =>
     runSqlText(
       database.db,
@@ -113,7 +113,7 @@ it('are found by the canonical form of what they have, whether few or many addre
     }
 });
 
-it('are read with the values last agreed on, and where there are none with those of the mirror', async () => {
+it('readPresentUsers returns agreed values, and mirror values if nothing was agreed', async () => {
   expect(await read({ roleIds: [1n] })).toEqual([
     { id: 1n, email: 'Anne@Example.com', phone: '+1 (555) 0100', roleId: 1n },
     { id: 2n, email: 'anne@example.com', phone: '15550100', roleId: 1n },
@@ -142,7 +142,7 @@ const everybody = fc.array(
   { maxLength: 8 },
 );
 
-it('are the same as by a look at everybody, in any state of mirror and base', async () => {
+it('readPresentUsers returns the same as a full scan, in any state of mirror and base', async () => {
   const asked = fc.record({
     emails: fc.uniqueArray(address.map(canonicalEmail), { maxLength: 5 }),
     phones: fc.uniqueArray(fc.constantFrom<string[]>('15550100', '155501009', '115550100', '1', '2'), {

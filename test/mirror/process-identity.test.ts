@@ -5,7 +5,7 @@ import { isRunning, thisProcess } from '../../src/mirror/db/process-identity.ts'
 import { eventually } from '../support/eventually.ts';
 
 describe('a process of this host', () => {
-  it('runs while it is there, and is told from another one with the same number', () => {
+  it('runs while it exists, and differs from another process with the same number', () => {
     const { pid, process: started, host } = thisProcess();
     expect(pid).toBe(BigInt(process.pid));
     expect(host).not.toBe('');
@@ -16,11 +16,11 @@ describe('a process of this host', () => {
     expect(isRunning({ pid, process: '' })).toBe(true);
   });
 
-  it('runs though it is somebody else’s', () => {
+  it('runs even if it belongs to another user', () => {
     expect(isRunning({ pid: 1n, process: '' })).toBe(true);
   });
 
-  it('does not run once it has ended, nor while nobody has asked how it ended', async () => {
+  it('counts as ended once it has exited, even before its parent reaps it', async () => {
     // The shell replaces itself, and the new program never asks about the child.
     const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'ignore'],

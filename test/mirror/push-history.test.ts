@@ -103,7 +103,7 @@ describe('tries to no effect', () => {
     expect(tries.get(1n)?.phone).toBe(count);
   });
 
-  it('are counted by user and field', async () => {
+  it('count by user and field', async () => {
     await ledger(
       phone('ineffective'),
       { new: { phone: '1', role_id: 7 }, outcome: { phone: 'missing', role_id: 'ineffective' } },
@@ -147,7 +147,7 @@ describe('a name that was kept', () => {
     ['one with it', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
     ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
     ['one that is not over', { ...phone, state: 'open' }, 'unknown'],
-  ])('is learned from %s', async (_, row, safety) => {
+  ])('becomes known, or not, by %s', async (_, row, safety) => {
     await ledger(phone);
     const ids = await ledger(row);
     await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));
@@ -155,7 +155,7 @@ describe('a name that was kept', () => {
   });
 });
 
-describe('what the guard remembers', () => {
+describe('the memory of the guard', () => {
   const read = () => readGuardHistory(database.db.kysely, teamId);
   const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
 

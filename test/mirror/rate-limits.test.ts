@@ -56,7 +56,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     );
   });
 
-  it('makes everybody wait for a pause', async () => {
+  it('makes every process wait for a pause', async () => {
     const places = createSharedPlaces(database.db, 'paused');
     await sql`insert into sync.learned (team, topic, value, learned_at) values ('paused', 'other', '1', '2026-03-01Z')`.execute(
       database.db.kysely,

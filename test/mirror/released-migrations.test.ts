@@ -8,7 +8,7 @@ const folder = join(ROOT, 'migrations');
 const released = JSON.parse(readFileSync(join(folder, 'released.json'), 'utf8')) as Record<string, string>;
 const now = hashMigrations(folder);
 
-test('a numbered migration that was released is as it was', () => {
+test('a released numbered migration stays unchanged', () => {
   expect(changedMigrations(released, now)).toEqual([]);
 });
 

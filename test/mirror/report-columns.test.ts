@@ -39,7 +39,7 @@ const noTimes = [
   '2026-03-01T10:00Z; drop',
 ];
 
-describe.each([oldestServer()])('what tools find in the views on $name', (server) => {
+describe.each([oldestServer()])('the columns of the report views on $name', (server) => {
   let database: TestDatabase;
   const query = async (text: string) => (await runSqlText(database.db, text)).rows;
   const literal = (text: string) => `E'${text.replaceAll('\n', '\\n')}'`;

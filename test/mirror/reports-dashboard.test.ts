@@ -92,7 +92,7 @@ describe('the dashboard of reports', () => {
     ]);
   });
 
-  it('has panels that say what they show, and that do not lie on each other', () => {
+  it('gives each panel a description and its own place', () => {
     expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
     for (const { title, description } of board.panels) expect(description, title).toMatch(/\.$/);
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>

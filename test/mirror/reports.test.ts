@@ -36,7 +36,7 @@ const readViews = async (db: Database) =>
     await rowsOf(db, `select oid::regclass::text from pg_class where relnamespace = 'report'::regnamespace`)
   ).flat() as string[];
 
-describe.each([oldestServer()])('what the views of report show on $name', (server) => {
+describe.each([oldestServer()])('the report views on $name', (server) => {
   let database: TestDatabase;
   let db: Database;
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe.each([oldestServer()])('what the views of report show on $name', (serve
     expect(rows).toEqual([[1n], [3n]]);
   });
 
-  it('of each change a row for each field that it names', async () => {
+  it('lists a row for each field that a change names', async () => {
     const plain = `
       select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,
         c.new -> f.field as new, case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
@@ -141,7 +141,7 @@ describe.each([oldestServer()])('what the views of report show on $name', (serve
   });
 });
 
-describe.each([oldestServer()])('who may read the views of report on $name', (server) => {
+describe.each([oldestServer()])('readers of the report views on $name', (server) => {
   let database: TestDatabase;
   let db: Database;
   let views: readonly string[];
@@ -252,7 +252,7 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
     }
   });
 
-  it('a cheap function is shown no value and no name of another team', async () => {
+  it('keeps values and names of another team from a cheap function', async () => {
     const look = `create function pg_temp.look(team bigint, value text) returns boolean language plpgsql cost 0.0000001 as
       $$ begin if team <> 7 then raise exception 'team % was shown: %', team, value; end if; return true; end $$;
       grant execute on function pg_temp.look to public; ${bound}`;
@@ -380,7 +380,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       expect(read()).toBeLessThanOrEqual(small.days * 96 * 5 * 1.2);
     });
 
-    it('as one who sees all, for the page: the last counts and those of 30 days ago', async () => {
+    it('as one who sees all, for the page: the last counts and the counts 30 days ago', async () => {
       const { sql: text, parameters } = readContacts([41n, 7n], new Date()).compile(db.kysely);
       const literal = text.replaceAll(/\$(\d+)/g, (_, n: string) => {
         const given = parameters[Number(n) - 1];
@@ -390,7 +390,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       expect(read()).toBeLessThanOrEqual(200);
     });
 
-    it('for the page: what became of a decision', async () => {
+    it('for the page: the outcome of a decision', async () => {
       const reader = { db: db.kysely, teams: [], teamIds: [41n, 7n], now: new Date(), decider: null };
       const nothing = { field: null, direction: null, actor: null, runId: null, since: null, before: null };
       const asked = { ...nothing, q: '', details: true, decision: 3n, limit: 50 };
@@ -398,7 +398,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       expect(read()).toBeLessThanOrEqual(10_000);
     });
 
-    it('of musterd itself, how it stands and what moved last', async () => {
+    it('for status and history: how it stands, and the last moves', async () => {
       const { rows, pending, counts } = await readStatus(db, 'default');
       expect([rows.users, rows.gone, pending, counts.length]).toEqual([1_998, 2, { waiting: 2 }, 5]);
       const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null };

@@ -156,7 +156,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ['a conflict, with four eyes', {}, true, ['limit', null]],
     ['a rejected limit', { reason: `'limit'`, decision: `'rejected'` }, false, undefined],
   ])(
-    'a typed value in place of %s waits where somebody has to approve it',
+    'keeps a typed value in place of %s waiting if it needs an approval',
     async (_, more, fourEyes, left) => {
       await run(`update sync.teams set four_eyes = ${fourEyes}`);
       await hold('email', more);
@@ -189,7 +189,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ['returned', 'email', 'old@example.com'],
     ['limit', 'email', null],
     ['review', 'email', null],
-  ] as const)('takes nothing of the service as %s as far as it was shown', async (reason, field, taken) => {
+  ] as const)('takes a cleared service value under %s only if shown', async (reason, field, taken) => {
     await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
     await run('update sync.held_fields set service_value = null');
     expect(await resolve(field, 'service', `, seen_service => ''`)).toEqual(['ended', 'resolved']);
@@ -209,7 +209,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('gives another split of the same name back with what was known of it', async () => {
+  it('gives an earlier split of the same name back, as known as before', async () => {
     await hold('name', { shown_value: json('Anne Berg') });
     expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
     expect([await values('mirror.users'), await split()]).toEqual([
@@ -240,7 +240,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ]);
   });
 
-  it('knows no field of a team that the approver does not see', async () => {
+  it('finds fields only in teams that the approver sees', async () => {
     await hold('email');
     const role = `abroad_${process.pid}`;
     await run(`create role ${role} login in role musterd_approver; delete from mirror.team_roles;
@@ -264,7 +264,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
   });
 
-  it('checks what is typed, and keeps who typed it, whatever the session says', async () => {
+  it('checks a typed value, and records its author, whatever the session sets', async () => {
     await run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{bob}'`);
     await hold('email');
     const forged = `set local musterd.writing = 'on'; set local musterd.run = '1';`;
@@ -288,7 +288,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ).toEqual([['on']]);
   });
 
-  it('takes a typed value from nobody who may not edit the field', async () => {
+  it('refuses a typed value from an approver who may not edit the field', async () => {
     await hold('role_id');
     await run(`create role typist_${process.pid} login in role musterd_approver`);
     try {
@@ -364,7 +364,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('decides over what was seen, if that is what is there', async () => {
+  it('decides if the seen edit and value are still there', async () => {
     await hold('email');
     const [[number] = []] = await run('select edit_id from sync.held_fields');
     const more = `, edit_id => ${String(number)}, seen_service => 'web@example.com'`;

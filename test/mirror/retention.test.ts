@@ -77,7 +77,7 @@ async function readGrounds(since: number) {
   };
 }
 
-describe('what decisions need', () => {
+describe('pruning', () => {
   const days = fc.constantFrom(0, 1, 29, 31, 40, 60, 100);
   const value = fc.constantFrom('"a@example.com"', '"b@example.com"', 'null');
   const fields = fc.uniqueArray(fc.constantFrom('email', 'phone', 'role_id'), { minLength: 1, maxLength: 2 });
@@ -106,7 +106,7 @@ describe('what decisions need', () => {
     marked: fc.boolean(),
   });
 
-  it('is the same before and after', async () => {
+  it('changes nothing that a later decision reads (random histories)', async () => {
     let removed = 0;
     await fc.assert(
       fc.asyncProperty(history, async ({ runs, edits, open, marked }) => {
@@ -155,8 +155,8 @@ describe('what decisions need', () => {
   });
 });
 
-describe('what is removed', () => {
-  it('of changes are tries before a push that was confirmed, and no open push', async () => {
+describe('prune', () => {
+  it('removes tries before a confirmed push, and no open push', async () => {
     await force(`
       insert into sync.changes (team_id, user_id, kind, state, new, outcome, opened_at)
       select 41, 1, 'push', v.state, '{"email": "b@example.com"}', v.outcome::jsonb, ${ago(40)} from (values
@@ -166,7 +166,7 @@ describe('what is removed', () => {
     expect(await left('state from sync.changes order by change_id')).toEqual(['open', 'closed', 'closed']);
   });
 
-  it('of changes is none whose value a change within the time replaced: undoing that looks at it', async () => {
+  it('keeps a change whose value a recent change replaced, since undo reads it', async () => {
     await force(`
       insert into sync.changes (team_id, user_id, kind, new, outcome, opened_at)
       select 41, 1, 'push', '{"email": "b@example.com"}', '{"email": "confirmed"}', clock_timestamp() - d * interval '1 day'
@@ -175,7 +175,7 @@ describe('what is removed', () => {
     expect(await left('current_date - opened_at::date from sync.changes order by 1')).toHaveLength(2);
   });
 
-  it('of changes is no push of a role since all users were last read', async () => {
+  it('keeps pushes of a role since the last read of all users', async () => {
     const read = (days: number) =>
       force(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome)
         values ('main', 41, 'daemon', ${ago(days)}, ${ago(days)}, 'complete')`);
@@ -195,7 +195,7 @@ describe('what is removed', () => {
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });
   });
 
-  it('of decisions is none that says who rejected an edit that is rejected still', async () => {
+  it('keeps the record of who rejected an edit while it is still rejected', async () => {
     await force(`
       insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id) values
         (41, 1, 'email', 'limit', 'rejected', 7), (41, 2, 'email', 'limit', null, 8);
@@ -205,7 +205,7 @@ describe('what is removed', () => {
     expect(await left(`edits from sync.changes`)).toEqual([{ email: 7 }]);
   });
 
-  it('of edits is none that waits, and none that the last push did not see', async () => {
+  it('keeps a waiting edit, and an edit that the last push did not see', async () => {
     await force(`
       insert into sync.due (team, run_group, mark) values ('main', 'edits', '100:100:');
       update mirror.users set email = 'new@example.com' where team_id = 41 and id = 2;
@@ -216,7 +216,7 @@ describe('what is removed', () => {
     expect(await left('xid::text from sync.edits order by 1')).toEqual(['100', '51']);
   });
 
-  it('of runs are those that nothing refers to, but the newest, the last of all users and one a day that read the listings', async () => {
+  it('removes runs without references, except the newest, the last of all users and one listing run a day', async () => {
     await force(`
       insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
       select t, i, 'daemon', at, at, case n when 2 then 'failed' when 9 then 'running' else 'complete' end,
@@ -243,7 +243,7 @@ describe('what is removed', () => {
     expect(await prune(database.db, 'other', ages)).toEqual(none);
   });
 
-  it('of counts are all but the last of each day that is over for so long, in UTC', async () => {
+  it('keeps the last count of each old day, in UTC', async () => {
     const day = `date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'`;
     await force(`
       insert into mirror.contact_counts (team_id, segment, counted_at, count)
@@ -260,7 +260,7 @@ describe('what is removed', () => {
     expect(await left('count(*)::int from mirror.contact_counts where team_id = 42')).toEqual([30]);
   });
 
-  it('goes through more rows than one batch has, and ends where it is asked to', async () => {
+  it('removes more rows than one batch has, and ends on request', async () => {
     await force(`
       insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
       select (1 + n / 7)::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 12000) n`);
@@ -309,7 +309,7 @@ it('each run is looked up among the periods by its index, whatever the statistic
   }
 });
 
-it('a login without any right keeps nobody from it', async () => {
+it('runs although a login without rights holds an advisory lock', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
     select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
@@ -351,12 +351,12 @@ it('two that prune a team at once wait for each other’s batch', async () => {
   expect(removed.map(({ edits }) => edits).toSorted((a, b) => a - b)).toEqual([0, 100]);
 });
 
-describe('whose turn it is', () => {
+describe('the turn to prune', () => {
   const turn = () => takePruneTurn(database.db, 'main');
   const age = (interval: string) =>
     query(`update sync.learned set learned_at = learned_at - interval '${interval}'`);
 
-  it('is one daemon’s a day, and that of whoever finds it left', async () => {
+  it('goes to one daemon a day, or to a daemon that finds it left', async () => {
     expect((await Promise.all([turn(), turn(), turn()])).filter((mine) => mine)).toHaveLength(1);
     await age('9 minutes');
     expect(await turn()).toBe(false);
@@ -372,7 +372,7 @@ describe('whose turn it is', () => {
     expect([await turn(), await takePruneTurn(database.db, 'nobody')]).toEqual([true, false]);
   });
 
-  it('is taken by the daemon, which removes by each team’s settings', async () => {
+  it('lets the daemon prune each team by its settings', async () => {
     await query(
       `insert into sync.changes (team_id, user_id, kind, opened_at, closed_at)
        select t, 1, 'hold', ${ago(20)}, ${ago(20)} from unnest('{41,42}'::bigint[]) t`,
@@ -401,7 +401,7 @@ describe('whose turn it is', () => {
     expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
 
-  it('is left to another daemon by one that is stopped in the middle', async () => {
+  it('passes to another daemon if one is stopped in the middle', async () => {
     await query(`delete from sync.learned where topic = 'prune'`);
     const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
     const configs = () => [{ team: 'main', retention: { changes: '7d' } }];

@@ -17,7 +17,7 @@ describe.each(servers())('the schema on $name', (server) => {
   });
   afterAll(async () => await database.close());
 
-  test('is the one in schema.txt', async () => {
+  test('matches schema.txt', async () => {
     const dump = await dumpSchema(database.db);
     const complete = server.major >= 16;
     if (process.env['UPDATE_SCHEMA'] && complete) writeFileSync(FILE, dump);
@@ -27,13 +27,13 @@ describe.each(servers())('the schema on $name', (server) => {
     );
   });
 
-  test('has the types of schema.ts', async () => {
+  test('matches the types of schema.ts', async () => {
     const types = await schemaTypes(database.db);
     if (process.env['UPDATE_SCHEMA']) writeFileSync(TYPES, types);
     expect(types).toBe(readFileSync(TYPES, 'utf8'));
   });
 
-  test('does not compile with a column that is not there, or a value that it does not take', () => {
+  test('rejects an unknown column or value at compile time', () => {
     const { kysely } = database.db;
     // @ts-expect-error there is no such column
     kysely.selectFrom('sync.teams').select('name');
@@ -49,7 +49,7 @@ describe.each(servers())('the schema on $name', (server) => {
     ]);
   });
 
-  test('says of every schema, table, view, column and function what it is', async () => {
+  test('comments every schema, table, view, column and function', async () => {
     expect(await uncommented(database.db)).toEqual([]);
   });
 });

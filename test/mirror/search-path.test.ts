@@ -97,7 +97,7 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
       await expect(runSqlText(asOwner, `select ${call}`)).rejects.toThrow('a shadow was called');
   });
 
-  it('is never asked by migrations, runs and edits', async () => {
+  it('never runs in migrations, runs and edits', async () => {
     await migrate(asOwner);
     const config = configFor(emulator.environment);
     const run = () => runReconcile(asOwner, config, 'reconcile', silent);
@@ -120,7 +120,7 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     expect(rows).toEqual([]);
   });
 
-  it('is told of by check, until nobody else may create there', async () => {
+  it('appears in check until no other role can create objects in the schema', async () => {
     const finding = async () => {
       const report = createReport();
       expect(await checkDatabase(asOwner, report)).toBe(true);

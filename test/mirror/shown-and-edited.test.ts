@@ -56,19 +56,19 @@ describe('the edits of a user', () => {
     await sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`);
   });
 
-  it('are those of which the mirror has the value: not one that was replaced past the triggers', async () => {
+  it('include an edit whose value the mirror has, not one replaced past the triggers', async () => {
     expect(await readEdits()).toEqual(['email', 'phone']);
     await as(`update mirror.users set phone = '15550199'`);
     expect(await readEdits()).toEqual(['email']);
   });
 
-  it('are those that have not ended', async () => {
+  it('leave out ended edits', async () => {
     await sql(`update mirror.users set phone = null`);
     expect(await readEdits()).toEqual(['email']);
   });
 });
 
-describe('what a held field shows', () => {
+describe('the shown value of a held field', () => {
   const hold: Hold = {
     field: 'phone',
     reason: 'conflict',
@@ -89,7 +89,7 @@ describe('what a held field shows', () => {
     );
   const apply = (shown?: ServiceValue) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
 
-  it('is kept beside what it showed when it was held, and written when it is another', async () => {
+  it('gets stored beside the value at the hold, and written only if it changes', async () => {
     const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
     await db.transaction((tx) =>
       writeHolds(

@@ -94,14 +94,14 @@ describe('a session that reads', () => {
     expect((await refusal(reading, 'delete from public.kept')).message).toContain('read-only');
   });
 
-  it('takes one statement at a time, whoever cuts', async () => {
+  it('takes one statement at a time, even if two are sent as one', async () => {
     const both = { text: 'commit; delete from public.kept', line: 1, keyword: 'select' };
     await expect(reading.run(both, { begin: async () => {}, take: async () => true })).rejects.toThrow(
       'multiple commands',
     );
   });
 
-  it('asks for a page when the last one was taken, and for none that nobody wants', async () => {
+  it('fetches the next page only once the last page was taken and more is wanted', async () => {
     let taken = 0;
     const endless = statementOf('select generate_series(1, 1000000000000)');
     await reading.run(endless, {
@@ -115,7 +115,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).rows).toEqual([['1']]);
   });
 
-  it('hands on what stopped who takes the rows, and goes on', async () => {
+  it('passes an error of the reader on, and works again', async () => {
     const full = new Error('the disk is full');
     const work = reading.run(statementOf('select generate_series(1, 5000)'), {
       begin: async () => {},
@@ -125,7 +125,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).columns).toEqual(['a']);
   });
 
-  it('can be told to end a statement, and goes on', async () => {
+  it('cancels a statement on request, and works again', async () => {
     const sleeping = refusal(reading, 'select pg_sleep(60)');
     await eventually('it sleeps', async () => {
       const { rows } = await ask(
@@ -141,8 +141,8 @@ describe('a session that reads', () => {
   });
 });
 
-describe('what Postgres says', () => {
-  it('of a mistake is shown with its place, as in psql', async () => {
+describe('a message of Postgres', () => {
+  it('shows the place of a mistake, as psql does', async () => {
     const error = await refusal(reading, 'select 1,\n  nam from report.roster');
     expect(error.message.split('\n')).toEqual([
       'ERROR:  column "nam" does not exist',
@@ -152,7 +152,7 @@ describe('what Postgres says', () => {
     expect(error.hint).toContain('Perhaps you meant');
   });
 
-  it('of a mistake in a long line is shown with what is around it', async () => {
+  it('shows the text around a mistake in a long line', async () => {
     const [, line = '', mark = ''] = (
       await refusal(reading, `select '${'é'.repeat(90)}', nope, '${'b'.repeat(90)}'`)
     ).message.split('\n');
@@ -160,11 +160,11 @@ describe('what Postgres says', () => {
     expect(line.indexOf('nope')).toBe(mark.indexOf('^'));
   });
 
-  it('of a table that is not there yet, with what makes it', async () => {
+  it('names the command that makes a missing table', async () => {
     expect((await refusal(reading, 'select * from mirror.nothing')).hint).toContain('musterd migrate');
   });
 
-  it('besides is told', async () => {
+  it('appears if it is a warning', async () => {
     said.length = 0;
     await ask(reading, "do $$ begin raise warning 'mind the gap'; end $$");
     expect(said).toEqual(['WARNING:  mind the gap']);

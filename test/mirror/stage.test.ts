@@ -122,7 +122,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(found).toEqual([{ id: 0n, order: 'first 0', maxSize: 1n }]);
   });
 
-  it('come to the same by COPY and, for a role that may make no temporary table, as JSON', async () => {
+  it('give the same result by COPY and, for a role without temporary tables, as JSON', async () => {
     const fill = tags(many);
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });
     await fc.assert(
@@ -174,7 +174,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     );
   });
 
-  it('are counted, and written only where they changed', async () => {
+  it('get counted, and written only if they changed', async () => {
     const listed = tags(many);
     const publishNow = (wanted: readonly ListedRow[]): Promise<RefreshResult> =>
       db.transaction(async (tx) => {
@@ -258,7 +258,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(new Set(left.map(({ size }) => size))).toEqual(new Set([0]));
   });
 
-  it('that Postgres does not take cost the transaction, and not the session', async () => {
+  it('abort the transaction, and not the session, if Postgres refuses a value', async () => {
     const shape: StageShape<string> = { name: 'odd', columns: [['id', 'bigint']], values: (id) => [id] };
     const spool = createSpool(shape);
     spool.add([...tags(many).map(({ id }) => String(id)), 'not a number']);
@@ -267,7 +267,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('are each looked at a few times, whatever is known of the tables', async () => {
+  it('get read a few times each, whatever the table statistics', async () => {
     const listed = tags(3 * many, 100_000);
     // Analysed when there was another team alone: then this one is believed to be empty.
     await db.transaction(async (tx) => {

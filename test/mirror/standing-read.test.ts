@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';
 
-describe.each([oldestServer()])('what is measured on $name', (server) => {
+describe.each([oldestServer()])('measurements on $name', (server) => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
@@ -69,7 +69,7 @@ describe.each([oldestServer()])('what is measured on $name', (server) => {
     expect(await readUsersInBatches(kysely, [])).toEqual([]);
   });
 
-  it('tells what is left of the pace', async () => {
+  it('returns the tokens that the pace has left', async () => {
     // One request a second refills.
     const settings = { perMinute: 72 / 0.99, share: 1, burst: 12 };
     const pace = paceOf(settings);

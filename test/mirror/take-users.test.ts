@@ -61,7 +61,7 @@ const users = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-it('the role of somebody who is taken is known from then on', async () => {
+it('takeUsers records the role of a new user at once', async () => {
   const known = { ...(await readKnownTeam(database.db.kysely, 'taken')), mayLackRoles: false };
   const mirror = mirrorOf(99n, known);
   await mirror.takeUsers([takeNew({ ...shown, roleId: 77n }, 'new role')].values());
@@ -71,7 +71,7 @@ it('the role of somebody who is taken is known from then on', async () => {
   ]);
 });
 
-it('somebody on whom both sides have agreed by now is left to the next run', async () => {
+it('takeUsers leaves a user to the next run if both sides have agreed by now', async () => {
   await query(
     "insert into sync.user_base (team_id, id, name, first_name, last_name) values (98, 2, '', '', '')",
   );
@@ -84,7 +84,7 @@ it('somebody on whom both sides have agreed by now is left to the next run', asy
   ]);
 });
 
-it('two parts are written at once, and neither waits for the other', async () => {
+it('takeUsers writes two parts at once, and neither waits', async () => {
   const mirror = mirrorOf(96n);
   const part = (first: number) =>
     mirror.takeUsers(

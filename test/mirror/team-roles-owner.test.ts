@@ -69,7 +69,7 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     expect(plan).not.toMatch(/InitPlan|SubPlan/);
   });
 
-  it('fails as a role of its own that is not listed, and writes nothing', async () => {
+  it('fails as an unlisted role of its own, and writes nothing', async () => {
     const runs = await rows('select max(run_id) from sync.runs');
     await expect(run(asDaemon)).rejects.toThrow('row-level security');
     expect(await rows('select max(run_id) from sync.runs')).toEqual(runs);

@@ -122,7 +122,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     }
   });
 
-  it('nothing but the bookkeeping of migrations does not say whose a row is', async () => {
+  it('every table and view names the team of a row, except the bookkeeping of migrations', async () => {
     const all = await stage.sql(`select c.oid::regclass::text from pg_class c
       where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm')`);
     const known = new Set(places.map(([place]) => place));
@@ -130,7 +130,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(others.toSorted()).toEqual(['sync.migrations']);
   });
 
-  it('every report view asks as well, and reads with the rights of whoever asks', async () => {
+  it('every report view filters by team, with the rights of its reader', async () => {
     expect(views().length).toBeGreaterThan(7);
     for (const [place, , , , options] of views()) {
       expect([place, options]).toEqual([place, 'security_invoker=true']);
@@ -157,7 +157,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     for (const [place = ''] of views()) expect(await teamsIn(role(name), place)).toEqual(['41']);
   });
 
-  it('a role listed for all teams sees both; one that is not listed, none', async () => {
+  it('a role listed for all teams sees both, and an unlisted role sees no team', async () => {
     for (const [place = ''] of views()) {
       expect([place, await teamsIn(role('office'), place)]).toEqual([place, ['41', '42']]);
       expect([place, await teamsIn(role('unlisted'), place)]).toEqual([place, []]);
@@ -177,14 +177,14 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(await teamsIn(role('unlisted'), 'mirror.users')).toEqual([]);
   });
 
-  it('the views alone are no right to what they read', async () => {
+  it('a role with rights on the views alone gets an error', async () => {
     for (const [place = ''] of views())
       await expect(teamsIn(role('reports_only'), place)).rejects.toThrow(
         /permission denied for (table|view role_names)/,
       );
   });
 
-  it('whoever made a listed role does not see its teams', async () => {
+  it('the creator of a listed role does not see its teams', async () => {
     expect(await teamsIn(role('made'), 'report.roster').catch(String)).toMatch(/permission denied/);
     expect(await teamsIn(role('creator'), 'report.roster')).toEqual([]);
   });
@@ -228,7 +228,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     ]);
   });
 
-  it('a role sees what is listed for it, and cannot list itself', async () => {
+  it('a role sees its own listing, and cannot list itself', async () => {
     expect(await as(role('northern_analyst'), 'select role_name from mirror.team_roles')).toEqual([
       role('north'),
     ]);
@@ -239,13 +239,13 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     await expect(as(role('editor'), insert, granted)).rejects.toThrow('violates row-level security policy');
   });
 
-  it('a listing without a team is refused, so that it does not open all', async () => {
+  it('a listing needs a team, so that a misspelt name does not open all', async () => {
     const insert = `insert into mirror.team_roles (role_name, team_id)
       values ('${role('north')}', (select team_id from mirror.teams where name = 'misspelt'))`;
     await expect(stage.sql(insert)).rejects.toThrow('check constraint');
   });
 
-  it('a function in a where clause is not shown the rows of others', async () => {
+  it('a function in a where clause gets no row of another team', async () => {
     const look = `create function pg_temp.look(team bigint) returns boolean language plpgsql cost 0.0001 as
       $$ begin if team <> 41 then raise exception 'team % was shown', team; end if; return true; end $$;
       grant execute on function pg_temp.look to public`;

@@ -25,7 +25,7 @@ describe.each(servers())('on $name', (server) => {
   });
   afterAll(() => database.close());
 
-  it('whatever passes for a timestamp is one to Postgres', async () => {
+  it('accepts only timestamps that Postgres accepts', async () => {
     const two = (max: number) => fc.integer({ min: 0, max }).map((n) => String(n).padStart(2, '0'));
     const text = fc
       .tuple(

@@ -15,7 +15,7 @@ const notice: Notice = {
   nextTryMs: 6.5,
 };
 
-describe.each([oldestServer()])('what people are to be told on $name', (server) => {
+describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await createTestDatabase({ server });
@@ -90,7 +90,7 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
     ]);
   });
 
-  it('has the batches that wait, and the fields that are held', async () => {
+  it('returns the waiting batches and the held fields', async () => {
     const { kysely } = database.db;
     await sql`
       insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, since) values
@@ -119,7 +119,7 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
     ]);
   });
 
-  it('is written down by one of several who have read the same', async () => {
+  it('stores a notice for one of several who read the same', async () => {
     const { db } = database;
     const key = { team: 'north', event: 'stale' } as const;
     const claims = async (before: Notice | undefined, ...ids: readonly string[]) => {
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
     expect((await readTeamsNow(db, ['south'])).told).toEqual([{ team: 'south', event: 'stale', notice }]);
   });
 
-  it('is read with the time of the database', async () => {
+  it('returns the time of the database', async () => {
     const [clock] = (
       await sql<{ ms: number }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(
         database.db.kysely,

@@ -26,7 +26,7 @@ describe('the twenty questions', () => {
   });
   afterAll(() => database.close());
 
-  it('are twenty, in their order', () => {
+  it('number from 1 to 20 in order', () => {
     expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
@@ -47,7 +47,7 @@ describe('the twenty questions', () => {
     [6, 'fields', [1n, 55n]],
     [8, 'new_value', ['15559999999']],
     [18, 'role', ['Analyst']],
-  ])('answers number %i by what was done: %s', async (number, column, expected) => {
+  ])('answers number %i from the prepared history: %s', async (number, column, expected) => {
     const { text = '' } = questions.find((one) => one.number === number) ?? {};
     const { head: columns, rows } = await query(text);
     expect(rows.map((row) => row[columns.indexOf(column)])).toEqual(expect.arrayContaining(expected));

@@ -42,7 +42,7 @@ const unknown = {
   hasOpenIntent: false,
 } as const;
 
-it('a name and a role that follow the team listing stand in the ledger, are counted, and undo knows the name', async () => {
+it('a name and a role that follow the team listing enter ledger and counts, and undo finds the name', async () => {
   await mirror.applyUsers([
     planUser({ ...unknown, missingForMs: undefined, observedDiffers: true }, listed, holdAll),
   ]);

@@ -42,7 +42,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
   const edits = () =>
     sql(`select team_id, user_id, field, old_value, new_value from sync.edits order by edit_id, field`);
 
-  it('can be taken back where there was no email and no role before, and nothing else can be emptied', async () => {
+  it('can empty an email or a role that was empty before, and no other field', async () => {
     await sql(`
       begin; set local musterd.writing = 'on';
       update sync.user_base set email = null, role_id = null where team_id = 41 and id in (1, 2);
@@ -90,8 +90,8 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       await expect(sql(`update mirror.users set ${set} where ${which}`)).rejects.toThrow(why);
   });
 
-  describe('are kept', () => {
-    it('for the rows that a statement changed, and for no others', async () => {
+  describe('the record of edits', () => {
+    it('covers exactly the rows that a statement changed', async () => {
       await sql(`update mirror.users set email = '1@example.com' where team_id = 41 and id < 3`);
       await sql(`update mirror.users set email = email, phone = phone`);
       expect(await sql('select team_id, id from mirror.users where edited_at is not null')).toEqual([
@@ -100,7 +100,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 
-    it('and told of to those who listen, by the key of each team that was edited, and of no other', async () => {
+    it('notifies listeners by the key of each edited team', async () => {
       const heard = new Map<string, number>();
       const listening = Promise.withResolvers<void>();
       const listener = createListener({
@@ -126,7 +126,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       );
     });
 
-    it('not when musterd brings what the service has, and when a command edits for a person', async () => {
+    it('leaves out values that musterd brings, and includes edits that a command makes for a person', async () => {
       await database.db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
         await tx.executeQuery(CompiledQuery.raw(`update mirror.users set email = 'pulled@example.com'`));
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 3n, 'phone', null, '15550103']]);
     });
 
-    it('of an editor who may not write there, whatever he says that he is, and only those of his team are shown', async () => {
+    it('includes edits under a forged setting, and shows a role its own team', async () => {
       await sql(`
         create role test_edits_north nologin; grant musterd_editor to test_edits_north;
         grant usage on schema sync to test_edits_north; grant select on sync.edits to test_edits_north;
@@ -171,7 +171,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       }
     });
 
-    it('of thousands of users by a plan that does not look through all of them for each', async () => {
+    it('costs a few looks for each user, for thousands of users', async () => {
       await sql(`
         begin; select set_config('musterd.writing', 'on', true);
         insert into mirror.users (team_id, id, name, first_name, last_name, resolved)
@@ -203,7 +203,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     });
   });
 
-  describe('that no push has set out with', () => {
+  describe('fresh edits', () => {
     const fresh = async () =>
       (await readFreshEdits(database.db.kysely, ['north', 'south'])).flatMap(({ team, isFresh }) =>
         isFresh ? [team] : [],
@@ -214,7 +214,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     const edit = (id: number, team = 41) =>
       sql(`update mirror.users set email = 'new${id}@example.com' where team_id = ${team} and id = ${id}`);
 
-    it('are all that differ where nothing was noted, and later those alone that were made since', async () => {
+    it('include all differing users at first, and later new edits alone', async () => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
       await edit(1);
       await edit(7, 42);
@@ -228,7 +228,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 2n]);
     });
 
-    it('bring with a role all whose role was edited, and with anything else nobody', async () => {
+    it('include with a role all users with an edited role, and with another field no other user', async () => {
       const setRole = (id: number, role: number) =>
         sql(`update mirror.users set role_id = ${role} where team_id = 41 and id = ${id}`);
       await setRole(1, 5);
@@ -241,7 +241,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 3n, 4n]);
     });
 
-    it('are looked at again where a person has decided something while they were pushed', async () => {
+    it('come back if a person has decided during their push', async () => {
       await edit(1);
       await note();
       const mark = await markOf();
@@ -266,26 +266,23 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['partial', 3, [0, 3]],
       ['failed', 3, [3, 3]],
       ['complete', 0, [0, 0]],
-    ])(
-      'do not wait for what could not be sent before, unless the run was %s',
-      async (outcome, failures, are) => {
-        await edit(1);
-        const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
-        await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
+    ])('start with or without the failures before, if the run was %s', async (outcome, failures, are) => {
+      await edit(1);
+      const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
+      await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
         values ('north', 'edits', now() - interval '1 hour', now() - interval '1 hour', '${outcome}', ${failures})`);
-        const since = await failuresNow();
-        await sql(`update sync.due set started_at = clock_timestamp() where team = 'north'`);
-        expect([since, await failuresNow()]).toEqual(are);
-        await edit(7, 42);
-        expect(await failuresNow()).toBe(failures);
-        await edit(2);
-        expect(await failuresNow()).toBe(are[0]);
-        await sql(
-          `update sync.edits set ended_at = clock_timestamp(), ended_how = 'agreed' where team_id = 41`,
-        );
-        expect(await failuresNow()).toBe(failures);
-      },
-    );
+      const since = await failuresNow();
+      await sql(`update sync.due set started_at = clock_timestamp() where team = 'north'`);
+      expect([since, await failuresNow()]).toEqual(are);
+      await edit(7, 42);
+      expect(await failuresNow()).toBe(failures);
+      await edit(2);
+      expect(await failuresNow()).toBe(are[0]);
+      await sql(
+        `update sync.edits set ended_at = clock_timestamp(), ended_how = 'agreed' where team_id = 41`,
+      );
+      expect(await failuresNow()).toBe(failures);
+    });
 
     it.each(['before the tables were analysed', 'afterwards'])(
       'are found by a look at them alone, %s',
@@ -317,7 +314,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       },
     );
 
-    it('are found though their transaction began before the mark and was committed after it', async () => {
+    it('include an edit whose transaction began before the mark and committed after it', async () => {
       await note();
       await other.transaction(async (tx) => {
         await tx.executeQuery(
@@ -335,7 +332,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('are not those that were taken back, nor of users who have left', async () => {
+    it('leave out edits taken back, and edits of users who have left', async () => {
       await note();
       await edit(1);
       await edit(2);
@@ -346,7 +343,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('are all that differ after a run that failed, and after the mark was forgotten', async () => {
+    it('include all differing users after a failed run, and after the mark was forgotten', async () => {
       await edit(1);
       await note();
       await edit(2);
@@ -358,7 +355,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([['north'], [1n, 2n]]);
     });
 
-    it('are all that differ where the mark is of another server, and its numbers are not believed afterwards', async () => {
+    it('include all differing users if the mark is of another server', async () => {
       await edit(1);
       await sql(`
         insert into sync.due (team, run_group, mark) values ('north', 'edits', '9000000000:9000000001:9000000000')`);
@@ -370,7 +367,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([2n]);
     });
 
-    it('are not looked for where the triggers were off: that is for a run of the users', async () => {
+    it('leave out edits made with triggers off, which a run of the users finds', async () => {
       await note();
       await sql(`
         begin; set local session_replication_role = replica;

@@ -126,7 +126,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-  it('are the same by COPY, as JSON, and each by its key', async () => {
+  it('compare the same by COPY, as JSON, and each by its key', async () => {
     const clear = ['mirror.users', 'sync.user_base', 'sync.absences'].map(
       (table) => `delete from ${table} where id < ${firstOfMany}`,
     );
@@ -233,7 +233,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     );
   });
 
-  it('are the same at first sight of a team, whatever is known of it', async () => {
+  it('compare the same at first sight of a team, whatever is known of it', async () => {
     const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
     const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
     const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));
@@ -262,7 +262,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     }
   });
 
-  it('are looked at if a single column differs, and else not', async () => {
+  it('get looked at exactly if a column differs', async () => {
     const at = (month: number) => `2026-0${month}-01T09:00:00.123456Z`;
     const equal: ServiceUser = {
       id: 7n,
@@ -383,7 +383,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
-  it('are compared in one statement if nobody differs', async () => {
+  it('get compared in one statement if all agree', async () => {
     const watch = await watchStatements(database.url);
     const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
     try {
@@ -399,7 +399,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     }
   });
 
-  it('are each looked at a few times, whatever is known of the tables', async () => {
+  it('get read a few times each, whatever the table statistics', async () => {
     const number = 3 * many;
     // Analysed when there was another team alone: then this one is believed to be empty.
     await write(

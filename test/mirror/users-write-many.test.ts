@@ -40,7 +40,7 @@ const numbers = Array.from({ length: many }, (_, index) => index + 1);
 const rowsOf = async (tx: Transaction, query: string) =>
   (await sql.raw<Record<string, unknown>>(query).execute(tx)).rows;
 
-it('many users at once become what a few at a time do, and whoever was edited meanwhile is left', async () => {
+it('many users at once end like a few at a time, and a user edited meanwhile is left', async () => {
   const { db } = database;
   const write = <R>(work: (tx: Transaction) => Promise<R>) =>
     db.transaction(async (tx) => {

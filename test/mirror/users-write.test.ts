@@ -128,8 +128,8 @@ const anneInSql = {
   role_id: 3n,
 };
 
-describe('a row that is as it was read', () => {
-  it('is written with its base, in its team alone', async () => {
+describe('a row that is unchanged since its read', () => {
+  it('gets written with its base, in its team alone', async () => {
     expect(await apply(planOf())).toEqual([]);
     const seen = { name: 'Eva Dahl', role: 'owner', resolved: true, gone_at: null };
     expect(await mirrored()).toEqual([
@@ -140,7 +140,7 @@ describe('a row that is as it was read', () => {
     expect(await agreed(1, 42)).toMatchObject([anneInSql]);
   });
 
-  it('keeps its times and what else was said of it where nothing new is known', async () => {
+  it('keeps its times and raw values if the plan has no new ones', async () => {
     const observed = { ...writeOf().observed, resolved: false, details: null };
     await apply(planOf({ write: writeOf({ observed }) }));
     expect(await mirrored()).toMatchObject([
@@ -148,7 +148,7 @@ describe('a row that is as it was read', () => {
     ]);
   });
 
-  it('is made where there was none, with no value at all where the service has none', async () => {
+  it('gets created if it was missing, with empty values if the service has none', async () => {
     const nobody: MirrorRow = {
       ...eva,
       name: { first: '', last: '' },
@@ -193,7 +193,7 @@ const showOlder = 'update sync.user_base set older_since = now(), older_passes =
 const older = () =>
   query('select team_id, id from sync.user_base where older_since is not null order by 1, 2');
 
-describe('a row that is not as it was read', () => {
+describe('a row that has changed since its read', () => {
   const untouched = async () => {
     expect(await agreed()).toMatchObject([anneInSql]);
     expect(await query('select * from sync.changes')).toEqual([]);
@@ -239,7 +239,7 @@ describe('a row that is not as it was read', () => {
     await untouched();
   });
 
-  it('since an editor holds it is left as it is, and does not keep others waiting', async () => {
+  it('waits unchanged if an editor locks it, and holds up no other row', async () => {
     await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }));
     await query('delete from sync.changes');
     await other.transaction(async (tx) => {
@@ -252,7 +252,7 @@ describe('a row that is not as it was read', () => {
     await untouched();
   });
 
-  it('since it is there by now, or no longer, is left as it is', async () => {
+  it('stays unchanged if it appeared or vanished meanwhile', async () => {
     expect(await apply({ ...full, case: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
     await untouched();
     expect(await apply(planOf({ id: 9n, write: writeOf({ id: 9n }) }))).toEqual([9n]);
@@ -261,7 +261,7 @@ describe('a row that is not as it was read', () => {
   });
 });
 
-describe('whoever is shown', () => {
+describe('a user who is shown again', () => {
   const presences: Readonly<Record<UserCase, { readonly missing: boolean; readonly stale: boolean }>> = {
     adopt: { missing: false, stale: false },
     return: { missing: false, stale: false },
@@ -273,7 +273,7 @@ describe('whoever is shown', () => {
     waiting: { missing: true, stale: true },
   };
 
-  it('is gone no longer', async () => {
+  it('returns to the mirror', async () => {
     await force('update mirror.users set gone_at = now() where id = 1');
     await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
     expect(await mirrored()).toMatchObject([{ ...evaInSql, gone_at: null }]);
@@ -371,7 +371,7 @@ describe('a held field', () => {
     ]);
   });
 
-  describe('of which a person decided while the run was under way', () => {
+  describe('with a decision made during the run', () => {
     const decided = (when: string) =>
       query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
           shown_value, detail, decision, edit_id)
@@ -386,7 +386,7 @@ describe('a held field', () => {
       ['is held again', decisions({ email: { kind: 'hold', hold: holdOf('conflict') } }), null],
       ['is held no longer', decisions({ email: { kind: 'same', ends: true } }), undefined],
       ['shows something else', decisions({ email: { kind: 'held', shown: 'other' } }), null],
-    ] as const)('stands as it was decided, though in the run it %s', async (_, fields, otherwise) => {
+    ] as const)('keeps that decision, though in the run it %s', async (_, fields, otherwise) => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
@@ -427,7 +427,7 @@ describe('the ledger', () => {
   const move = (kind: Move['kind'], field: Field) =>
     moveOf(kind, { base: `base of ${field}`, mirror: `mirror of ${field}`, service: `service of ${field}` });
 
-  it('has what was replaced and what replaced it, by kind, and nothing of a push', async () => {
+  it('records replaced and new values of pulls and settlements, and nothing of a push', async () => {
     await apply(
       planOf({
         fields: decisions({
@@ -455,7 +455,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('has whoever is taken in, and whoever comes back with what the row had', async () => {
+  it('records an adopted user, and a returning user with the values of the old row', async () => {
     const inLedger = ({ name, email, phone, roleId }: MirrorUser) => ({
       name,
       email,
@@ -471,7 +471,7 @@ describe('the ledger', () => {
   });
 });
 
-describe('whoever is forgotten', () => {
+describe('a forgotten user', () => {
   it('leaves nothing behind but a line of the ledger, in that team alone', async () => {
     for (const team of [41, 42]) {
       await query(

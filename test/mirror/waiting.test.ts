@@ -83,7 +83,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await admin.close();
   });
 
-  it('approves all of it for as long as it is as it was seen, and says who, when and why', async () => {
+  it('approves the whole batch while its values are unchanged, and records who, when and why', async () => {
     await run(`update sync.due set mark = '7:7:'`);
     expect(await approve(asApprover, `'AAAAAAAAAAAA', reason => 'the new domain'`)).toEqual([
       [1n, 'email', 'approved'],
@@ -130,7 +130,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ]);
   });
 
-  it('says of each field who edited it, whoever edited another one of the user later', async () => {
+  it('names the editor of each field, even if another person edits a second field later', async () => {
     // The edit before is over, and whoever made it is not named any more.
     await run(`update mirror.users set phone = '15550198' where id = 2`);
     await asActor(asEditor, 'Kim', `update mirror.users set phone = '15550199' where id = 2`);
@@ -150,7 +150,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       ).toEqual([[true]]);
   });
 
-  it('approves nothing that whoever decides edited, where four eyes are asked for', async () => {
+  it('refuses under four eyes to approve edits of the approver', async () => {
     const all = `'aaaaaaaaaaaa'`;
     await run(`update sync.teams set four_eyes = true where team_id = 42;
       grant musterd_editor to ${approver}`);
@@ -228,7 +228,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run(`update sync.teams set four_eyes = false`);
   });
 
-  it('rejects all of it, and what was rejected is in no batch', async () => {
+  it('rejects the whole batch, and its fields leave it', async () => {
     expect((await reject(asApprover, `'aaaaaaaaaaaa', reason => 'no'`)).map((row) => row[2])).toEqual([
       'rejected',
       'rejected',
@@ -242,7 +242,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await expect(reject(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('Nothing is held in a batch');
   });
 
-  it('puts what it gave back down to whoever decided, and to no run that they name', async () => {
+  it('records the approver as the author of restored values, and no run', async () => {
     const lent = `begin; set local musterd.run = '77'; set local musterd.actor = 'Kim'`;
     await run(lent, asApprover);
     await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`);
@@ -288,7 +288,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
   });
 
-  it('knows the teams that the session sees, whoever owns the function', async () => {
+  it('finds only teams that the session sees, under any owner of the function', async () => {
     await run(`delete from mirror.team_roles;
       insert into mirror.team_roles (role_name, team_id) values ('${approver}', 42)`);
     await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('Nothing is held in a batch');
@@ -299,7 +299,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect((await reject(database.db, `'aaaaaaaaaaaa'`)).length).toBe(3);
   });
 
-  it('is for members of musterd_approver alone', async () => {
+  it('requires membership in musterd_approver', async () => {
     for (const db of [asEditor, asStranger])
       for (const decide of [approve, reject])
         await expect(decide(db, `'aaaaaaaaaaaa'`)).rejects.toThrow('permission denied for function');
@@ -320,7 +320,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('is not to be had through a function of an approver', async () => {
+  it('stays closed to strangers who call a function of an approver', async () => {
     await run(
       `create or replace function public.lend() returns bigint language sql security definer
          as 'select count(*) from sync.approve(''aaaaaaaaaaaa'')'`,
@@ -330,7 +330,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
   });
 
-  it('is nothing that a trigger of a stranger does in the name of an approver', async () => {
+  it('refuses a trigger of a stranger in the name of an approver', async () => {
     await run(
       `create table if not exists public.bait (id int); grant insert on public.bait to ${approver};
        create or replace function public.bite() returns trigger language plpgsql as
@@ -353,7 +353,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       `sync.decide_edits('approve', 41, (${seen}), 'so')`,
       ['held', 'approved', 'approved'],
     ],
-  ])('of two at once the first is done, and the other sees it: %s', async (_, call, outcomes) => {
+  ])('lets the second of two decisions see the first: %s', async (_, call, outcomes) => {
     const second = createDatabase({ url: database.url, maxConnections: 1 });
     const waiting = () =>
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);

@@ -41,7 +41,7 @@ const decide = (isolation = 'read committed') =>
     return (error as Error).message;
   });
 
-describe('what is decided', () => {
+describe('a decision of a role', () => {
   it.each([
     ['at home', {}, 'Nothing is held in a batch'],
     ['in a copy', { kind: 'copy' }, 'Nothing is decided in a copy'],
@@ -61,7 +61,7 @@ describe('what is decided', () => {
   });
 });
 
-it('one place takes the place of what is on record, and of nothing else', async () => {
+it('a place that is noted replaces only the place on record', async () => {
   const [first, second, third] = [
     { ...home, database: '1' },
     { ...home, database: '2' },
