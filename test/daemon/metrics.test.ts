@@ -161,7 +161,7 @@ describe('while the database is away', () => {
   });
 
   it.each(['readStandings', 'readHeld', 'readInBatches', 'readRate'])(
-    'is not up when %s is not answered',
+    'reports database_up 0 if %s fails',
     async (name) => {
       const shown = await scrape(open({ [name]: away }));
       expect(shown).toMatchObject({ database_up: '0' });

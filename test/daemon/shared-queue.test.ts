@@ -54,7 +54,7 @@ describe('the queue that daemons share', () => {
     expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
   });
 
-  it('several that start at once in an empty database make it once', async () => {
+  it('creates its schema once if several start at once in an empty database', async () => {
     const empty = await createTestDatabase();
     const offered = Promise.withResolvers<void>();
     const starting = [1, 2, 3].map(() =>

@@ -8,7 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
-it('one of several daemons sends what all of them have read at once', async () => {
+it('one of several daemons sends a notice that all of them have read at once', async () => {
   const posted: unknown[] = [];
   const server = createServer((request, response) => {
     void json(request).then((body) => {

@@ -117,7 +117,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     }),
   );
 
-  it.each(['504', 'reset', 'stall'])('is done later, and answered %s', (answer) =>
+  it.each(['504', 'reset', 'stall'])('takes effect later, and is answered %s', (answer) =>
     playOn(write, `late,answer=${answer},requests=2`, async (emulator, sent) => {
       const settled = reasonOf(sent);
       if (answer === '504') expect(await settled).toBe('answered 504');

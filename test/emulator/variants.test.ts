@@ -142,7 +142,7 @@ describe('a deployment', () => {
     expect(await lookWith({})).toEqual(await lookWith({}));
   });
 
-  it.each(cases)('of which %s is %s is seen to differ from the usual one', async (name, value) => {
+  it.each(cases)('differs from the usual one if %s is %s', async (name, value) => {
     const beside = along[name] ?? {};
     expect(await lookWith({ [name]: value, ...beside })).not.toEqual(await usualWith(beside));
   });

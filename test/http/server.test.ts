@@ -75,7 +75,7 @@ describe('the checks', () => {
     expect((await silent.get('/readyz')).status).toBe(503);
   });
 
-  it('tells each team apart, and fails if any is stale', async () => {
+  it('answers for each team, and with 503 if one is stale', async () => {
     const teams = [team('harbour', true), team('Équipe & Co', false)];
     const { get } = await open({ freshness: async () => teams });
     const all = await get('/freshness');
@@ -120,7 +120,7 @@ describe('the server for any client', () => {
     }
   });
 
-  it('knows nothing else', async () => {
+  it('answers 404 to any other path or method', async () => {
     const { get } = await open();
     for (const path of ['/', '/nothing', '/healthz/', '/metrics/../etc', '/%zz']) {
       expect(await get(path)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
@@ -153,7 +153,7 @@ describe('the server for any client', () => {
     expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s that says twice whom it asks', async (host) => {
+  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s with two hosts', async (host) => {
     const { server } = await open({ host });
     const ask = async (path: string, ...hosts: readonly string[]) => {
       const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
@@ -267,7 +267,7 @@ describe('the server for any client', () => {
     });
   });
 
-  it('says when the port is taken', async () => {
+  it('reports that the port is taken', async () => {
     const { server } = await open();
     await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });

@@ -48,7 +48,7 @@ beforeEach(async () => {
   await withhold('tags', [10n, 1n, 2n]);
 });
 
-it('approves all that waits together, and nothing else, and says who and why', async () => {
+it('approves all waiting rows of a batch alone, and records who and why', async () => {
   await withhold('users', [1n]);
   await withhold('tags', [1n, 3n], {}, 42n);
   expect(await approve(`'${all.toUpperCase()}', reason => 'they left'`)).toEqual(
@@ -61,7 +61,7 @@ it('approves all that waits together, and nothing else, and says who and why', a
   await expect(approve(`'${all}'`)).rejects.toThrow(`Nothing is held in a batch ${all}`);
 });
 
-it('leaves what an approval leaves out in the batch, until the next pass gives it another name', async () => {
+it('keeps rows that an approval leaves out in the batch, until the next pass renames it', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
@@ -111,7 +111,7 @@ it.each([
   expect(await known()).toEqual([1n, 2n, 10n].map(waits));
 });
 
-it('asks which team is meant where the same rows are missing from two', async () => {
+it('asks for the team if the same rows are missing from two teams', async () => {
   await withhold('tags', [1n, 2n, 10n], {}, 42n);
   await expect(approve(`'${all}'`)).rejects.toThrow('is held in 2 teams');
   expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
@@ -163,7 +163,7 @@ it('forgets a decision about a row once the service contradicts it', async () =>
   ]);
 });
 
-it('keeps since when a row is missing, unless no pass has missed it yet', async () => {
+it('keeps the time since which a row is missing, once a pass has missed it', async () => {
   await sql(
     `update sync.absences set missing_since = '2026-01-01', passes = case id when 1 then 0 else 1 end`,
   );

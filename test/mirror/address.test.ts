@@ -21,7 +21,7 @@ describe('the address of a database', () => {
   });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.2', '[::1]'])(
-    'by way of %s is one of this machine alone',
+    'belongs to this machine alone if it goes by way of %s',
     (host) => {
       expect(of(`postgres://u:p@${host}/m`)).toEqual(of('postgres://localhost:5432/m'));
       expect(of(`postgres://u:p@${host}/m`).at).toBe('localhost:5432/m');
@@ -37,7 +37,7 @@ describe('the address of a database', () => {
     expect(same).toEqual([true, true, false]);
   });
 
-  it('by way of a socket is the folder of the socket', () => {
+  it('names the folder of a socket', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
   });
 
@@ -48,7 +48,7 @@ describe('the address of a database', () => {
     expect(of('postgres://db.example.net', { PGDATABASE: 'n' }).at).toBe('db.example.net:5432/n');
   });
 
-  it('never holds who connects, or the password', () => {
+  it('holds neither user nor password', () => {
     expect(JSON.stringify(of('postgres://somebody:secret@db.example.net/m'))).not.toMatch(/somebody|secret/);
   });
 });

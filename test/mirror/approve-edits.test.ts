@@ -42,7 +42,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
       async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so' }, rows)).length,
     );
 
-  it('pass the limits once, with their values', async () => {
+  it('pass the limits once, with the confirmed values', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
     expect(
@@ -94,11 +94,11 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ]);
   });
 
-  it('pass where an earlier edit of the field was held', async () => {
+  it('pass even if an earlier edit of the field was held', async () => {
     expect(await approve(email(2, { field: 'phone', to: null, base: '15550100' }))).toBe(1);
   });
 
-  it('pass where they were made past the triggers, as edits that nobody is known to have made', async () => {
+  it('pass if they were made past the triggers, under an unknown author', async () => {
     await run(`begin; select set_config('musterd.writing', 'on', true);
       update mirror.users set role_id = 7 where id = 2; commit`);
     expect(await approve(email(2, { field: 'roleId', to: 7n, base: null }))).toBe(1);
@@ -151,7 +151,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
         ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
   const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
 
-  it('take the place of whatever an edit before them was held with', async () => {
+  it('replace the hold of an earlier edit of the field', async () => {
     await holdAs(12, 'refused', 'null', '0');
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];

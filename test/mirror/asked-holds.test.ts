@@ -124,7 +124,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   };
 
   describe.each(table)('over %s', (_, before, after) => {
-    it('lasts, and says what comes back', async () => {
+    it('lasts, and names the hold that comes back', async () => {
       await write(before);
       const asked = await ask();
       expect(asked).toMatchObject({
@@ -150,7 +150,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       ]);
     });
 
-    it.each(['somebody ends it', 'its time is up'])('leaves what was, once %s', async (how) => {
+    it.each(['somebody ends it', 'its time is up'])('leaves the earlier hold, once %s', async (how) => {
       await write(before);
       const was = await rows();
       await ask();
@@ -205,25 +205,22 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   it.each([
     [{ reason: 'limit', batch }, 'approved', ['limit', 'why it was held', 'approved']],
     [{ reason: 'conflict', batch }, 'held', ['conflict', 'why it was held', null]],
-  ] as const)(
-    'over %j, once its time is up, is decided about as before: %s',
-    async (before, outcome, row) => {
-      await write(before);
-      await run(
-        `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
-      );
-      await ask();
-      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['asked']]);
-      await pass();
-      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([[outcome]]);
-      expect(await run('select reason, detail, decision from sync.held_fields')).toEqual([row]);
-    },
-  );
+  ] as const)('lets a batch decide again over %j once its time is up: %s', async (before, outcome, row) => {
+    await write(before);
+    await run(
+      `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
+    );
+    await ask();
+    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['asked']]);
+    await pass();
+    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([[outcome]]);
+    expect(await run('select reason, detail, decision from sync.held_fields')).toEqual([row]);
+  });
 
   it.each([
     ['lasts', [['asked', 'on leave', true]]],
     ['is over', []],
-  ] as const)('that %s while the edit beneath it is taken back', async (when, left) => {
+  ] as const)('outlives a withdrawal of the edit beneath only while it lasts: it %s', async (when, left) => {
     await write({ reason: 'conflict' });
     await ask();
     if (when === 'is over') await pass();
@@ -316,7 +313,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     }
   });
 
-  it('that is over ends with the edit beneath it, once both sides agree', async () => {
+  it('ends with the edit beneath it once its time is up and both sides agree', async () => {
     const agree = (phone: string) =>
       run(`begin; set local musterd.writing = 'on'; update sync.user_base set phone = '${phone}';
         select sync.end_edits(41, '{1}'); commit`);

@@ -140,7 +140,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
     });
   });
 
-  describe('whoever decides', () => {
+  describe('the person who decides', () => {
     const suffix = randomBytes(4).toString('hex');
     const named = (name: string) => `${name}_${suffix}`;
     const roles = {

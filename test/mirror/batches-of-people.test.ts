@@ -41,7 +41,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
       ([batch]) => batch as string | null,
     );
 
-  it('names together what one author did and one run held, whatever the reasons', async () => {
+  it('puts the edits of one author that one run held into one batch, whatever the reasons', async () => {
     const before = await run(`select to_jsonb(h) - 'batch' from sync.held_fields h order by user_id`);
     await name();
     const [one, two, three, four, five] = await batches();
@@ -75,7 +75,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     ['service', `update sync.held_fields set service_value = '"x"' where user_id = 1`],
     ['time of an edit', `update sync.edits set edited_at = edited_at + interval '1 s' where user_id = 1`],
     ['number of its edits', 'delete from sync.held_fields where user_id = 2'],
-  ])('gives another name where the %s is another', async (_, change) => {
+  ])('gives a batch another name if the %s is different', async (_, change) => {
     await name();
     const [before, , , four] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);
@@ -85,7 +85,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(named).toContain(four);
   });
 
-  it('writes edits and batch into the hold of the ledger, once', async () => {
+  it('writes edit and batch of a new hold into the ledger, once', async () => {
     await run(
       `insert into sync.changes (team_id, user_id, run_id, kind, new) select 41, id, 1, 'hold', '{"email": "x"}' from generate_series(1, 2) id`,
     );
@@ -105,7 +105,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(await run(ledger)).toEqual(told);
   });
 
-  it('tells in a plan the names that a run gives, and who edited what', async () => {
+  it('shows in a plan the batches of a run and the authors of edits', async () => {
     await name();
     const rows = await run(
       `select user_id, edit_id, base_value, mirror_value, service_value, batch from sync.held_fields where user_id <> 3 order by 1`,

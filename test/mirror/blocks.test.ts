@@ -35,7 +35,7 @@ describe('text that is kept for a while', () => {
     expect(open()).toBe(before);
   });
 
-  it('comes in whole lines', () => {
+  it('returns whole lines', () => {
     const blocks = createBlocks({ inMemory: 1_000_000, folder });
     for (const line of lines) blocks.add(line);
     const read = [...blocks.read()];

@@ -66,7 +66,7 @@ describe.each(servers())('limits on text that people write, on $name:', (server)
       )
     ).flat();
 
-  it('an editor who says 10 MB of a name leaves 200 characters of it, and is known by them', async () => {
+  it('an author name of 10 MB is cut to 200 characters, and still recognized', async () => {
     await edit(`'  Kim' || repeat('x', 10000000)`, 'new');
     expect(
       await run('select count(*)::int, max(length(actor)), max(length(authors::text)) < 500 from sync.edits'),
@@ -94,7 +94,7 @@ describe.each(servers())('limits on text that people write, on $name:', (server)
   });
 
   it.each(decisions)(
-    'to %s takes a reason of 1,000 characters, and says so of a longer one',
+    'sync.%s takes a reason of 1,000 characters, and refuses a longer one',
     async (decision) => {
       await edit(`'kim'`, 'new');
       await run(hold);
@@ -118,7 +118,7 @@ describe.each(servers())('limits on text that people write, on $name:', (server)
     await expect(insert(0)).resolves.toBeDefined();
   });
 
-  it.each(rolesForPeople)('an overlong value is refused in each column that %s may write', async (role) => {
+  it.each(rolesForPeople)('overlong values get an error in columns that %s may write', async (role) => {
     const columns = (await run(`
       select c.oid::regclass::text, a.attname::text, v.way, case
           when t.typcategory = 'A' then format('array_fill(null::%s, array[100000])', t.typelem::regtype)

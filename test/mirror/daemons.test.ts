@@ -30,7 +30,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
   const of = async (team: string) =>
     (await readDaemons(database.db.kysely)).find((one) => one.team === team && one.pid === BigInt(mine));
 
-  it('say of each team that they run, since when, and how they end', async () => {
+  it('record for each team that they run, since when, and how they end', async () => {
     await note(null, 'south', 'north');
     expect(await known()).toEqual([
       ['north', mine, null, false, true],
@@ -82,7 +82,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     );
   });
 
-  it('go on saying so, of the teams of their settings by then, until they end', async () => {
+  it('keep recording that they run, for the teams of their present settings, until they end', async () => {
     let teams = ['north', 'south'];
     const presence = await createPresence({
       db: database.db,

@@ -94,7 +94,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
   }
 
   test.each(['require', 'verify-ca', 'verify-full'])(
-    'sslmode=%s believes the right authority alone',
+    'sslmode=%s accepts a certificate of the given authority alone',
     async (mode) => {
       expect(await connect(`sslmode=${mode}&sslrootcert=CA`)).toEqual({ encrypted: true });
       expect((await connect(`sslmode=${mode}`)).error).toMatch(/certificate/);

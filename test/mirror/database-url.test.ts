@@ -100,14 +100,14 @@ test('refuses uselibpqcompat, which makes sslmode=require verify nothing', () =>
   expect(() => readConnectionUrl(url, {})).toThrow(/uselibpqcompat/);
 });
 
-test('TLS that begins at once is proven as well', () => {
+test('direct TLS gets verified as well', () => {
   const url = 'postgres://u:p@localhost/m?sslnegotiation=direct';
   const client = new pg.Client(connectionOptions(readConnectionUrl(url, {})));
   expect(Reflect.get(client, 'sslNegotiation')).toBe('direct');
   expect(Reflect.get(client, 'ssl')).toEqual({ rejectUnauthorized: true });
 });
 
-test('the environment of libpq counts where the URL says nothing', () => {
+test('takes settings from the libpq environment that the URL lacks', () => {
   expect(taken('postgres:///m', { PGHOST: 'db.example.net' })).toBe('verify-full');
   expect(taken('postgres://db.example.net/m', { PGSSLMODE: 'disable' })).toBe('disable');
   expect(taken('postgres://db.example.net/m?sslrootcert=system', { PGSSLMODE: 'disable' })).toBe(

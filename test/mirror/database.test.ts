@@ -137,7 +137,7 @@ describe.each(servers())('on $name', (server) => {
       expect(await read()).toHaveLength(2);
     });
 
-    test('does not run again for an error that would come again', async () => {
+    test('runs once if its error is permanent', async () => {
       let runs = 0;
       const outcome = db.transaction(async (tx) => {
         runs += 1;
@@ -166,7 +166,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
-    test('fails when an error was swallowed inside it, since Postgres undid it', async () => {
+    test('fails if an error inside it was swallowed, since Postgres has undone it', async () => {
       const outcome = db.transaction(async (tx) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
@@ -178,7 +178,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await read()).map(({ n }) => n)).toEqual([0, 0]);
     });
 
-    test('fails when a deferred constraint refuses the commit', async () => {
+    test('fails if a deferred constraint refuses the commit', async () => {
       await sql`create table if not exists public.child (id bigint references public.t deferrable initially deferred)`.execute(
         db.kysely,
       );
@@ -189,7 +189,7 @@ describe.each(servers())('on $name', (server) => {
       await sql`drop table public.child`.execute(db.kysely);
     });
 
-    test('undoes everything when its last statement fails, and runs again where that may help', async () => {
+    test('undoes everything if its last statement fails, and runs again after a temporary error', async () => {
       let runs = 0;
       const add = (id: bigint) =>
         db.transaction(async (tx) => {
@@ -244,7 +244,7 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test.each(['serializable', 'repeatable read'])(
-      'is read committed where the default is %s',
+      'runs read committed even if the default is %s',
       async (level) => {
         const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db.kysely);
         const name = sql.id(rows[0]?.name ?? '');
@@ -267,7 +267,7 @@ describe.each(servers())('on $name', (server) => {
       },
     );
 
-    test('waits for a lock twice more, and then says who is in the way', async () => {
+    test('waits for a lock twice more, and then names the holder', async () => {
       const held = createLatch();
       const release = createLatch();
       const holder = db.transaction(async (tx) => {
@@ -293,7 +293,7 @@ describe.each(servers())('on $name', (server) => {
       expect(sqlState(error)).toBe('55P03');
     });
 
-    test('a single statement waits as long, with values or without', async () => {
+    test('a single statement waits for a lock as long, with or without values', async () => {
       const impatient = open({ lockTimeoutMs: 30 });
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
@@ -355,7 +355,7 @@ describe.each(servers())('on $name', (server) => {
     const pidOf = async (from: Parameters<ReturnType<typeof sql>['execute']>[0]) =>
       (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(from)).rows[0]?.pid;
 
-    test('while idle is replaced without a word', async () => {
+    test('gets replaced silently if it was idle', async () => {
       const errors: Error[] = [];
       const other = open({ maxConnections: 1, onConnectionError: (error) => errors.push(error) });
       const pid = await pidOf(other.kysely);
@@ -364,7 +364,7 @@ describe.each(servers())('on $name', (server) => {
       expect(await pidOf(other.kysely)).not.toBe(pid);
     });
 
-    test('inside a transaction fails that one alone', async () => {
+    test('fails only its own transaction', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -375,7 +375,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await readFrom(other.kysely)).map(({ n }) => n)).toEqual([0, 0]);
     });
 
-    test('between the last statement and the commit is not taken for success', async () => {
+    test('leaves the outcome unknown between the last statement and the commit', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -402,7 +402,7 @@ describe.each(servers())('on $name', (server) => {
       return { release: release.open, work };
     };
 
-    test('waits for a free one longer than a new one may take, in turn', async () => {
+    test('waits longer for a free connection than for a new one, in turn', async () => {
       const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
       const timers = holdTimers();
@@ -436,7 +436,7 @@ describe.each(servers())('on $name', (server) => {
       for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
     });
 
-    test('does not lose one to a connection that cannot be had', async () => {
+    test('loses no place to a connection that fails', async () => {
       const { proxy, url } = await openProxy();
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';
@@ -447,7 +447,7 @@ describe.each(servers())('on $name', (server) => {
     });
   });
 
-  test('an answer to COMMIT that gets lost is an unknown outcome; here it had happened', async () => {
+  test('a lost answer to COMMIT is reported as an unknown outcome', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
@@ -481,7 +481,7 @@ describe.each(servers())('on $name', (server) => {
     expect((await sql`select 1 as one`.execute(other.kysely)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('so is one that falls silent while rows are copied to it', async () => {
+  test('a server that falls silent during a copy is given up, too', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     const copy = (lines: readonly string[]) =>
@@ -591,7 +591,7 @@ describe.each(servers())('on $name', (server) => {
 
     const messages = { cleartext: [0, 0, 0, 3], MD5: [0, 0, 0, 5, 1, 2, 3, 4] };
     test.each(Object.entries(messages))(
-      'somebody on the port who wants the password: %s',
+      'a foreign server that requests the password: %s',
       async (_, asked) => {
         let heard = '';
         const impostor = createServer((socket) => {
@@ -657,14 +657,14 @@ describe.each(servers())('on $name', (server) => {
   });
 
   describe('checkServer', () => {
-    test('takes a good one', async () => {
+    test('accepts a supported server', async () => {
       await expect(checkServer(db)).resolves.toBeUndefined();
     });
 
     test.each([
       { setting: sql`default_transaction_read_only = on`, words: /read-only/ },
       { setting: sql`datestyle = 'German'`, words: /Dates/ },
-    ])('refuses one that says $words', async ({ setting, words }) => {
+    ])('refuses a server with an error: $words', async ({ setting, words }) => {
       const other = await createTestDatabase({ server, empty: true });
       try {
         const name = new URL(other.url).pathname.slice(1);

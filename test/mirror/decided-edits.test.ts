@@ -321,7 +321,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     'was held on request, which is over': ['approved', 'resolved'],
     'is a conflict by now': ['held', 'resolved'],
   };
-  it.each(fates)('an edit that %s is answered for, whoever names it', async (fate, change) => {
+  it.each(fates)('sync.decide_edits answers for an edit that %s', async (fate, change) => {
     const [[edit] = []] = await run(`select edit_id from sync.edits where user_id = 1 and field = 'email'`);
     await run(change);
     const before = await left();
@@ -427,7 +427,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
-  it('an approval ends when the edit or the service has moved, and at no time', async () => {
+  it('an approval ends when the edit or the service has moved, and not by time', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
       await run(
@@ -483,7 +483,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     expect(await run(written)).toEqual(before);
   });
 
-  describe('given back', () => {
+  describe('values given back', () => {
     const name = (id: number) =>
       run(`select first_name, last_name, name_split from mirror.users where id = ${id}`).then(
         (rows) => rows[0],
@@ -491,7 +491,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     const holdName = `insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, batch)
       select team_id, user_id, field, edit_id, 'limit', old_value, new_value, '${batch}' from sync.edits where field = 'name' and ended_at is null`;
 
-    it('it ends the edit as withdrawn, and no other of the user', async () => {
+    it('a reverted edit ends as withdrawn, and a second edit of the user stays', async () => {
       await run(`update mirror.users set phone = '15550101'`);
       await decide('revert', ", only_users => '{1}'");
       expect(
@@ -513,7 +513,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect((await left()).lasts).toBe(mail('new'));
     });
 
-    it.each(['known', 'guessed'])('a name is cut as it was before the edit: %s', async (split) => {
+    it.each(['known', 'guessed'])('a name gets back the split from before the edit: %s', async (split) => {
       await run(past(`update mirror.users set name_split = '${split}'`));
       await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
       await run(`update mirror.users set name_split = 'guessed' where id = 1`);
@@ -533,7 +533,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     });
   });
 
-  describe('about single edits', () => {
+  describe('a decision about single edits', () => {
     const editOf = async (user: number, field = 'email') =>
       (
         await run(
@@ -543,7 +543,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     const decisionsNow = () =>
       run('select user_id, field, decision from sync.held_fields where decision is not null order by 1, 2');
 
-    it('it is about no other of the batch, of the same user or another', async () => {
+    it('changes the named edits alone', async () => {
       const [email, third] = [await editOf(1), await editOf(3)];
       expect(await decide('approve', `, only_edits => '{${email},${third}}'`)).toEqual([
         '1 email approved',
@@ -559,7 +559,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       ]);
     });
 
-    it('it gives back that field alone', async () => {
+    it('gives back the field of the named edit alone', async () => {
       expect(await decide('revert', `, only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
         '1 role_id rejected',
       ]);
@@ -567,14 +567,14 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await run('select field from sync.held_fields where user_id = 1')).toEqual([['email']]);
     });
 
-    it('it is about those that are named in both ways, where users are named too', async () => {
+    it('changes only edits named by user and by edit, if both are given', async () => {
       const edits = `${await editOf(1)},${await editOf(2)}`;
       expect(await decide('approve', `, only_users => '{1,3}', only_edits => '{${edits}}'`)).toEqual([
         '1 email approved',
       ]);
     });
 
-    it('it finds one that was replaced moved, and the one in its place in no batch', async () => {
+    it('reports a replaced edit as moved, and refuses its successor, which is in no batch', async () => {
       const before = await editOf(1);
       await run(set('other'));
       expect(await decide('approve', `, only_edits => '{${before}}'`)).toEqual(['1 email moved']);
@@ -624,7 +624,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         expect(await decideAsKim('null')).toContain('1 email moved');
       });
 
-      it('one’s own may be rejected', async () => {
+      it('own edits may be rejected', async () => {
         await database.db.transaction(async (tx) => {
           await text`select set_config('musterd.actor', 'Kim', true)`.execute(tx);
           await text`select sync.reject(${batch})`.execute(tx);
@@ -653,7 +653,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
   });
 
   it.each(['approved', 'spent'])(
-    'the views name the edit that is held, and show nothing of what is %s',
+    'the views name the held edit, and show nothing of an edit that is %s',
     async (is) => {
       await decide('approve', ", only_users => '{1}'");
       await run(`update sync.held_fields set decision = '${is}' where decision = 'approved'`);

@@ -97,7 +97,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(stderr).toContain(`  ${line}\n`);
   });
 
-  it('leaves an earlier file alone, and drops nothing then', async () => {
+  it('refuses to overwrite an existing file, and drops nothing then', async () => {
     const file = join(folder.path, 'requests.jsonl');
     writeFileSync(file, 'of another mirror');
     expect(await drop()).toMatchObject({
@@ -227,7 +227,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('tells what a person gave up for the value of the service as given up, and other pulls as pulls', async () => {
+  it('marks pulls that a person chose as given up, and other pulls as pulls', async () => {
     await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
       insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
       select 41, user_id, max(run_id), kind, base::jsonb, old::jsonb, new::jsonb, now(), decided_by from sync.runs, (values

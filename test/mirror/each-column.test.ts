@@ -72,7 +72,7 @@ const text = (value: string | bigint) => String(value);
 
 describe.each(
   fields.flatMap((field) => sqlColumnsOf(field).map((column) => [column as Column, field] as const)),
-)('%s, where nothing else changes', (column: Column, field: Field) => {
+)('a change of %s alone', (column: Column, field: Field) => {
   const edited = { ...agreed, [column]: other[column] };
   const name = `${edited.first_name} ${edited.last_name}`;
   const valueIn = (row: typeof agreed) =>
@@ -198,31 +198,28 @@ const ofService = [
   ['user_updated_at', '2026-01-04T00:00:00Z', '2026-02-04T00:00:00Z', false],
 ] as const;
 
-it.each(ofService)(
-  '%s of the service is noticed where nothing else changes',
-  async (column, _, value, isKept) => {
-    const before = Object.fromEntries(ofService.map(([one, was]) => [one, was]));
-    const set = Object.entries(before).map(([one, was]) => `${one} = '${was}'`);
-    await force(`update mirror.users set ${set.join(', ')}`);
-    const differing = async (says: Readonly<Record<string, string>>) => {
-      const user: ServiceUser = {
-        id: 1n,
-        name: says['name'] ?? null,
-        email: agreed.email,
-        phone: agreed.phone,
-        roleId: agreed.role_id,
-        createdAt: says['created_at'] ?? null,
-        updatedAt: says['updated_at'] ?? null,
-        userCreatedAt: says['user_created_at'] ?? null,
-        userUpdatedAt: says['user_updated_at'] ?? null,
-        raw: {},
-      };
-      const roles = new Map([[1n, says['role'] ?? '']]);
-      return (await readDifferingUsers(database.db, teamId, [user], roles)).length;
+it.each(ofService)('a change of %s alone on the service is noticed', async (column, _, value, isKept) => {
+  const before = Object.fromEntries(ofService.map(([one, was]) => [one, was]));
+  const set = Object.entries(before).map(([one, was]) => `${one} = '${was}'`);
+  await force(`update mirror.users set ${set.join(', ')}`);
+  const differing = async (says: Readonly<Record<string, string>>) => {
+    const user: ServiceUser = {
+      id: 1n,
+      name: says['name'] ?? null,
+      email: agreed.email,
+      phone: agreed.phone,
+      roleId: agreed.role_id,
+      createdAt: says['created_at'] ?? null,
+      updatedAt: says['updated_at'] ?? null,
+      userCreatedAt: says['user_created_at'] ?? null,
+      userUpdatedAt: says['user_updated_at'] ?? null,
+      raw: {},
     };
-    expect([await differing(before), await differing({ ...before, [column]: value })]).toEqual([0, 1]);
-    const kept = (await periods()).length;
-    await force(`update mirror.users set ${column} = '${value}'`);
-    expect((await periods()).length - kept).toBe(isKept ? 1 : 0);
-  },
-);
+    const roles = new Map([[1n, says['role'] ?? '']]);
+    return (await readDifferingUsers(database.db, teamId, [user], roles)).length;
+  };
+  expect([await differing(before), await differing({ ...before, [column]: value })]).toEqual([0, 1]);
+  const kept = (await periods()).length;
+  await force(`update mirror.users set ${column} = '${value}'`);
+  expect((await periods()).length - kept).toBe(isKept ? 1 : 0);
+});

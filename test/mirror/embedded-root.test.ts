@@ -89,7 +89,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(ids()).toEqual(before);
   });
 
-  it('leaves nothing behind where TMPDIR is root’s alone', async () => {
+  it('leaves nothing behind if TMPDIR belongs to root alone', async () => {
     const before = process.env['TMPDIR'];
     chmodSync(base, 0o700);
     process.env['TMPDIR'] = base;

@@ -139,7 +139,7 @@ describe.each([
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
-  test('listens on loopback alone, only to who knows the password, and sorts and folds text alike everywhere', async () => {
+  test('listens on loopback alone, requires the password, and sorts and folds text alike everywhere', async () => {
     const { url } = await open({ dataDir, bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`
@@ -173,7 +173,7 @@ describe.each([
   });
 });
 
-test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql gets in without being asked', async () => {
+test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql connects without a prompt', async () => {
   seed();
   const { psqlCommand } = await open();
   const answer = spawnSync('/bin/sh', ['-c', `${psqlCommand} -w -tAc 'select 6 * 7'`], { encoding: 'utf8' });
@@ -193,7 +193,7 @@ describe('several at once', () => {
     expect(findPostmaster(join(folder, 'cluster', 'data'))).toBeUndefined();
   });
 
-  test('in one process', async () => {
+  test('in one process one starts, and two attach', async () => {
     seed();
     const all = await Promise.all([open(), open(), open()]);
     expect(all.filter(({ attached }) => !attached)).toHaveLength(1);
@@ -302,7 +302,7 @@ describe('after an accident', () => {
     expect(findPostmaster(dataOf(guest))).toBeUndefined();
   });
 
-  test('musterd killed and another at once in its place', async () => {
+  test('musterd killed, and started again at once: it finds everything', async () => {
     const child = await openChild();
     await note(child.url, 'before');
     await child.kill();
@@ -320,7 +320,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('the server killed under who stays: it is started again, on the same port', async () => {
+  test('the server killed: a process that stays starts it again, on the same port', async () => {
     const first = await open();
     await note(first.url, 'before');
     const { pid } = serverOf(first);
@@ -365,7 +365,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('one of its processes killed: the server restarts, and who attached still counts as there', async () => {
+  test('a backend killed: the server restarts, and attached processes register again', async () => {
     const starter = await openChild();
     const guest = await open();
     const before = await eventually('present', async () => await presentOf(guest.url));
@@ -436,7 +436,7 @@ describe('after an accident', () => {
       expect(await notes((await open()).url)).toEqual(['before']);
     });
 
-    test.each(['', 'garbage'])('none at all: %j', async (content) => {
+    test.each(['', 'garbage'])('no process at all: %j', async (content) => {
       const { empty } = await prepare();
       empty(content);
       expect(await notes((await open()).url)).toEqual(['before']);
@@ -485,7 +485,7 @@ describe('the port', () => {
     expect(portOf(await open({ dataDir: copy }))).toBe(taken);
   });
 
-  test.each(['', 'nonsense', '70000'])('is chosen again where the file says %j', async (content) => {
+  test.each(['', 'nonsense', '70000'])('gets chosen again if the file contains %j', async (content) => {
     seed();
     writeFileSync(file(), content);
     const opened = await open();
@@ -583,7 +583,7 @@ describe('unpacking', () => {
     return path;
   };
 
-  test('two processes at once unpack one whole copy; a torn one is made again', async () => {
+  test('two processes unpack one whole copy at once, and a torn copy is made again', async () => {
     const environment = { CACHE_DIRECTORY: cache() };
     const children = await Promise.all(
       ['a', 'b'].map(async (name) => await openChild({ environment, embedded: { dataDir: data(name) } })),

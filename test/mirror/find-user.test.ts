@@ -89,7 +89,7 @@ describe('users with several spellings', () => {
     ['000', [], []],
     ['+0', [], []],
     ['Joerg Nobody', [], []],
-  ])('"%s" names %j and brings %j to mind, for commands and the page alike', async (typed, whole, part) => {
+  ])('finds for "%s" %j, and %j as similar, for commands and the page alike', async (typed, whole, part) => {
     const all = await findUsers(database.db.kysely, 41n, readUserQuery(typed));
     const idsOf = (isPart: boolean) =>
       all.filter((user) => user.isPart === isPart).map(({ id }) => Number(id));

@@ -19,7 +19,7 @@ describe('on the first day of a mirror', () => {
   const came = () => stage.sql(`select user_id from report.roster_changes where field = 'present'`);
   const joined = async () => (await stage.sql(whoJoined)).map(([, id]) => id);
 
-  it('nobody joined who was there before, and who comes later did', async () => {
+  it('a user of the first run did not join, and a later user joined', async () => {
     await stage.run();
     expect(await came()).toEqual([]);
     expect(await joined()).toEqual([]);
@@ -53,7 +53,7 @@ describe('on the first day of a mirror', () => {
     expect(await came()).toEqual([]);
   });
 
-  it('no tag, field or role was added that was there before, and what comes later was', async () => {
+  it('a tag, field or role of the first run was not added, and a later tag was', async () => {
     await stage.run();
     const added = () =>
       stage.sql(`select resource, name from report.listing_history where kind = 'added' order by 1, 2`);
@@ -64,7 +64,7 @@ describe('on the first day of a mirror', () => {
     expect([await added(), await growth()]).toEqual([[['tags', 'Brand new']], [['13', '1']]]);
   });
 
-  it('the first tag of a team that had none then was added', async () => {
+  it('the first tag of a team without tags was added', async () => {
     const empty = await createStage({ emulator: { users: 5, tags: 0, fields: 0 } });
     await empty.run();
     empty.emulator.team.addTag('First');

@@ -17,7 +17,7 @@ describe('a repeatable file', () => {
       "select 'name' where (o_first_name, o_last_name) = x union all select 'email' where (o_email) = x union all select 'phone' where (o_phone) = x union all select 'role_id' where (o_role_id) = x",
     ],
     ['\'{}\' {""} {field} FIELD', '\'{}\' {""} {field} FIELD'],
-  ])('says of each field what %s says', (text, said) => {
+  ])('repeats for each field the text %s', (text, said) => {
     expect(forEachField(text)).toBe(said);
   });
 

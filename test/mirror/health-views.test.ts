@@ -53,7 +53,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('follows a schedule that has changed, and leaves the next time alone where it has not', async () => {
+    it('moves its next time only if the schedule has changed', async () => {
       const dueAt = () =>
         query(`select due_at::text from sync.due where run_group = 'users' and team = 'north'`);
       await query(
@@ -71,7 +71,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('takes no run of the future for fresh', async () => {
+    it('does not count a run of the future as fresh', async () => {
       await query(
         `update sync.due set complete_at = now() + interval '1 day', since = now() - interval '2 days' where team = 'north'`,
       );
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('tell their requests by endpoint and day, and of older ones that nobody knows', async () => {
+    it('count requests by endpoint and day, and older requests without an endpoint', async () => {
       expect(
         await query(`select current_date - day > 10 as old, endpoint, sum(runs)::int as runs, sum(requests)::int as requests,
             sum(throttled)::int as throttled, sum(failed)::int as failed, max(slowest_ms)::int as slowest, max(mean_ms)::int as mean,

@@ -270,7 +270,7 @@ describe('an intent', () => {
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
        select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
-  ])('does not leave where its edit was %s meanwhile, nor does what would go with it', async (_, change) => {
+  ])('stays unsent with its whole request if its edit was %s meanwhile', async (_, change) => {
     await open([planOfPhone(await setPhone()), planOf({ roleId: 9n }, {}, 2n)]);
     await query(change);
     expect(await write((tx) => markSent(tx, teamId, [1n, 2n]))).toEqual([1n]);
@@ -287,7 +287,7 @@ describe('an intent', () => {
       select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits
       where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null;${more}`);
 
-  it('leaves under the approval of its own edit, whatever else of the user is held', async () => {
+  it('leaves under the approval of its own edit, even if other fields of the user are held', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'phone', 'conflict'), (41, 2, 'phone', 'conflict')`);
@@ -298,7 +298,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('spends what a person decided about its edit, and about no other', async () => {
+  it('spends the decision about its edit alone', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
       values (41, 1, 'email', 'limit', 'approved', ${edit}), (41, 1, 'role_id', 'limit', 'approved', null),
@@ -399,7 +399,7 @@ describe('an intent', () => {
     role: 'role_id = 10',
   };
   it.each(Object.entries(edits))(
-    'is left out where the mirror has another value by now: %s',
+    'stays closed if the mirror has another value by now: %s',
     async (_, edit) => {
       await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
       expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
@@ -551,7 +551,7 @@ describe('a confirmed field', () => {
     ]);
   });
 
-  it.each([true, false])('is on record as sent only if it has left: %s', async (hasLeft) => {
+  it.each([true, false])('counts as sent only if it has left: %s', async (hasLeft) => {
     const intent = await opened();
     await write((tx) => markSent(tx, teamId, [1n]));
     const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
@@ -584,7 +584,7 @@ describe('a confirmed field', () => {
     ['role', 'role_id = 10', { role_id: 10n }, ['role_id']],
   ];
   it.each(later)(
-    'stays in the mirror as it was edited while the request was on its way: %s',
+    'keeps a value that was edited while the request was on its way: %s',
     async (_, edit, edited, kept) => {
       const intent = await opened();
       await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
@@ -625,7 +625,7 @@ describe('a confirmed field', () => {
     expect(await agreed()).toEqual({ ...inBase, ...took, name });
   });
 
-  it('leaves what stays unknown open, and is read so', async () => {
+  it('leaves a field with an unknown outcome open', async () => {
     const outcomes = { ...all, phone: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes, closed: false, requestId: null }));
     expect(await ledger()).toMatchObject([{ state: 'open', is_over: false, request_id: null }]);
@@ -827,7 +827,7 @@ describe('an unconfirmed field', () => {
     });
   });
 
-  it('takes a name that the update harmed into the base alone', async () => {
+  it('takes a harmed name into base alone', async () => {
     const intent = { ...(await opened()), sent: { email: robin().email } };
     await apply(
       resultOf(intent, {

@@ -45,18 +45,18 @@ describe('placeToNote', () => {
     });
   });
 
-  it.each(['here', 'copy'] as const)('is nothing where all is on record: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('returns nothing if everything is on record: %s', (verdict) => {
     expect(note(verdict, home)).toBeUndefined();
     expect(note(verdict, home, { identifier: null })).toBeUndefined();
     expect(note(verdict, { ...home, identifier: null }, { identifier: null })).toBeUndefined();
   });
 
-  it.each(['here', 'copy'] as const)('is the server where it was not known: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('adds the server if it was unknown: %s', (verdict) => {
     expect(note(verdict, { ...home, identifier: null })).toEqual(home);
   });
 
   it.each(['here', 'copy'] as const)(
-    'is that no run is elsewhere any more, and the server stays: %s',
+    'drops the mark that a run was elsewhere, and keeps the server: %s',
     (verdict) => {
       expect(note(verdict, { ...home, left })).toEqual(home);
       expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);

@@ -229,7 +229,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
 
   describe('a withdrawn edit', () => {
     it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
-      'with what was held of it as %s',
+      'ends its hold with the reason %s',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);
         await hold('phone', reason);
@@ -242,7 +242,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it.each(['approved', 'rejected'])('with what was decided about it: %s', async (decision) => {
+    it.each(['approved', 'rejected'])('ends its hold with the decision %s', async (decision) => {
       await edit('Kim', `phone = '15550101'`);
       await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
       await edit('Kim', `phone = '15550100'`);
@@ -482,7 +482,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
 
     it.each(['missing', 'refused', 'unsent', 'ineffective'] as const)(
-      'ends if that is %s',
+      'ends if the outcome is %s',
       async (outcome) => {
         await answered(intent, { phone: outcome, roleId: 'confirmed' });
         expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550100', 'agreed', ['kim', 'lee']]);
@@ -537,7 +537,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ['serializable', 'confirmed', null],
     ['repeatable read', 'ineffective', 'agreed'],
   ] as const)(
-    'that is taken back by a transaction (%s) that was there before the push has its authors if that is %s',
+    'outlives a withdrawal in a transaction (%s) older than its push, unless the push is %s',
     async (isolation, outcome, ended) => {
       await edit('Kim', `phone = '15550101'`);
       await other.transaction(async (tx) => {
@@ -659,7 +659,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   });
 
   it.each(['before the tables were analysed', 'afterwards'])(
-    'of some is recorded and replaced without a look at the edits of others, %s',
+    'gets recorded and replaced without a look at edits of other users, %s',
     async (when) => {
       await force(`
         insert into sync.user_base (team_id, id, name, first_name, last_name, phone) select 41, n, 'A', 'A', '', '15550100' from generate_series(10, 3000) n;

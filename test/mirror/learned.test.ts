@@ -107,7 +107,7 @@ describe('facts by topic', () => {
     );
   });
 
-  it('how a listing is read is kept for each of them', async () => {
+  it('the way to read a listing is stored for each listing', async () => {
     const { db } = database;
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
     const write = () =>

@@ -192,7 +192,7 @@ describe.each(places)('least privilege on $name', (server) => {
       .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 
   it.each(['owner', 'daemon', ...people] as const)(
-    '%s may do what was decided with each table and view',
+    '%s holds exactly the decided rights on each table and view',
     async (who) => {
       const found = (await rows(rightsOf(roles[who]))).toSorted(([a], [b]) => (a < b ? -1 : 1));
       expect(found, advice).toEqual(decided(who));
@@ -260,7 +260,7 @@ describe.each(places)('least privilege on $name', (server) => {
     return rows.map(({ told }) => told);
   };
 
-  it.each(people)('%s is refused the rest when it is tried', async (who) => {
+  it.each(people)('%s gets an error for each right that was not granted', async (who) => {
     const columnsOf = new Map(
       await rows(`select attrelid::regclass::text, string_agg(attname, ' ' order by attnum) from pg_attribute
         where attnum > 0 and not attisdropped group by attrelid`),

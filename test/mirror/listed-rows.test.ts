@@ -120,7 +120,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
     ['null', { members: null, phones: null, widget_settings: null }],
     ['of another type', { members: 'all', phones: true, widget_settings: [] }],
-  ])('keep a list and an object that is %s, and nothing else', async (_, without) => {
+  ])('keep a list and an object if they are %s in the answer', async (_, without) => {
     await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
     const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
     const before = await query(kept);
@@ -172,21 +172,21 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ]);
   });
 
-  it.each(listedResources)('of $name are read-only to everybody but a run', async ({ name }) => {
+  it.each(listedResources)('reject any write to $name outside of a run', async ({ name }) => {
     for (const edit of [`insert into mirror.${name} (team_id, id) values (41, 9)`, `truncate mirror.${name}`])
       await expect(query(edit)).rejects.toThrow(
         /^(INSERT|TRUNCATE) on mirror\.\w+ is not|^A new tag has only team_id, tag/,
       );
   });
 
-  it('that are gone are not missed again', async () => {
+  it('count as missing no more once they are gone', async () => {
     await show(surveys, survey(1), survey(2));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });
     await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 2`.execute(tx));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
   });
 
-  it('that are shown again end their own absence, and no other', async () => {
+  it('end their own absence alone when they are shown again', async () => {
     await show(surveys, survey(1), survey(2));
     await write((tx) =>
       sql`insert into sync.absences (team_id, resource, id, missing_since)
@@ -232,7 +232,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     await expect(query('insert into mirror.inbox_members values (41, 1, 3)')).rejects.toThrow('view');
   });
 
-  it('and the team are counted: how many members it has is written when it changes', async () => {
+  it('come with the team, whose number of members is written when it changes', async () => {
     const member = (id: number) => ({ id: BigInt(id), name: null, role: null, email: null, phone: null });
     const team = { id: teamId, name: 'North', listSize: 5n, rejected: [], raw: {} };
     await query(`insert into sync.teams (team, team_id) values ('north', 41) on conflict do nothing`);

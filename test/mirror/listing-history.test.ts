@@ -195,7 +195,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([[7, 1]]);
   });
 
-  it('begins with the first complete run that read them, and where none is on record with the first of them', async () => {
+  it('begins with the first complete run that read them, or else with the first row', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at)
       select t, n, 'Tag ' || n, now() - (9 - n) * interval '1 hour' from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
@@ -276,7 +276,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await query(added)).toEqual([[3n]]);
     });
 
-    it('may be behind where a role was moved since the last run of the users, or by its pushes', async () => {
+    it('may be outdated if a role moved since the last run of the users, or by its pushes', async () => {
       const runs = async (...each: readonly string[]) => {
         await force(`truncate sync.runs cascade; insert into sync.teams (team, team_id) values ('main', 41) on conflict do nothing;
           insert into sync.runs (team, team_id, command, outcome, groups) values

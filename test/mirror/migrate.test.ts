@@ -48,7 +48,7 @@ describe.each(servers())('on $name', (server) => {
     return error;
   };
 
-  test("musterd's own are applied once", async () => {
+  test("applies musterd's own files once", async () => {
     const pending = await pendingMigrations(database.db);
     expect(pending.length).toBeGreaterThan(0);
     expect(await exists('sync.migrations')).toBe(false);
@@ -64,7 +64,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db)).toEqual({ applied: [] });
   });
 
-  test('new ones are applied in the order of their names, several statements each', async () => {
+  test('applies new files in the order of their names, with several statements each', async () => {
     write('0002_b.sql', 'alter table public.a add column more text; insert into public.a values (2);');
     write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     write('notes.md', 'no migration');
@@ -80,7 +80,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
   });
 
-  test('an empty file counts', async () => {
+  test('an empty file counts as applied', async () => {
     write('0001_a.sql', '-- nothing\n');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
@@ -195,7 +195,7 @@ describe.each(servers())('on $name', (server) => {
     });
   });
 
-  test('repeatable ones are applied again when one of them changes, all in their order', async () => {
+  test('applies all repeatable files again, in order, if one of them changes', async () => {
     mkdirSync(join(folder, 'repeatable'));
     write('0001_a.sql', 'create table public.a (id int);');
     write(
@@ -229,7 +229,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await value()).toEqual([{ f: 2 }]);
   });
 
-  test('a repeatable one that an earlier version has is refused, since the schema is newer', async () => {
+  test('refuses a repeatable file of an earlier version, since the schema is newer', async () => {
     mkdirSync(join(folder, 'repeatable'));
     for (const text of ['select 1', 'select 2']) {
       write('repeatable/01_f.sql', text);

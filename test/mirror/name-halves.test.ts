@@ -51,7 +51,7 @@ describe('both halves of a guessed name', () => {
     ['in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
     ['the split alone', [[`name_split = 'known'`]]],
   ];
-  it.each(readings)('are set after a hold: %s', async (_title, transactions) => {
+  it.each(readings)('become known after a hold: %s', async (_title, transactions) => {
     await meetHeld();
     for (const statements of transactions) await edit(...statements);
     await expectSent('Ana Maria', 'Garcia');

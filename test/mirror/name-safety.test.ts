@@ -144,7 +144,7 @@ describe('a name that an update of another field harms', () => {
     });
   });
 
-  it.each(['conflict', 'rejected', 'asked'])('is left alone where it waits already: %s', async (reason) => {
+  it.each(['conflict', 'rejected', 'asked'])('keeps waiting if it waits already: %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, decision)
@@ -194,7 +194,7 @@ describe('a name that an update of another field harms', () => {
     expect(await learn(...answers)).toBe(safety);
   });
 
-  it('teaches nothing of a user who has no name', async () => {
+  it('stays unjudged by an update of a user who has no name', async () => {
     const nameless = shownAs(4n, { name: '' });
     await mirror.applyUsers([await planOf(nameless)]);
     await sql('update mirror.users set role_id = 3 where id = 4');
@@ -202,7 +202,7 @@ describe('a name that an update of another field harms', () => {
     expect(await mirror.readNameSafety()).toBe('unknown');
   });
 
-  it('teaches nothing of an update that took the name along', async () => {
+  it('stays unjudged by an update that took the name along', async () => {
     const intent = await setRole(1n);
     await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);
     expect(await mirror.readNameSafety()).toBe('unknown');

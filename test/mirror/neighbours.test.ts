@@ -118,7 +118,7 @@ it('publishes a listing, and keeps its rejected rows apart from other listings a
   expect(await kept()).toEqual(others);
 });
 
-it('notes and forgets the edits of one team', async () => {
+it('notes and forgets the edits of one team alone', async () => {
   const due = () => rowsOf('select team, run_group, mark, failures from sync.due order by 1, 2');
   const others = ['one users 7:9:8 2', 'two counts 7:9:8 2', 'two edits 7:9:8 2', 'two users 7:9:8 2'];
   await noteEdits(database.db, 'one', '7:7:');
@@ -156,7 +156,7 @@ it('ends a run once, and only that one', async () => {
   expect(await hasRun(database.db.kysely, 'one', 2n)).toBe(true);
 });
 
-it('reads of one user and one team', async () => {
+it('reads one user of one team alone', async () => {
   const { kysely } = database.db;
   expect(await readLookups(kysely, 41n)).toEqual({ emails: ['one@example.com'], phones: [] });
   expect((await readGuardHistory(kysely, 41n)).population).toBe(2);
@@ -401,7 +401,7 @@ describe('the views of a team beside a copy of it', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it.each([1_000_000, -1_000_000])('have nothing of that one, whose numbers are others by %i', async (by) => {
+  it.each([1_000_000, -1_000_000])('show nothing of the copy, whose numbers differ by %i', async (by) => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);

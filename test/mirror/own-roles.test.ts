@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.close();
 });
 
-it('a role of one’s own, made as the cookbook says, reads every view of report', async () => {
+it('a role made as the cookbook describes reads every view of report', async () => {
   const { rows } = await runSqlText(
     database.db,
     `select c.relname from pg_class c where c.relnamespace = 'report'::regnamespace and c.relkind = 'v' order by 1`,

@@ -45,7 +45,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
       from report.roster_changes where team_id = 41 and user_id = ${id} order by changed_at, field`);
   const service = (run: number) => ['service', BigInt(run), null, null];
 
-  it('begins for all users of a statement at the same time, with the run that wrote it', async () => {
+  it('begins at one time for all users of a statement, under the run that wrote it', async () => {
     expect(await periods()).toEqual([[true, true, '1@example.com', 2n, ...service(7)]]);
     expect(
       await sql('select count(*) as n, count(distinct valid_from) as times from sync.user_periods'),
@@ -105,7 +105,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Owner', 'mirror', 'Kim of HR', true, null]]);
   });
 
-  it('begins with what musterd writes outside of any run as with an edit: a person decided it here', async () => {
+  it('begins like an edit if musterd writes outside of a run, since a person decided it', async () => {
     await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'Kim of HR';
       update mirror.users set email = 'back@example.com', edited_at = clock_timestamp() where team_id = 41 and id = 1; commit`);
     expect((await periods()).at(-1)).toEqual([
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[true]]);
   });
 
-  it('begins right after an edit that was faster than the transaction of the run', async () => {
+  it('begins right after an edit that committed during the transaction of the run', async () => {
     await db.transaction(async (tx) => {
       await tx.executeQuery(
         CompiledQuery.raw(

@@ -72,7 +72,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     expect(wait).toBeLessThanOrEqual(60_000);
   });
 
-  it('stalls nobody for longer than the longest pause after a step of the clock', async () => {
+  it('stalls no process for longer than the longest pause after a step of the clock', async () => {
     const places = createSharedPlaces(database.db, 'stepped');
     await places.take(slow);
     await sql`update sync.learned set learned_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(

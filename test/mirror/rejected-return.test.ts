@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
 
-it('keeps who rejected an edit, and why, of a user who left and came back', async () => {
+it('keeps the person and the reason of a rejection for a user who left and came back', async () => {
   await sql(`set local musterd.writing = 'on';
     insert into sync.user_base (team_id, id, name, first_name, last_name, email) values (41, 1, 'Anne', 'Anne', '', 'a@x.y');
     insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved) values (41, 1, 'Anne', 'Anne', '', 'b@x.y', true);

@@ -12,7 +12,7 @@ test('a released numbered migration stays unchanged', () => {
   expect(changedMigrations(released, now)).toEqual([]);
 });
 
-test('it would be noticed if one changed or went, and not if one came', () => {
+test('changedMigrations reports a changed or removed file, and accepts a new one', () => {
   const [[name, hash] = ['', '']] = Object.entries(now);
   expect(name).toBe('0001_baseline.sql');
   expect(hash).toMatch(/^[0-9a-f]{64}$/);

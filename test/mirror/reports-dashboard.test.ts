@@ -43,7 +43,7 @@ describe('the dashboard of reports', () => {
   });
   afterAll(() => database.close());
 
-  it.each(asked)('is answered, as a reader: $title', async ({ format, rawSql }) => {
+  it.each(asked)('answers a reader: $title', async ({ format, rawSql }) => {
     const text = expand(rawSql, '41');
     expect(text).not.toContain('$');
     const rows = await database.db.transaction(async (tx) => {
@@ -56,7 +56,7 @@ describe('the dashboard of reports', () => {
     expect(others.rows).toEqual([]);
   });
 
-  it.each(asked)('is answered before there is a team: $title', async ({ rawSql }) => {
+  it.each(asked)('answers before there is a team: $title', async ({ rawSql }) => {
     const empty = await createTestDatabase();
     try {
       const [team] = board.templating.list;
@@ -69,7 +69,7 @@ describe('the dashboard of reports', () => {
   });
 
   it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
-    'tells the series of several teams apart, or adds them up: $title',
+    'separates or adds up several teams: $title',
     async ({ format, rawSql }) => {
       const { rows } = await runSqlText(database.db, expand(rawSql, '41,43'));
       const points = rows.map(([first, second]) =>

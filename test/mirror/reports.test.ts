@@ -72,7 +72,7 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
   afterAll(() => database.close());
 
   it.each(['UTC', 'Pacific/Auckland', 'America/Los_Angeles'])(
-    'of each day with counts the first, the last, the least and the most, and how it moved, to a session in %s',
+    'shows first, last, lowest and highest count of each day, and the change, to a session in %s',
     async (zone) => {
       const plain = `
         select team_id, segment, day, count, lowest, highest, samples,
@@ -185,7 +185,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
 
   const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
 
-  it('the roles for people read each of them, but what an administrator took', async () => {
+  it('the roles for people read each view, except views that an administrator took away', async () => {
     expect(views.length).toBeGreaterThan(7);
     for (const role of rolesForPeople)
       for (const view of views) {
@@ -223,7 +223,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect([text, await as(db, 'musterd_reader', text)]).toEqual([text, expect.any(Array)]);
   });
 
-  it('so does a role that could read them before, and sees nothing but them', async () => {
+  it('a role that could read them before still does, and sees nothing else', async () => {
     for (const [role, its] of [
       [every, views],
       [some, ['report.held', 'report.changes']],

@@ -100,7 +100,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   const sideOf = (side: 'base' | 'mirror') =>
     Object.fromEntries(all.map((field) => [field, fields[field][side]]));
 
-  it.each(all)('gives the mirror and the base what the service has, and ends the edit: %s', async (field) => {
+  it.each(all)('gives mirror and base the value of the service, and ends the edit: %s', async (field) => {
     const { base, mirror, shown, taken } = fields[field];
     await hold(field);
     const [[number] = []] = await run(`select edit_id from sync.held_fields`);
@@ -116,7 +116,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await ledger()).toEqual(['resolve', { [field]: base }, old, now, ...written]);
   });
 
-  it.each(all)('lets the mirror’s value pass, over what the service has: %s', async (field) => {
+  it.each(all)('lets the value of the mirror pass over the service: %s', async (field) => {
     const { base, mirror, shown } = fields[field];
     await hold(field);
     expect(await resolve(field, 'mirror')).toEqual(['waiting', 'resolved']);
@@ -133,7 +133,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ]);
   });
 
-  it.each(all)('gives the mirror another value, as an edit of whoever decides: %s', async (field) => {
+  it.each(all)('gives the mirror a typed value, as an edit of the approver: %s', async (field) => {
     const { base, mirror, taken, shown, typed } = fields[field];
     await hold(field);
     const [text, value] = typed;
@@ -168,13 +168,13 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('takes a typed value that the mirror has as the mirror’s', async () => {
+  it('treats a typed value that equals the mirror as a choice of the mirror', async () => {
     await hold('name');
     expect(await resolve('name', 'value', `, value => 'Anna Berg'`)).toEqual(['waiting', 'resolved']);
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
   });
 
-  it('accepts the split of a name that it lets pass', async () => {
+  it('marks the split of a name as known if it lets the name pass', async () => {
     await run(
       `begin; select set_config('musterd.writing', 'on', true); update mirror.users set name_split = 'guessed'; commit`,
     );
@@ -197,7 +197,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each(['conflict', 'refused', 'returned'])(
-    'takes what the service has emptied since the field was held as %s as empty',
+    'takes the emptied value of a field held as %s if it was seen',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       expect(await resolve('phone', 'service', `, seen_service => '15550102'`)).toEqual(['held', 'moved']);
@@ -219,7 +219,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each(['conflict', 'limit', 'review'])(
-    'sends over a value that the service shows no more, held as %s, as an edit of what is empty there',
+    'sends over an emptied service value for a field held as %s',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       await run('update sync.held_fields set service_value = null');
@@ -231,7 +231,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('wakes the daemon for the edits of the team, and tells the shortcut that the base is another', async () => {
+  it('wakes the daemon for edits of the team, and marks base as changed', async () => {
     await hold('email');
     await resolve('email', 'service');
     expect(await run('select run_group from sync.due where mark is null')).toEqual([['edits']]);
@@ -255,7 +255,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     }
   });
 
-  it('sends a name that nobody edited over an empty one', async () => {
+  it('sends an unedited name over an empty one', async () => {
     await run(`update mirror.users set first_name = 'Anne'`);
     await run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value)
       values (41, 1, 'name', 'conflict', ${json(fields.name.base)}, ${json(fields.name.base)}, '""', '""')`);
@@ -301,7 +301,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each(['service', 'mirror'])(
-    'leaves the base as it was while an older edit of the field is being sent: %s',
+    'leaves base alone while an older edit of the field is being sent: %s',
     async (take) => {
       await hold('email');
       await run(
@@ -314,7 +314,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('refuses an emptied role in words, and takes what both sides had as given up', async () => {
+  it('refuses to empty a role, and withdraws an edit for the agreed value', async () => {
     await hold('role_id');
     await expect(run(`select from sync.resolve(41, 1, 'role_id', 'value')`)).rejects.toThrow(
       'cannot be emptied',
@@ -352,7 +352,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ],
   } as const;
   it.each(Object.entries(refusals))(
-    'does nothing about %s, and says so',
+    'changes nothing for %s, and returns the reason',
     async (_, [more, change, answer]) => {
       await hold('email');
       await run(change);
@@ -371,7 +371,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await resolve('email', 'mirror', more)).toEqual(['waiting', 'resolved']);
   });
 
-  it('makes several fields of one transaction one decision, and joins no other', async () => {
+  it('joins fields of one transaction into one decision, and no later field', async () => {
     for (const field of all) await hold(field);
     const two = await run(`with one as materialized (select * from sync.resolve(41, 1, 'email', 'mirror'))
       select o.decision_id, t.decision_id as part_of from one o

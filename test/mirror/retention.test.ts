@@ -277,7 +277,7 @@ describe('prune', () => {
   });
 });
 
-it('each run is looked up among the periods by its index, whatever the statistics say', async () => {
+it('looks up each run by an index of the periods, whatever the statistics', async () => {
   const run = () =>
     force(`insert into sync.runs (team, team_id, command, finished_at, outcome, groups)
       select 'main', 41, 'daemon', ${ago(40)}, 'complete', '{edits}' from generate_series(1, 1000)`);
@@ -329,7 +329,7 @@ it('runs although a login without rights holds an advisory lock', async () => {
   }
 });
 
-it('two that prune a team at once wait for each other’s batch', async () => {
+it('two pruners of a team wait for each other’s batch', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
     select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);

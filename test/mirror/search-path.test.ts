@@ -20,7 +20,7 @@ import { configFor } from '../system/stage.ts';
 const silent = { log: createLog({ level: 'silent' }) };
 const path = 'pg_catalog, pg_temp';
 
-it('nothing is sent as a person typed it, but what a person typed', () => {
+it('only the demo and `musterd sql` send SQL as typed', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url));
   const files = globSync('**/*.ts', { cwd: src }).toSorted();
   const naming = (word: string) =>
@@ -30,7 +30,7 @@ it('nothing is sent as a person typed it, but what a person typed', () => {
 });
 
 describe.each(servers())('names in SQL on $name', (server) => {
-  it('every function of ours looks names up in pg_catalog alone', async () => {
+  it('every function of musterd looks names up in pg_catalog alone', async () => {
     const database = await createTestDatabase({ server });
     const { rows } = await runSqlText(
       database.db,
@@ -43,7 +43,7 @@ describe.each(servers())('names in SQL on $name', (server) => {
     expect(rows, advice).toEqual([]);
   });
 
-  it('every statement of ours has that path, and leaves the session its own', async () => {
+  it('every statement of musterd sets that path, and restores the path of the session', async () => {
     const database = await createTestDatabase({ server });
     const db = createDatabase({ url: database.url, maxConnections: 1 });
     const read = sql<{ path: string }>`select current_setting('search_path') as path`;
@@ -92,7 +92,7 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     await admin.close();
   });
 
-  it('gets hold of a session that asks for it', async () => {
+  it('captures a session that looks names up in public', async () => {
     for (const call of [`concat('a'::text, 'b'::text)`, `1::bigint < 1::numeric`, `1::bigint || 'b'::text`])
       await expect(runSqlText(asOwner, `select ${call}`)).rejects.toThrow('a shadow was called');
   });

@@ -56,7 +56,7 @@ describe('a session that reads', () => {
     'drop table public.kept',
     'explain analyze delete from public.kept',
     'do $$ begin delete from public.kept; end $$',
-  ])('lets nothing be written: %s', async (sql) => {
+  ])('rejects a write: %s', async (sql) => {
     const error = await refusal(reading, sql);
     expect(error).toMatchObject({ code: 'mirror', hint: expect.stringContaining('--write') as string });
     expect(error.message).toContain('read-only transaction');
@@ -78,7 +78,7 @@ describe('a session that reads', () => {
     'start transaction',
     "prepare transaction 'x'",
     'copy public.kept to stdout',
-  ])('gives nobody a way around that: %s', async (sql) => {
+  ])('stays read-only against %s', async (sql) => {
     await expect(refusal(reading, sql)).resolves.toMatchObject({
       code: expect.stringMatching(/mirror|usage/) as string,
     });
@@ -89,7 +89,7 @@ describe('a session that reads', () => {
     'set session characteristics as transaction read write',
     'set default_transaction_read_only to off',
     "select set_config('default_transaction_read_only', 'off', false)",
-  ])('stays one that reads after %s', async (sql) => {
+  ])('stays read-only after %s', async (sql) => {
     await ask(reading, sql);
     expect((await refusal(reading, 'delete from public.kept')).message).toContain('read-only');
   });
@@ -172,7 +172,7 @@ describe('a message of Postgres', () => {
 });
 
 describe('a session that writes', () => {
-  it('leaves transactions to who asks', async () => {
+  it('leaves begin and rollback to the user', async () => {
     await ask(writing, 'begin');
     expect((await ask(writing, 'insert into public.kept values (7), (8)')).tag).toBe('INSERT 2');
     expect(writing.isInTransaction()).toBe(true);

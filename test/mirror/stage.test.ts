@@ -102,7 +102,7 @@ describe.each(servers())('staged rows on $name', (server) => {
       )
     )[0]?.['n'] !== 0;
 
-  it.each([1, many])('have columns of any name: %i of them', async (count) => {
+  it.each([1, many])('accept columns of any name: %i rows', async (count) => {
     const shape: StageShape<bigint> = {
       name: 'odd',
       columns: [
@@ -224,7 +224,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select id from mirror.tags where gone_at is not null')).toEqual([]);
   });
 
-  it('leave none of their table behind for the next transaction, and another shape has another table', async () => {
+  it('leave no staging table for the next transaction, and another shape gets its own', async () => {
     const shape = (type: 'text' | 'bigint'): StageShape<bigint> => ({
       name: 'numbers',
       columns: [

@@ -36,7 +36,7 @@ const times: readonly (readonly [string | null, string | null, Order])[] = [
 const cases = times.flatMap((one) => times.map((other) => ({ one, other })));
 
 describe('a row', () => {
-  it.each(cases)('is older in one version and newer in none: $one.2 and $other.2', async ({ one, other }) => {
+  it.each(cases)('counts as older only if none is newer: $one.2 and $other.2', async ({ one, other }) => {
     const { rows } = await sql<{ older: boolean }>`
       select ${isOlder(sql`u`)} as older
       from (select ${one[0]}::timestamptz as updated_at, ${other[0]}::timestamptz as user_updated_at) s,

@@ -96,7 +96,7 @@ describe.each([oldestServer()])('measurements on $name', (server) => {
     expect(await readTokensLeft(db.kysely, new Map())).toEqual([]);
   });
 
-  it('tells how long each statement took, also of one that fails', async () => {
+  it('reports the time of each statement, also of a failed one', async () => {
     const took: number[] = [];
     let nowMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);

@@ -111,14 +111,14 @@ it('takeUsers writes two parts at once, and neither waits', async () => {
   ).toEqual([[6000n, 6000n, 6000n, 6000n]]);
 });
 
-it('a run that the ledger refers to is not deleted', async () => {
+it('a run in the ledger cannot be deleted', async () => {
   await mirrorOf(97n).takeUsers([takeNew(shown, null)].values());
   await expect(query(`delete from sync.runs where run_id = ${runId}`)).rejects.toThrow(
     `the ledger refers to run ${runId}`,
   );
 });
 
-it('users who are taken at once end as those who are decided about one by one', async () => {
+it('takeUsers gives the same result as a plan for each user', async () => {
   let teamId = 100n;
   let written = 0;
   await fc.assert(

@@ -111,7 +111,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     );
   const views = () => places.filter(([place]) => place?.startsWith('report.'));
 
-  it('every table that says whose a row is has the policy', () => {
+  it('every table that names the team of a row has the policy', () => {
     const policy = (column: string, seen: string) =>
       `seen_teams * {0} (( SELECT mirror.sees_all_teams() AS sees_all_teams) OR (${column} IN ( SELECT mirror.${seen}() AS ${seen})))`;
     const guarded = tables().filter(([place]) => place !== 'mirror.team_roles');
@@ -168,7 +168,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(await teamsIn('musterd_reader', 'mirror.users')).toEqual([]);
   });
 
-  it('nobody is restricted as long as public is listed with all teams', async () => {
+  it('no role is restricted while public is listed with all teams', async () => {
     const before = `insert into mirror.team_roles (role_name, all_teams) values ('public', true)`;
     const text = `select array_agg(distinct team_id order by team_id) from `;
     expect(await as(role('unlisted'), `${text} mirror.users`, before)).toEqual(['41,42']);

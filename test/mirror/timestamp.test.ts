@@ -6,12 +6,12 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
 describe('a timestamp of the service', () => {
-  it.each(['+15:59', '-15:59', '+0000', '-1530', '+14:00', 'Z'])('with the offset %s is one', (offset) => {
+  it.each(['+15:59', '-15:59', '+0000', '-1530', '+14:00', 'Z'])('accepts the offset %s', (offset) => {
     expect(asTimestamp(`2030-01-01T00:00:00${offset}`)).toBe(`2030-01-01T00:00:00${offset}`);
   });
 
   it.each(['+23:59', '+16:00', '-16:00', '-2359', '+15:60', '+99:99'])(
-    'with the offset %s is none: Postgres refuses it, and the statement with it',
+    'rejects the offset %s, which Postgres refuses with the whole statement',
     (offset) => {
       expect(asTimestamp(`2030-01-01T00:00:00${offset}`)).toBeNull();
     },

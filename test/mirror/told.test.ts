@@ -66,7 +66,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     expect(await refusedSince()).toEqual(sinceMs === null ? [] : [['north', sinceMs]]);
   });
 
-  it('names the last run of each group that came to no good end', async () => {
+  it('names the last run of each group that did not complete', async () => {
     const { db } = database;
     await addRuns('north', [
       ['failed', 'service'],

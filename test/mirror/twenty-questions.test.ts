@@ -54,7 +54,7 @@ describe('the twenty questions', () => {
   });
 });
 
-it('the counts by week have the highest of all counts of a week, by days of UTC', async () => {
+it('the counts by week hold the highest count of each week, by days of UTC', async () => {
   const text = /### Contact counts by week\n\n```sql\n([^`]*?);\n```/.exec(cookbook)?.[1] ?? '';
   const database = await createTestDatabase();
   try {

@@ -174,7 +174,7 @@ describe('a row that is unchanged since its read', () => {
     expect(await mirrored(2)).toMatchObject([{ ...values, phone: '15550300' }]);
   });
 
-  it('leaves a base alone that has these values already, and writes one that has any other', async () => {
+  it('writes base only if a value differs', async () => {
     await force("update sync.user_base set agreed_at = now() - interval '1 day'");
     const base = { ...anne, joined: 'Anne Berg' };
     const isOld = () =>
@@ -231,7 +231,7 @@ describe('a row that has changed since its read', () => {
     await query(`${showOlder} where team_id = 41`);
   });
 
-  it.each(Object.entries(edits))('since %s was edited is left as it is', async (_, edit) => {
+  it.each(Object.entries(edits))('stays unchanged if %s was edited', async (_, edit) => {
     await query(`update mirror.users set ${edit} where team_id = 41`);
     const before = await mirrored();
     expect(await apply(full)).toEqual([1n]);
@@ -280,25 +280,28 @@ describe('a user who is shown again', () => {
     expect(await mirrored(1, 42)).toMatchObject([{ gone_at: expect.any(Date) as Date }]);
   });
 
-  it.each(Object.entries(presences))('as %s is missing, or older, no longer: %j', async (presence, left) => {
-    await query(`insert into sync.absences (team_id, resource, id, missing_since)
+  it.each(Object.entries(presences))(
+    'as %s loses the marks missing and older: %j',
+    async (presence, left) => {
+      await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
-    await query(
-      `insert into sync.user_base (team_id, id, name, first_name, last_name) values (41, 2, '', '', ''); ${showOlder}`,
-    );
-    await apply(planOf({ case: presence as UserCase, write: null }));
-    expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
-      { team_id: 41n, resource: 'tags', id: 1n },
-      ...(left.missing ? [{ team_id: 41n, resource: 'users', id: 1n }] : []),
-      { team_id: 41n, resource: 'users', id: 2n },
-      { team_id: 42n, resource: 'users', id: 1n },
-    ]);
-    expect(await older()).toEqual([
-      ...(left.stale ? [{ team_id: 41n, id: 1n }] : []),
-      { team_id: 41n, id: 2n },
-      { team_id: 42n, id: 1n },
-    ]);
-  });
+      await query(
+        `insert into sync.user_base (team_id, id, name, first_name, last_name) values (41, 2, '', '', ''); ${showOlder}`,
+      );
+      await apply(planOf({ case: presence as UserCase, write: null }));
+      expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
+        { team_id: 41n, resource: 'tags', id: 1n },
+        ...(left.missing ? [{ team_id: 41n, resource: 'users', id: 1n }] : []),
+        { team_id: 41n, resource: 'users', id: 2n },
+        { team_id: 42n, resource: 'users', id: 1n },
+      ]);
+      expect(await older()).toEqual([
+        ...(left.stale ? [{ team_id: 41n, id: 1n }] : []),
+        { team_id: 41n, id: 2n },
+        { team_id: 42n, id: 1n },
+      ]);
+    },
+  );
 });
 
 type Edit = 'the same edit' | 'the same value again' | 'another value';
@@ -340,26 +343,21 @@ describe('a held field', () => {
     ['rejected', 'null', 'rejected', 'the same edit', 'new'],
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
   ];
-  it.each(cases)(
-    '%s until %s, and then %s of %s: the %s one stands',
-    async (was, until, now, edit, stands) => {
-      await heldBefore(was, until);
-      const mirror = edit === 'another value' ? 'new' : 'old';
-      if (edit !== 'the same edit') await editAgain(mirror);
-      await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
-      const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
-      const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
-      const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
-      expect(await held()).toMatchObject([stands === 'old' ? old : one]);
-      const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
+  it.each(cases)('%s until %s, then %s of %s: keeps the %s hold', async (was, until, now, edit, stands) => {
+    await heldBefore(was, until);
+    const mirror = edit === 'another value' ? 'new' : 'old';
+    if (edit !== 'the same edit') await editAgain(mirror);
+    await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
+    const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
+    const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
+    const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
+    expect(await held()).toMatchObject([stands === 'old' ? old : one]);
+    const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
         join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
-      expect(await query(isOfLasting)).toEqual([
-        { is_lasting: stands === 'new' || edit === 'the same edit' },
-      ]);
-    },
-  );
+    expect(await query(isOfLasting)).toEqual([{ is_lasting: stands === 'new' || edit === 'the same edit' }]);
+  });
 
-  it('that was edited past the triggers is held as an edit that nobody is known to have made', async () => {
+  it('gets an edit of unknown author if it was edited past the triggers', async () => {
     await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
     const held = { ...holdOf('conflict'), base: 'old' };
     await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
@@ -402,7 +400,7 @@ describe('a held field', () => {
     ['asked', past, false],
     ['conflict', 'null', false],
     ['limit', ahead, true],
-  ] as const)('%s until %s stays when its values change: %s', async (reason, until, stays) => {
+  ] as const)('%s until %s outlives a change of its values: %s', async (reason, until, stays) => {
     await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
@@ -413,7 +411,7 @@ describe('a held field', () => {
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
 
-  it('that is held again is held by the new reason', async () => {
+  it('takes the new reason if it is held again', async () => {
     await heldBefore('conflict', 'null');
     await apply(
       planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('limit') } }), write: null }),

@@ -258,7 +258,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ]);
   });
 
-  it('gives back what an editor could not write', async () => {
+  it('gives back a value that an editor could not write', async () => {
     await run(
       `update sync.user_base set email = null where id = 1; update sync.held_fields set base_value = null where user_id = 1`,
     );
@@ -282,7 +282,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('asks which team is meant where two have the same batch', async () => {
+  it('asks for the team if two teams have the same batch', async () => {
     await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
     await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('is held in 2 teams');
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);

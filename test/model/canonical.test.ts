@@ -89,7 +89,7 @@ describe('the canonical form of a field', () => {
     roleId: { equal: { roleId: 3n }, other: { roleId: 4n } },
   };
 
-  it.each(fields)('of %s is the same on both sides', (field) => {
+  it.each(fields)('matches on both sides for %s', (field) => {
     const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
     const mine = canonicalValue(field, values);
     expect(readingOf(field, service(said[field].equal))).toEqual({ value: mine });
@@ -97,7 +97,7 @@ describe('the canonical form of a field', () => {
     expect(isReadAs(readingOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
-  it.each(fields)('of %s tells left out and unreadable from null, and takes null for empty', (field) => {
+  it.each(fields)('differs for %s left out, unreadable and null, and takes null for empty', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
     const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
     expect(readingOf(field, { id: 1n, raw: {} })).toBe('left out');
@@ -117,14 +117,11 @@ describe('sameBytes', () => {
     roleId: { roleId: 4n },
   };
 
-  it.each(fields)(
-    'sees an edit of %s, even one that no canonical form shows, and of nothing else',
-    (field) => {
-      const edited = { ...values, ...edits[field] };
-      expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
-      expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
-    },
-  );
+  it.each(fields)('finds an edit of %s alone, even one that no canonical form shows', (field) => {
+    const edited = { ...values, ...edits[field] };
+    expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
+    expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
+  });
 
   it('tells null from an empty text', () => {
     expect(sameBytes('phone', { ...values, phone: null }, { ...values, phone: '' })).toBe(false);

@@ -102,7 +102,7 @@ describe('judgeFreshness', () => {
 });
 
 describe('ageStandings', () => {
-  it('lets time pass, and makes up no complete run', () => {
+  it('adds the passed time, and invents no complete run', () => {
     const [first, second] = ageStandings(
       [standing('users', { completeForMs: 1, knownForMs: 2 }), standing('counts', { knownForMs: 3 })],
       10,

@@ -15,7 +15,7 @@ describe('the longest text, before sending and on reading', () => {
     ]);
   });
 
-  it.each(['name', 'email', 'phone'] as const)('a %s that could not be read back is not sent', (field) => {
+  it.each(['name', 'email', 'phone'] as const)('a %s too long to be read back stays unsent', (field) => {
     const values = {
       name: { first: 'Ann', last: 'Lee' },
       email: 'a@example.com',

@@ -47,7 +47,7 @@ describe('a moment', () => {
     '',
   ];
 
-  it.each(impossible)('%j is none, for --until, for --since and for a scheduled message', (text) => {
+  it.each(impossible)('%j is rejected by --until, --since and a scheduled message', (text) => {
     expect(momentMs(text)).toBeNaN();
     expect(() => readUntil(text)).toThrow('--until');
     expect(() => readTimeFromNow('--since', text)).toThrow('--since');

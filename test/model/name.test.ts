@@ -45,7 +45,7 @@ describe('splitName', () => {
     );
   });
 
-  it('says the same of a name and of its canonical form', () => {
+  it('returns the same for a name and its canonical form', () => {
     fc.assert(
       fc.property(anyText, (name) => {
         expect(splitName(canonicalName(name))).toEqual(splitName(name));

@@ -151,7 +151,7 @@ describe('the words about a place', () => {
     expect(adviceOn(at(home, { identifier: '2' }))).not.toContain('--also');
   });
 
-  it('say of a copy who said so', () => {
+  it('name who declared a copy', () => {
     const placing = at(records.copy, { address: { at: 'db-1:5432/muster', machine: null } });
     expect(placeInWords(placing)).toBe(
       'this is a copy, said by kim at 2026-03-01T00:00:00Z: staging; it reads, and sends nothing',
@@ -195,7 +195,7 @@ describe('the words about a place', () => {
       'this mirror was at db-1:5432/muster or localhost:5432/muster, and is at db-2:5432/muster now: nothing is sent from here',
       'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …',
     ],
-  ])('say of %s where it is and what to do', (_, placing, words, advice) => {
+  ])('name the place and the next step for %s', (_, placing, words, advice) => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 

@@ -51,7 +51,7 @@ describe('SQL is cut at the semicolons between its statements', () => {
   });
 
   it.each(["select 'a;", 'select "a;', "select E'a\\", 'do $$ a;', 'select (1;', '/* a;', 'select 1 /* b;'])(
-    '%j goes on',
+    '%j stays unfinished',
     (sql) => expect(textsOf(sql)).toEqual({ ended: [], rest: sql }),
   );
 

@@ -58,7 +58,7 @@ describe('the decision about a field', () => {
       held: { decision: heldAsBefore, word: 'held', row: false },
       wait: { decision: { kind: 'wait' }, word: 'wait', row: false },
     };
-  it.each(Object.entries(words))('is said in one word, and shown where it changes something: %s', (_, of) => {
+  it.each(Object.entries(words))('gets one word, and a line if it changes a value: %s', (_, of) => {
     expect(wordOf(of.decision)).toBe(of.word);
     const row = {
       change: of.word,

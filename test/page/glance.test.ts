@@ -198,7 +198,7 @@ describe('the first view without a daemon', () => {
     ]);
   });
 
-  it('in a copy asks for what a copy asks for alone', () => {
+  it('shows in a copy only what a copy needs', () => {
     const placing = { ...contextOf('/').placing, verdict: 'elsewhere' } as const;
     const fresh = { ...old, lanes: old.lanes.map((lane) => ({ ...lane, staleSince: null })) };
     const { title, main } = glance(fresh, contextFor('/', { placing }));
@@ -215,7 +215,7 @@ describe('the first view without a daemon', () => {
     [{}, 'icon ok'],
     [{ stopped }, 'icon dim'],
     [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon dim'],
-  ] as const)('calls nothing that waits well below a banner (%#)', (more, sign) => {
+  ] as const)('shows a green tick for an empty list only without a banner (%#)', (more, sign) => {
     const nothing = { all: [], lists: [], missing: [], decided: [] };
     const read = { ...nothing, done: undefined, sending: { listens: true, nextRun: null } };
     for (const params of [{}, { batch: 'abc' }]) {

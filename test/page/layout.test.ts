@@ -99,7 +99,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('counts in red nowhere in a copy', () => {
+  it('shows no red count in a copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'copy' as const };
     const copy = pageOf({ ...withTeams(several), placing, waiting: 3 });
     expect(copy).not.toContain('class="badge"');
@@ -143,7 +143,7 @@ describe('the banner', () => {
     };
   };
 
-  it('says of a stopped daemon since when, which one, how it ended, that nothing is lost, and what to do', () => {
+  it('describes a stopped daemon: since when, which one, how it ended, and what to do', () => {
     expect(bannersOf(stopped())).toEqual([
       'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Start it again$ systemctl start musterdCopyOr do one run now$ musterd reconcileCopy',
     ]);

@@ -158,7 +158,7 @@ describe('the form of a batch', () => {
     await visit('dora');
   });
 
-  it('says below what waits why an approval does not reach an edit', async () => {
+  it('explains below the list why an approval does not reach an edit', async () => {
     const { form } = await openBatch();
     await decide(form, 'Approve', (row) => row.includes('new12'));
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
@@ -259,7 +259,7 @@ describe('the form of one field', () => {
   };
 
   it.each(edits)(
-    'stands for the %s that was shown, on the list and on the page of the person',
+    'carries the %s that was shown, on the list and on the page of the person',
     async (_, values) => {
       for (const path of ['/waiting', '/people/default/20']) {
         await openField(values);
@@ -769,7 +769,7 @@ describe('an address that no link leads to', () => {
     'x'.repeat(300),
   ];
 
-  it.each(pageViews.map(({ path }) => path))('is shown, or refused with words: %s', async (pattern) => {
+  it.each(pageViews.map(({ path }) => path))('shows a page, or an error in words: %s', async (pattern) => {
     for (const value of [...odd, '\0']) {
       const text = encodeURIComponent(value.toWellFormed());
       const query = keys.split(' ').map((key) => `${key}=${text}`);
@@ -898,7 +898,7 @@ describe('with four eyes', () => {
     expect(await reasons()).toEqual([]);
   });
 
-  it('nobody decides about their own value by writing it otherwise', async () => {
+  it('own values stay own in another spelling', async () => {
     config = configOf({ fourEyes: true });
     await rowsOf(`begin; set local musterd.actor = 'Anna';
       update mirror.users set email = 'ada@example.com' where id = 20; commit`);

@@ -108,7 +108,7 @@ describe('people', () => {
   });
 
   it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
-    'sorted by %s are the same the other way round, and page by page',
+    'sorted by %s come reversed in descending order, and page by page',
     async (sort) => {
       const idsOf = async (search: string) =>
         (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
@@ -440,7 +440,7 @@ describe('one person', () => {
     expect(await read('7')).toEqual(before);
   });
 
-  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s is nobody', async (id) => {
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s matches no user', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
   });
 });

@@ -44,7 +44,7 @@ const asText = (value: unknown) =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `id ${one}` : one));
 
 it.each(pageViews)(
-  '$path needs no right but to read, and shows nothing of another team',
+  '$path needs the right to read alone, and shows nothing of another team',
   async ({ path, read }) => {
     const asked = {
       params: { team: 'north', batch: 'abc', id: path.startsWith('/runs') ? '1' : '4' },

@@ -104,7 +104,7 @@ it('passes path, parameters, query and kind of file to the view', async () => {
   expect(asked[0]?.query.get('q')).toBe('a b');
 });
 
-it('says of a right that is missing that it is, and of what failed nothing more', async () => {
+it('names a missing right, and hides the details of an error', async () => {
   const refused = await ask('/people?q=refused');
   expect([refused.status, await refused.text()]).toEqual([403, 'sorry, 42501']);
   const away = await ask('/people?q=away');
@@ -112,7 +112,7 @@ it('says of a right that is missing that it is, and of what failed nothing more'
 });
 
 it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people/north/7%00.csv'])(
-  'refuses in its own form what no address of a page has: %s',
+  'refuses an address that no page has, in its own form: %s',
   async (path) => {
     asked.length = 0;
     const { status, headers } = await ask(path);

@@ -51,7 +51,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
   });
 
   it.each(['', 'sort=-changed', 'state=waits', 'q=reed59', 'role_id=2'])(
-    '/people?%s looks at everybody at most four times',
+    '/people?%s reads each user at most four times',
     async (search) => {
       expect(await rowsRead('mirror.users', '/people', search)).toBeLessThan(users * 4.1);
     },

@@ -76,7 +76,7 @@ describe('judgeAbsences', () => {
     expect(judged(missing, population)).toBe(is);
   });
 
-  it('says that an empty listing and more than half prove nothing, whatever the limit is', () => {
+  it('refuses an empty listing, or more than half missing rows, whatever the limit', () => {
     expect(judgeAbsences(absent(51), 100, settings).refused).toContain('more than half');
     expect(judgeAbsences(absent(100), 100, settings).refused).toContain('an empty list');
     expect(judgeAbsences(absent(1), 1, settings).refused).toContain('an empty list');
@@ -129,7 +129,7 @@ describe('judgeAbsences', () => {
     ['found', 'few', 'found', null],
     ['found', 'too many', 'found', 4],
   ];
-  it.each(fates)('a row that is %s, with %s others: %s', (...row) => {
+  it.each(fates)('a row that is %s, among %s missing rows: %s', (...row) => {
     const [verdict, others, fate, counted] = row;
     const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
     const missing = absent(others === 'few' ? 3 : 5);
@@ -169,7 +169,7 @@ describe('judgeAbsences', () => {
     });
   });
 
-  it('takes rows that are there anyway neither for missing nor for a sign that a listing works', () => {
+  it('counts present rows neither as missing nor as a sign that a listing works', () => {
     const grounds = decided('found', [4n, 3n, 2n]);
     const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
     expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');
@@ -181,7 +181,7 @@ describe('judgeAbsences', () => {
 });
 
 describe('absenceHash', () => {
-  it('stands for the rows, in whatever order, and for the resource', () => {
+  it('depends on the rows and the resource, not on their order', () => {
     expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));

@@ -66,7 +66,7 @@ describe('the name that goes along', () => {
     ),
   );
   it.each(cases)(
-    '%s, halves %s, said to be known: %s, splits are approved: %s: %s',
+    '%s, halves %s, marked as known: %s, splits need approval: %s: %s',
     (name, halves, ...row) => {
       const [said, approves, along] = row;
       const state = stateOf(names[name], isYes(said) ? 'known' : 'guessed', halves);

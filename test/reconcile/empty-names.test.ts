@@ -25,7 +25,7 @@ describe('an empty name of the service', () => {
   it.each([
     ['a run', planInLists],
     ['a resync', planResyncOf],
-  ] as const)('takes the place of no full one, whatever is known of the user, in %s', (_, plan) => {
+  ] as const)('never replaces a full name, whatever is known of the user, in %s', (_, plan) => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
         let state: UserState = {
@@ -50,7 +50,7 @@ describe('an empty name of the service', () => {
   describe.each(emptyNames)('%j', (name) => {
     const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
 
-    it.each(policies)('is held over a name that nobody edited ($name)', (policy) => {
+    it.each(policies)('holds an unedited full name ($name)', (policy) => {
       const state = makeState({ service: { name } });
       const plan = planInLists(state, member, policy);
       expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
@@ -62,7 +62,7 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it.each(policies)('is no winner over an edit ($name)', (policy) => {
+    it.each(policies)('never wins over an edit ($name)', (policy) => {
       const state = makeState({ mirror: robin, service: { name } });
       const { moves, holds } = planInLists(state, member, policy);
       if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
@@ -92,7 +92,7 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it('says why it is held in a resync as well', () => {
+    it('gives the reason of its hold in a resync as well', () => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
@@ -143,11 +143,11 @@ describe('a name that an update of ours emptied', () => {
     });
   const anne = splitName('Anne Marie Berg');
 
-  it.each(policies)('is put back ($name)', (policy) => {
+  it.each(policies)('goes back ($name)', (policy) => {
     expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
   });
 
-  it('and whose split is a guess is put back once the guess is accepted', () => {
+  it('goes back once the guess of its split is accepted', () => {
     const state = harmed(anne, 'guessed');
     const plan = planInLists(state, member, holdAll);
     expect(plan).toMatchObject({
@@ -169,7 +169,7 @@ describe('a name that an update of ours emptied', () => {
     expect(planInLists(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
   });
 
-  it.each(policies)('and was edited since is sent as edited ($name)', (policy) => {
+  it.each(policies)('goes out as edited since ($name)', (policy) => {
     const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });

@@ -158,7 +158,7 @@ describe('roles', () => {
   it.each([
     [3, []],
     [4, [1, 2, 3, 4]],
-  ])('%i changes of them, beside two of phones', (count, held) => {
+  ])('%i role changes, beside two phone changes', (count, held) => {
     const { plans } = stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
       plans.map((plan) => ({ plan, resolved: [] })),
@@ -170,22 +170,19 @@ describe('roles', () => {
   });
 });
 
-it.each([2, 3])(
-  'an address that two are listed with is held, whoever is listed last (%i edits it)',
-  (editor) => {
-    const email = 'both@example.com';
-    const { plans, population } = stage({ 2: { email }, 3: { email }, [editor]: { email, to: { email } } });
-    const limits = sharedAddresses(
-      plans.map((plan) => ({ plan, resolved: [] })),
-      population,
-    );
-    expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([
-      [BigInt(editor), ['email']],
-    ]);
-  },
-);
+it.each([2, 3])('an address of two users is held for the user who edits it (%i edits it)', (editor) => {
+  const email = 'both@example.com';
+  const { plans, population } = stage({ 2: { email }, 3: { email }, [editor]: { email, to: { email } } });
+  const limits = sharedAddresses(
+    plans.map((plan) => ({ plan, resolved: [] })),
+    population,
+  );
+  expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([
+    [BigInt(editor), ['email']],
+  ]);
+});
 
-it('a field that several limits hold is held once, by the first', () => {
+it('a field that several limits hold gets one hold, from the first', () => {
   const values = { base: null, mirror: null, service: null };
   const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values).hold;
   const joined = joinLimits([

@@ -128,7 +128,7 @@ describe('pushed values', () => {
     ['the same edit', {}, 'push'],
     ['another edit of the same value', { edit: 6n }, 'wait'],
     ['an edit that is not on record any more', { edit: undefined }, 'wait'],
-  ])('goes as the guard saw it: %s', (_, more, kind) => {
+  ])('go as the guard saw them: %s', (_, more, kind) => {
     const again = { ...push, ...more } as Decision;
     expect(onlyGuarded(planOf(again), planOf(push)).fields.email.kind).toBe(kind);
     expect(onlyGuarded(planOf(push), planOf({ kind: 'wait' })).fields.email.kind).toBe('wait');
@@ -145,7 +145,7 @@ describe('pushed values', () => {
     ['that was all cleared', { ...name, base: { first: '', last: '' }, service: '' }, {}, true],
     ['of which nothing was agreed on', { ...name, base: undefined, service: 'Anne' }, {}, false],
     ['that is to be empty', { ...name, mirror: null }, {}, false],
-  ])('puts back a name %s', (_, given, more, puts) => {
+  ])('put back a name %s', (_, given, more, puts) => {
     const decision = {
       kind: 'push',
       values: given,

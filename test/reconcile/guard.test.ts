@@ -217,7 +217,7 @@ describe('a field that would be pushed', () => {
     expect(found).toEqual([fate]);
   });
 
-  it('that is held again ends no hold: the new one takes the place of the old', () => {
+  it('replaces its hold if it is held again', () => {
     const view = viewOf({ edits: { 2: { email: emailOf(3n), phone: '15550999' } } });
     const plans = view.plans.map((plan) =>
       mapPushes(plan, (field, push) => ({ ...push, ends: field === 'email' })),
@@ -318,7 +318,7 @@ describe('a name that an update of ours cleared', () => {
   const back = [40n, { name: whole }];
 
   it.each(['', 'Anne', 'Berg'])(
-    'goes back while a limit stops all else, where "%s" is left of it',
+    'goes back although a limit stops other pushes, if "%s" is left of it',
     (left) => {
       expect(sent(judgeCleared(left, { edits: many(9) }))).toEqual({
         sent: [back],
@@ -328,7 +328,7 @@ describe('a name that an update of ours cleared', () => {
     },
   );
 
-  it('does not count', () => {
+  it('does not count against a limit', () => {
     const verdict = judgeCleared('', { edits: many(5) });
     expect(verdict).toMatchObject({ refused: [], stopped: false });
     expect(verdict.plans.filter(isPush)).toHaveLength(6);
@@ -338,7 +338,7 @@ describe('a name that an update of ours cleared', () => {
   it.each<readonly [string, Parameters<typeof judgeCleared>[1] & object]>([
     ['it was edited', { cleared: { edits: { name: edit } } }],
     ['the service shows another by now', { shows: 'Kim' }],
-  ])('waits like any other where %s', (_, given) => {
+  ])('waits like any push if %s', (_, given) => {
     const policy = { edits: many(9), ...given };
     expect(sent(judgeCleared('', policy))).toEqual({ sent: [], stopped: true, refused: 1 });
   });
@@ -348,7 +348,7 @@ describe('a name that an update of ours cleared', () => {
     expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
   });
 
-  it('counts as an edit of the user where another field was edited, and goes back without that', () => {
+  it('counts as an edit of the user if another field was edited, and goes back without that edit', () => {
     expect(judgeCleared('', { edits: many(8) }).refused).toEqual([]);
     const edited = { name: whole, split: 'known', joined: '', email: 'new@example.com' } as const;
     const { mirror } = makeState({ mirror: edited });
@@ -357,7 +357,7 @@ describe('a name that an update of ours cleared', () => {
     expect(both.waiting.map(({ userId, hold }) => [userId, hold.field]).at(-1)).toEqual([40n, 'email']);
   });
 
-  it('waits where a person sees each push first', () => {
+  it('waits under review of each push', () => {
     const reviewed = judgeCleared('', { guarded: { ...settings, isReviewed: true } });
     expect(sent(reviewed)).toMatchObject({ sent: [] });
     expect(reviewed.waiting.map(({ hold }) => hold.field)).toEqual(['name']);
@@ -463,7 +463,7 @@ describe('a batch', () => {
     expect(after.filter(({ held }) => held.includes('email')).length).toBe(9);
   });
 
-  it('leaves a field that is held alone to be written down like any other', () => {
+  it('leaves out a field that is held for its own reason', () => {
     const edits = { 2: { email: 'new@example.com' }, ...many(9) };
     const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
     const after = afterBatch(plans).map(inLists);
@@ -497,7 +497,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('names its users, and says why an approval of theirs is void', () => {
+  it('names its users, and explains a void approval', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };
     const hold = holdOf(2n, 'new@example.com', approved);
@@ -527,7 +527,7 @@ describe('a batch', () => {
   });
 });
 
-describe('the brakes', () => {
+describe('the limits on single fields', () => {
   const held = (given: Edits): readonly (readonly [number, Field])[] =>
     judge(given).plans.flatMap(({ id, holds }) => holds.map(({ field }) => [Number(id), field] as const));
   const role = (id: Id, roleId: bigint, more: Partial<Hold> = {}) => [
@@ -586,7 +586,7 @@ describe('the brakes', () => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('count an administrator who is shown as was last agreed on', () => {
+  it('count an administrator whose values are unchanged', () => {
     const given = { edits: { 2: { roleId: 5n } }, shows: isAdmin([2]) };
     const view = viewOf({ ...given, policy: { ...holdAll, roleId: 'mirror-wins' } });
     const { plans, postponed } = guard({ ...view, differing: [2n] }, settings);
@@ -594,7 +594,7 @@ describe('the brakes', () => {
     expect(postponed).toEqual(new Map());
   });
 
-  it('count a demotion that is on its way as done', () => {
+  it('count a demotion in flight as done', () => {
     const two = { shows: isAdmin([2]) };
     const agreed = (view: GuardView): GuardView => ({
       ...view,
@@ -650,7 +650,7 @@ describe('the brakes', () => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('on roles leave out of the count what a person resolved', () => {
+  it('on roles leave out role changes that a person resolved', () => {
     const roles = (ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, { roleId: 9n }]));
     expect(held({ edits: roles([2, 3, 4]) })).toEqual([]);
     expect(held({ edits: roles([2, 3, 4, 5]) }).length).toBe(4);
@@ -706,7 +706,7 @@ describe('the demotion of an administrator', () => {
     expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
   });
 
-  it('waits alone: what else was edited of the same user is sent', () => {
+  it('waits alone, and another edit of the user is sent', () => {
     const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
     const { plans } = judge({ edits });
     expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });
@@ -855,7 +855,7 @@ describe('A hold by a limit on one field', () => {
     expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
-  it('ends once nobody else has the address, and says who has it now', () => {
+  it('ends once no other user has the address, and names who has it now', () => {
     const email = emailOf(12n);
     const given = (detail: string, shows: NonNullable<Edits['shows']>) =>
       look({ edits: { 11: { email } }, held: { 11: [alone(11n, email, detail)] }, shows });

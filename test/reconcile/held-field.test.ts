@@ -232,7 +232,7 @@ describe('a held field', () => {
     });
   });
 
-  it.each(['limit on a run', 'limit alone'] as const)('that was decided says what is void: %s', (kind) => {
+  it.each(['limit on a run', 'limit alone'] as const)('explains a void decision: %s', (kind) => {
     const seen = stateOf(kind);
     const decision = kind === 'limit alone' ? 'resolved' : 'approved';
     const held = seen.held.map(
@@ -257,7 +257,7 @@ describe('a held field', () => {
     }
   });
 
-  it('that a person resolved is pulled where the service wins and has another value by now', () => {
+  it('follows the service after a resolution if the service wins and has a new value', () => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
@@ -269,7 +269,7 @@ describe('a held field', () => {
     ['edit withdrawn', 'ends'],
     ['service moved', 'stays'],
     ['user leaves and comes back', 'returned'],
-  ])('that was approved, %s: %s', (event, fate) => {
+  ])('after an approval, %s: %s', (event, fate) => {
     expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
 
@@ -280,7 +280,7 @@ describe('a held field', () => {
     expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('conflict');
   });
 
-  it('shows what the service has once it is another value, and not where only the case differs', () => {
+  it('shows a new value of the service, but not one that differs in case alone', () => {
     const shownOf = (email: string) => {
       const state = {
         ...stateOf('limit on a run'),

@@ -198,7 +198,7 @@ describe('the name', () => {
 });
 
 describe('nothing at all', () => {
-  it.each(['email', 'phone', 'roleId'] as const)('of %s is the same as null and an empty text', (field) => {
+  it.each(['email', 'phone', 'roleId'] as const)('treats null and an empty %s as the same', (field) => {
     const agreed = { ...base, [field]: null };
     const mirror = { ...row, [field]: null };
     for (const said of [null, ''] as const) {

@@ -198,7 +198,7 @@ it('A run of the edits ends partial if no lookup returns an edited user', async 
   expect(notes.reasons).toEqual(['no lookup returns 1 edited users any more: their edits wait']);
 });
 
-it('stays complete where the one edited user of many has a field that cannot be read', async () => {
+it('A run of the edits stays complete if one user of many has an unreadable field', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { email: 'new@example.com' })]);
   const notes = createRunNotes();
   const odd = { ...shownAs(3n), phone: { unreadable: '[]' } };
@@ -216,7 +216,7 @@ it.each([
   [20, 5, 0],
   [20, 6, 6],
 ])(
-  'lets through the share of the %d users who are present, and nobody beyond it: of %d edits it holds %d',
+  'The guard lets a share of %d present users through: of %d edits it holds %d',
   async (population, count, held) => {
     const edited = Array.from({ length: count }, (_, at) => BigInt(at + 3));
     const mirror = Object.assign(
@@ -233,7 +233,7 @@ it.each([
 );
 
 it.each(['everybody', 'edited'] as const)(
-  'ends a hold whose limit has gone only in a whole look: %s',
+  'A hold whose limit has gone ends only in a whole look: %s',
   async (whom) => {
     const state = stateOf(3n, { phone: '15550999' });
     const held = {
@@ -305,7 +305,7 @@ describe('a plan of one edit in a large team', () => {
     return { sent: plans.map(pushOf), held: plans.flatMap(holdsOf), refused: verdict.refused };
   };
 
-  it('reads those who are listed once for each answer, however many edits follow', async () => {
+  it('reads listed users once for each answer, however many edits follow', async () => {
     const { members, takeRead } = createListing();
     const team = teamOf(members);
     expect(await plan(team, 3n, { email: 'new@example.com' })).toMatchObject({
@@ -327,7 +327,7 @@ describe('a plan of one edit in a large team', () => {
     });
   });
 
-  it('reads nobody who is listed for a name or a role', async () => {
+  it('reads no listed user for a name or a role', async () => {
     const { members, takeRead } = createListing();
     await plan(teamOf(members), 3n, { name: { first: 'Bea', last: 'Berg' }, roleId: 5n });
     expect(takeRead()).toEqual([]);

@@ -69,7 +69,7 @@ describe('a name that cannot be sent', () => {
     expect(holdIn(planned)?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
   });
 
-  it('says which half is still to be set', () => {
+  it('names the half that is still missing', () => {
     const agreed = { ...base, joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
     const first = unsendable('name', { ...row, name: { ...agreed.name, first: 'Anne' } }, agreed);
     expect(first).toContain('set last_name too');
@@ -139,7 +139,7 @@ describe('other values that cannot be sent', () => {
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],
     ['roleId', null, 'the service gives no way to remove a role'],
-  ] as const)('say so: %s, %s', (field, value, why) => {
+  ] as const)('get a reason: %s, %s', (field, value, why) => {
     expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });
@@ -167,7 +167,7 @@ function conflictOf(field: Field): { readonly state: UserState; readonly hold: H
 }
 
 describe('a hold', () => {
-  it.each(fields)('of a conflict in %s keeps all three values', (field) => {
+  it.each(fields)('keeps all three values of a conflict in %s', (field) => {
     const { state, hold } = conflictOf(field);
     expect(hold).toMatchObject({
       reason: 'conflict',
@@ -178,7 +178,7 @@ describe('a hold', () => {
     });
   });
 
-  it.each(fields)('of %s stands while both values are as they were', (field) => {
+  it.each(fields)('on %s lasts while both values are unchanged', (field) => {
     const { state } = conflictOf(field);
     expect(plan(field, state)).toMatchObject({ kind: 'held' });
     const reasons: Record<Exclude<HoldReason, 'unsupported' | 'asked'>, true> = {
@@ -199,7 +199,7 @@ describe('a hold', () => {
     }
   });
 
-  it.each(fields)('of %s that a person asked for stands until its time, whatever the values do', (field) => {
+  it.each(fields)('on %s that a person requested lasts until its time, whatever the values do', (field) => {
     const { state } = conflictOf(field);
     const asked = (endsInMs: number) =>
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
@@ -211,33 +211,30 @@ describe('a hold', () => {
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
   });
 
-  it.each(fields)(
-    'of %s that was rejected stands whatever the service does, and whatever the policy',
-    (field) => {
-      const { state } = conflictOf(field);
-      const held = state.held.map((hold) => ({ ...hold, reason: 'rejected' as const }));
-      const elsewhere = field === 'roleId' ? 11n : field === 'name' ? 'Anne Burg' : '15550155';
-      for (const service of [{ [field]: elsewhere }, { [field]: shown[field] }]) {
-        const moved = { ...makeState({ ...edited[field], service }), held };
-        for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
-          expect(plan(field, moved, { ...holdAll, [field]: wins })).toMatchObject({ kind: 'held' });
-      }
-      const again = {
-        ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
-        held,
-      };
-      expect(plan(field, again)).not.toMatchObject({ kind: 'held' });
-      expect(plan(field, { ...makeState({}), held })).toEqual({ kind: 'same', ends: true });
-    },
-  );
+  it.each(fields)('on %s that was rejected lasts, whatever the service and the policy', (field) => {
+    const { state } = conflictOf(field);
+    const held = state.held.map((hold) => ({ ...hold, reason: 'rejected' as const }));
+    const elsewhere = field === 'roleId' ? 11n : field === 'name' ? 'Anne Burg' : '15550155';
+    for (const service of [{ [field]: elsewhere }, { [field]: shown[field] }]) {
+      const moved = { ...makeState({ ...edited[field], service }), held };
+      for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
+        expect(plan(field, moved, { ...holdAll, [field]: wins })).toMatchObject({ kind: 'held' });
+    }
+    const again = {
+      ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
+      held,
+    };
+    expect(plan(field, again)).not.toMatchObject({ kind: 'held' });
+    expect(plan(field, { ...makeState({}), held })).toEqual({ kind: 'same', ends: true });
+  });
 
-  it.each(fields)('of %s keeps its decision until the edit has been sent', (field) => {
+  it.each(fields)('on %s keeps its decision until the edit has been sent', (field) => {
     const { state } = conflictOf(field);
     const held = state.held.map((hold) => ({ ...hold, decision: 'approved' as const }));
     expect(plan(field, { ...state, held })).toMatchObject({ kind: 'push', ends: false });
   });
 
-  it.each(fields)('of %s does not see that the service leaves it out', (field) => {
+  it.each(fields)('on %s lasts if the service leaves the field out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
     expect(plan(field, { ...state, service: without(field) })).toMatchObject({ kind: 'held' });

@@ -43,27 +43,24 @@ describe('taking everything from the service', () => {
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)('settles %s where the mirror has it already', (field) => {
+  it.each(fields)('settles %s if the mirror has it already', (field) => {
     const plan = resync(makeState({ mirror: { [field]: taken[field] }, service: { [field]: there[field] } }));
     expect(plan).toMatchObject({ moves: [{ kind: 'settle', field }], holds: [] });
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)(
-    'holds an edit of %s, as a conflict where the service has moved, and base takes what it has',
-    (field) => {
-      for (const service of [shown[field], there[field]]) {
-        const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
-        const plan = resync(state);
-        const reason = service === shown[field] ? 'review' : 'conflict';
-        const hold = { field, reason, base: base[field], mirror: here[field], service };
-        expect(plan).toMatchObject({ moves: [], holds: [hold], patch: {} });
-        const after = applyPlan(state, plan);
-        expect(after.mirror?.[field]).toEqual(here[field]);
-        expect(after.base?.[field]).toEqual(service === shown[field] ? base[field] : taken[field]);
-      }
-    },
-  );
+  it.each(fields)('holds an edit of %s, as a conflict if the service has moved, and moves base', (field) => {
+    for (const service of [shown[field], there[field]]) {
+      const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
+      const plan = resync(state);
+      const reason = service === shown[field] ? 'review' : 'conflict';
+      const hold = { field, reason, base: base[field], mirror: here[field], service };
+      expect(plan).toMatchObject({ moves: [], holds: [hold], patch: {} });
+      const after = applyPlan(state, plan);
+      expect(after.mirror?.[field]).toEqual(here[field]);
+      expect(after.base?.[field]).toEqual(service === shown[field] ? base[field] : taken[field]);
+    }
+  });
 
   it('holds an edit over the new base if the service shows the email in other letters', () => {
     const state = makeState({ mirror: { email: here.email }, service: { email: 'ANNE@example.com' } });
@@ -86,7 +83,7 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it.each(fields)('holds an edit of %s anew that a person let pass before', (field) => {
+  it.each(fields)('holds an approved edit of %s again', (field) => {
     for (const decision of ['approved', 'resolved'] as const) {
       const state = makeState({ mirror: { [field]: here[field] }, held: [holdOf(field, { decision })] });
       const { holds } = resync(state);
@@ -95,7 +92,7 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it.each(fields)('ends a hold of %s that was asked for and is over', (field) => {
+  it.each(fields)('ends a requested hold of %s whose time is up', (field) => {
     const held = [holdOf(field, { reason: 'asked', endsInMs: 0 })];
     expect(resync(makeState({ held }))).toMatchObject({
       moves: [],

@@ -67,7 +67,7 @@ describe('a merge', () => {
     expect(write?.mirror.email).toBe(otherShown.email);
   });
 
-  it('sends what waited for a name to go along once the name is sent as well', () => {
+  it('sends a field that waited for the name once the name is sent as well', () => {
     const agreed = { name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie Berg' };
     const { name, email } = otherValues;
     const hold = { field: 'email', reason: 'unsupported', detail: '', mirror: email } as const;
@@ -147,7 +147,7 @@ describe('a merge without a base', () => {
     expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], moves: [], write: null });
   });
 
-  it('holds half a guess of three words even where the mirror wins', () => {
+  it('holds half a guess of three words even if the mirror wins', () => {
     const named = makeState({
       base: null,
       mirror: { name: { first: 'Anne Marie', last: 'Borg' } },
@@ -159,12 +159,12 @@ describe('a merge without a base', () => {
     expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ moves: [], held: ['name'] });
   });
 
-  it('waits where a field is unreadable', () => {
+  it('waits if a field is unreadable', () => {
     const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
     expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
   });
 
-  it('takes everything from the service where the service wins', () => {
+  it('takes everything from the service if the service wins', () => {
     const plan = merge(state, serviceWins);
     expect(plan.write?.mirror).toMatchObject({ phone: '15550100', roleId: 9n });
     expect(plan.holds).toEqual([]);
@@ -183,7 +183,7 @@ describe('a user who is back', () => {
     expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
   });
 
-  it.each(fields)('has an edit of %s from before held, not pushed, and not taken into base', (field) => {
+  it.each(fields)('holds an earlier edit of %s, neither pushed nor taken into base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
     const detail = 'the user had left the team and came back; the edit from before waits';
@@ -195,7 +195,7 @@ describe('a user who is back', () => {
     expect(next).toMatchObject({ case: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
-  it.each(fields)('has an edit of %s held, too, where the service leaves the field out', (field) => {
+  it.each(fields)('holds an edit of %s, too, if the service leaves the field out', (field) => {
     const state = { ...back({ mirror: { [field]: otherValues[field] } }), service: without(field) };
     const plan = merge(state);
     expect(plan.holds).toMatchObject([{ field, reason: 'returned' }]);
@@ -280,7 +280,7 @@ describe('a requested hold', () => {
     endsInMs,
   });
 
-  it.each(fields)('on %s of a user who is back stays, and leaves both sides as they were', (field) => {
+  it.each(fields)('on %s lasts for a user who is back, and leaves both sides unchanged', (field) => {
     const held = [asked(field, 1)];
     for (const mirror of [{}, { [field]: otherValues[field] }]) {
       const plan = merge(makeState({ mirror: { ...mirror, gone: true }, service: otherShown, held }));
@@ -304,14 +304,14 @@ describe('a requested hold', () => {
     expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
   });
 
-  it('on the name of a member whom no lookup answers goes over what the listing says', () => {
+  it('on the name outweighs the listing for a member without a lookup', () => {
     const unknown = { email: null, phone: null, roleId: null };
     const state = makeState({ base: unknown, mirror: unknown, service: null, held: [asked('name', 1)] });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
-  it.each(fields)('on %s of a row that was lost keeps what was agreed on', (field) => {
+  it.each(fields)('on %s of a lost row keeps the agreed value', (field) => {
     const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
     expect(plan).toMatchObject({ case: 'adopt', releases: [], held: [field] });
     for (const other of fields)
@@ -460,7 +460,7 @@ describe('a member whom no lookup answers', () => {
     expect([decided, write]).toEqual([decideEach(() => ({ kind: 'wait' })), null]);
   });
 
-  it('whose row was lost keeps the addresses of base', () => {
+  it('keeps the addresses of base if its row was lost', () => {
     const state = makeState({ mirror: null, service: null });
     expect(planInLists(state, { ...member, role: null }, holdAll)).toMatchObject({
       case: 'adopt',
@@ -510,7 +510,7 @@ describe('a row that only the mirror has', () => {
 });
 
 describe('a user with an open push', () => {
-  it.each(fields)('is not merged before its verdict, whatever became of %s', (field: Field) => {
+  it.each(fields)('waits for its verdict, whatever happens to %s', (field: Field) => {
     const state = makeState({
       mirror: { [field]: otherValues[field] },
       service: { ...otherShown, [field]: null },

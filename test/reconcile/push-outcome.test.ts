@@ -197,7 +197,7 @@ describe('a value that differs in case or spaces alone', () => {
       : agreed;
   };
 
-  it.each(bytes)('in %s %j, and is shown byte for byte, is confirmed', (field, patch, same, other) => {
+  it.each(bytes)('counts as confirmed if it is shown byte for byte: %s %j', (field, patch, same, other) => {
     const before = beforeOf(patch);
     for (const quiet of [false, true])
       expect(judgeLate(patch, before, { ...shown, ...same }, quiet)).toEqual({ [field]: 'confirmed' });
@@ -211,7 +211,7 @@ describe('a value that differs in case or spaces alone', () => {
     expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
   });
 
-  it('says nothing of new halves of a name, whatever its bytes', () => {
+  it('leaves the outcome of new halves of a name unknown, whatever its bytes', () => {
     const before = { ...base, name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie  Berg' };
     for (const [first, last] of [
       ['Anne', 'Marie Berg'],
@@ -308,7 +308,7 @@ describe('a hold after a push', () => {
     });
   });
 
-  it('says of what had no effect that it was agreed to once', () => {
+  it('notes on an ineffective field that it was approved once', () => {
     const outcomes = { phone: 'ineffective' } as const;
     const answered = { intent: phoneSent(['phone']), seen: shown, outcomes, requestId: null };
     expect(resultOf(answered, new Map(), 3).holds).toMatchObject([
@@ -354,7 +354,7 @@ describe('the words of a hold', () => {
       'the service answered 400, "error"; the name went along, which would be cleared',
     ],
     ['nothing that is known', undefined, undefined, 'the service refused it'],
-  ])('say how the service refused it: with %s', (_, error, along, words) => {
+  ])('name how the service refused it: with %s', (_, error, along, words) => {
     const intent = intentOf(sent.phone, along);
     const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
@@ -372,7 +372,7 @@ describe('the words of a hold', () => {
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
     ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", different from character 9 on'],
     ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", different from character 8 on'],
-  ])('say where %s and %s begin to differ', (phone, shownPhone, words) => {
+  ])('show where %s and %s begin to differ', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },
@@ -452,7 +452,7 @@ it.each<readonly [PushOutcome, ServiceError | undefined, boolean]>([
 });
 
 describe('patchedFields', () => {
-  it('counts a value that is cleared as one that is written', () => {
+  it('counts a cleared value as written', () => {
     expect(patchedFields({ phone: null })).toEqual(['phone']);
     expect(patchedFields({})).toEqual([]);
   });

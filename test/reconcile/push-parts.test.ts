@@ -54,7 +54,7 @@ describe('a request', () => {
     breaker: { open: false },
   };
 
-  it('leaves at its deadline, and not a moment later', async () => {
+  it('leaves at its deadline, and not later', async () => {
     const leave = async (now: number) => {
       const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
       await options.beforeSend?.();
@@ -64,7 +64,7 @@ describe('a request', () => {
     await expect(leave(101)).rejects.toThrow('it had waited for too long since it was prepared');
   });
 
-  it('says whose edit was taken back before it left', async () => {
+  it('names the user whose edit was taken back before it left', async () => {
     const mirror = { ...deadline.mirror, markSent: () => Promise.resolve([2n, 3n]) };
     const { beforeSend } = guardSend({ ...deadline, mirror, monotonicMs: () => 0 }, [1n, 2n, 3n]);
     await expect(beforeSend?.()).rejects.toThrow(

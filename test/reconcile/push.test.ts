@@ -128,7 +128,7 @@ describe('many edits', () => {
     expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(1_000);
   });
 
-  it('go by what the first of them has taught, whatever was known when they were planned', async () => {
+  it('follow the lesson of the first update, whatever was known when they were planned', async () => {
     const { service, mirror, run, ids } = createStage({ users: 60 });
     mirror.nameSafety = 'unknown';
     for (const id of ids) mirror.edit(id, { phone: `155503${id}` });
@@ -285,7 +285,7 @@ describe('many edits', () => {
     for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
   };
 
-  it('end with the first who is turned away only once those on their way are written down', async () => {
+  it('end with the first rejection once updates in flight are recorded', async () => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'status', status: 401 } : { kind: 'nothing' });
@@ -302,7 +302,7 @@ describe('many edits', () => {
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
     ['credentials', refusal(401)],
-  ])('end with what ends the run, whatever else failed before: %s', async (code, ending) => {
+  ])('end with the error that ends the run, whatever failed before: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'not-sent' } : { kind: 'nothing' });
@@ -323,7 +323,7 @@ describe('many edits', () => {
     expect(service.filters.map(({ emails }) => emails.length).filter(Boolean)).toEqual([25, 25, 25, 25, 25]);
   });
 
-  it('say how far they are, and how long the longest was under way', async () => {
+  it('report their progress, and the longest request', async () => {
     const { service, mirror, run, ids } = createStage({ users: 75 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { events, notes } = await run();
@@ -370,7 +370,7 @@ describe('many edits', () => {
 });
 
 describe('an edit that the service takes', () => {
-  it.each(fields)('of %s is sent alone; base and mirror take the bytes of the service', async (field) => {
+  it.each(fields)('goes out with %s alone; base and mirror take the bytes of the service', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
     const { notes } = await run();
@@ -449,7 +449,7 @@ describe('an edit that the service takes', () => {
     expect(mirror.intents.size).toBe(0);
   });
 
-  it('and was edited again meanwhile is confirmed in base, and the later edit is sent next', async () => {
+  it('goes into base if it was edited again meanwhile, and the later edit is sent next', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.fault = () => {
@@ -475,7 +475,7 @@ describe('an edit that the service takes', () => {
 });
 
 describe('right before an edit is sent', () => {
-  it('the user is read again, and a change that came in between is merged', async () => {
+  it('reads the user again, and merges a change that came in between', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const roster = service.users;
@@ -495,7 +495,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ held: 1 });
   });
 
-  it('one field of a user that has moved is left for the next run, and that is counted', async () => {
+  it('leaves a field that has moved for the next run, and counts it', async () => {
     const { service, mirror, run } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     const { users } = service;
@@ -542,7 +542,7 @@ describe('right before an edit is sent', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' } });
   });
 
-  it('nothing leaves of an edit that is taken back at that very moment', async () => {
+  it('sends nothing of an edit that is taken back at that very moment', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const takenBack = (ids: readonly Id[]) => {
@@ -823,7 +823,7 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('does not take a new split for sent that the old name shows as well', async () => {
+  it('does not count a new split as sent that the old name shows as well', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     const split = { first: 'Anne Berg', last: '' };
     mirror.edit(1n, { name: split, split: 'known' });
@@ -931,7 +931,7 @@ describe('a batch that is refused', () => {
     ]);
   });
 
-  it('as a whole and one by one stops the pushing', async () => {
+  it('for every user stops the pushing', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = () => true;
@@ -940,7 +940,7 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
-  it('as a whole, one by one and field by field stops the pushing, too', async () => {
+  it('for every field of every user stops the pushing, too', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: `1555090${id}` });
     service.refusesPatch = () => true;
@@ -962,7 +962,7 @@ describe('a batch that is refused', () => {
     expect(ids.map((id) => show(id).held.map(({ field }) => field))).toEqual(ids.map(() => ['roleId']));
   });
 
-  it('for its one field is read no more than before it', async () => {
+  it('for its one field causes no second read', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { roleId: 5n });
     service.refusesPatch = () => true;
@@ -1013,7 +1013,7 @@ describe('a batch that is refused', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it.each([401, 429])('with %i, before anybody looks at it, counts as no try', async (status) => {
+  it.each([401, 429])('with status %i counts as no try', async (status) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177' });
     service.fault = () => ({ kind: 'status', status });
@@ -1136,7 +1136,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(mirror.intents.size).toBe(0);
   });
 
-  it.each([401])('ends with a %i: nothing more is sent, nothing is held for it', async (status) => {
+  it.each([401])('ends at a %i, and holds nothing for it', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1153,7 +1153,7 @@ describe('one user whose fields are sent one by one', () => {
     });
   });
 
-  it('holds the one field that is answered 403, as one that is refused', async () => {
+  it('holds a field that is answered 403 as refused', async () => {
     const { service, run, show } = stage();
     service.fault = (patches, request) =>
       request === 1 || patches.get(1n)?.phone !== undefined
@@ -1200,7 +1200,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { ...taken, name: robin.name } });
   });
 
-  it('reads the user again before each of them, however young the read of the plan is', async () => {
+  it('reads the user again before each field, however young the read of the plan is', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
     service.refusesPatch = (patch) => Object.keys(patch).length > 1;
@@ -1214,7 +1214,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(service.filters).toHaveLength(3);
   });
 
-  it('does not overwrite what the answer to the field before shows', async () => {
+  it('keeps a value that the answer to the field before shows', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -1287,7 +1287,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
   const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
 
   it.each(['unknown', 'clears'] as const)(
-    'keeps the old name beside the other fields where the new one is refused (%s)',
+    'keeps the old name beside later fields if the new name is refused (%s)',
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
       service.refusesPatch = refusesRobin;
@@ -1328,7 +1328,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
   });
 
   it.each(['unknown', 'clears'] as const)(
-    'keeps the name whatever comes between the name and the rest (%s)',
+    'keeps the name if an error comes between the name and later fields (%s)',
     async (safety) => {
       const { service, mirror, run, show } = stage(safety, { ...robin, roleId: 3n });
       service.refusesPatch = (patch) => patch.phone !== undefined;
@@ -1371,7 +1371,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     });
   });
 
-  it('opens the breaker and learns where names were thought to be kept', async () => {
+  it('opens the breaker if names turn out to be cleared', async () => {
     const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
@@ -1393,7 +1393,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     ]);
   });
 
-  it('reads nobody again once one of several fields has cleared a name', async () => {
+  it('reads no user again once a field has cleared a name', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
     service.refusesPatch = (patch) => Object.keys(patch).length > 1;
@@ -1599,7 +1599,7 @@ describe('a push without an answer', () => {
   });
 });
 
-describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', (sendBlock) => {
+describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)', (sendBlock) => {
   it('neither sends nor records an edit', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -1609,7 +1609,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
   });
 
   it.each([true, false])(
-    'a push of before stays open, however old it is (had it left: %s)',
+    'keeps an earlier push open, however old it is (had it left: %s)',
     async (hasLeft) => {
       const { service, mirror, run, show } = createStage();
       mirror.edit(1n, { email: robin.email });
@@ -1633,7 +1633,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
     expect(show(1n).open).toEqual({ email: robin.email, phone: robin.phone });
   });
 
-  it('a push that has arrived is confirmed', async () => {
+  it('confirms a push that has arrived', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1654,7 +1654,7 @@ describe('a user whose pushes never get an answer', () => {
     return made;
   };
 
-  it('goes alone and last after the first time, costs nobody else, and is held in the end', async () => {
+  it('goes alone and last after the first time, delays no other user, and is held in the end', async () => {
     const { service, mirror, run, ids, show } = poisoned(4, 2n);
     await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n, 4n]]);
@@ -1711,7 +1711,7 @@ describe('an update that leaves the name out', () => {
     return made;
   };
 
-  it('goes alone and first where nobody knows yet what it does to the name', async () => {
+  it('goes alone and first if its effect on the name is unknown', async () => {
     const { service, run } = nameless('unknown');
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
@@ -1777,7 +1777,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('takes the name along where it is known to be cleared', async () => {
+  it('takes the name along if such updates clear it', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1880,7 +1880,7 @@ describe('an update that leaves the name out', () => {
 
 describe('a service that turns us away', () => {
   it.each([{ kind: 'status', status: 401 } as const, { kind: 'not-sent' } as const])(
-    'with $kind $status ends the pushing; nothing is left open and nothing is held',
+    'with $kind $status ends the pushing, closes its push and holds nothing',
     async (fault) => {
       const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
       for (const id of ids) mirror.edit(id, { roleId: 9n });
@@ -1895,7 +1895,7 @@ describe('a service that turns us away', () => {
     },
   );
 
-  it.each([500, 502, 503])('with a %i may have taken it, and is read back', async (status) => {
+  it.each([500, 502, 503])('with a %i may have taken it, so the user is read back', async (status) => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'status', status, applied: [2n] });
@@ -1905,7 +1905,7 @@ describe('a service that turns us away', () => {
   });
 });
 
-it('a run that is stopped before an update leaves is over with it at once', async () => {
+it('a run that is stopped before an update leaves ends at once', async () => {
   const { service, mirror, run, show } = createStage();
   mirror.edit(1n, { email: robin.email });
   service.beforeDispatch = () => Promise.reject(new MusterdError('stopped', 'somebody asked for it'));
@@ -1935,7 +1935,7 @@ describe('a field that cannot be read any more', () => {
     ['left out', (user: ServiceUser) => without('phone', user)],
   ] as const;
 
-  it.each(hidden)('right before the push is not sent, and the run says so: %s', async (_, hide) => {
+  it.each(hidden)('stays unsent if it turns unreadable right before the push: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.mirror.edit(2n, { roleId: 9n });
@@ -1951,7 +1951,7 @@ describe('a field that cannot be read any more', () => {
     expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
   });
 
-  it('in the answer is neither confirmed nor changed, and confirmed once a lookup shows it', async () => {
+  it('counts as unknown in the answer, and as confirmed once a lookup shows it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => ({ ...user, phone: odd });
@@ -1965,7 +1965,7 @@ describe('a field that cannot be read any more', () => {
     expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
-  it.each(hidden)('after a refusal is sent no more: %s', async (_, hide) => {
+  it.each(hidden)('goes out no more after a refusal: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     for (const id of made.ids) made.mirror.edit(id, { phone: String(15559000n + id) });
     made.service.fault = (__, request) =>
@@ -1976,7 +1976,7 @@ describe('a field that cannot be read any more', () => {
     expect(made.show(1n)).toMatchObject({ open: undefined, base: { phone: '15550101' } });
   });
 
-  it.each(hidden)('is not sent field by field either: %s', async (_, hide) => {
+  it.each(hidden)('stays unsent field by field, too: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.service.fault = (__, request) =>
@@ -1992,7 +1992,7 @@ describe('a field that cannot be read any more', () => {
   it.each([
     ['unreadable', (user: ServiceUser) => ({ ...user, name: odd })],
     ['left out', (user: ServiceUser) => without('name', user)],
-  ] as const)('keeps a name from going along that nobody sees: %s', async (_, hide) => {
+  ] as const)('keeps an unseen name from going along: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email });
     made.mirror.nameSafety = 'clears';
@@ -2244,7 +2244,7 @@ describe('a conflict that the mirror wins', () => {
     return made;
   };
 
-  it('and that the service refuses is held, and not pushed in every run', async () => {
+  it('gets held if the service refuses it, and is not pushed again', async () => {
     const { service, run, show } = conflict();
     service.refusesPatch = () => true;
     await run();
@@ -2256,7 +2256,7 @@ describe('a conflict that the mirror wins', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('and that nobody answered is pushed again once it is quiet', async () => {
+  it('goes again after the quiet period if it got no answer', async () => {
     const { service, mirror, run, show } = conflict();
     service.fault = () => ({ kind: 'lost', applied: false });
     await run();

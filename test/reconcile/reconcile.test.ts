@@ -209,17 +209,17 @@ describe('a part of a run that the service does not answer', () => {
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;
 
-  it.each(Object.entries(parts))('makes it partial, and costs the others nothing: %s', async (_, says) => {
+  it.each(Object.entries(parts))('makes it partial, and later parts finish: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(refusal(500)) });
     expect((await run(...groups)).reasons).toEqual([expect.stringContaining('answered 500')]);
   });
 
-  it.each(Object.entries(parts))('ends it where our credentials are refused: %s', async (_, says) => {
+  it.each(Object.entries(parts))('ends the run if the credentials are refused: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(refusal(401)) });
     await expect(run(...groups)).rejects.toMatchObject({ code: 'credentials' });
   });
 
-  it.each(Object.entries(parts))('ends it where it is to stop: %s', async (_, says) => {
+  it.each(Object.entries(parts))('ends the run at a stop: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(new MusterdError('stopped', 'stopped')) });
     await expect(run(...groups)).rejects.toMatchObject({ code: 'stopped' });
   });

@@ -195,7 +195,7 @@ describe('refresh', () => {
     expect(told.answers).toEqual(answers);
   });
 
-  it('says that the service has no such listing, and plans it so', async () => {
+  it('reports that the service has no such listing, also in a plan', async () => {
     const stage = createStage({ listing: { isOffered: false } });
     const warnings = ['tags: the service has no such listing (404), which counts as an empty one'];
     await stage.run();
@@ -303,7 +303,7 @@ describe('refresh', () => {
       expect(after.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
     });
 
-    it('ends where the credentials are refused', async () => {
+    it('ends if the credentials are refused', async () => {
       const { run, told } = createStage({
         resource: surveys,
         lacking,
@@ -319,7 +319,7 @@ describe('refresh', () => {
     });
   });
 
-  it('leaves out what says that it is of another team, and keeps it on record', async () => {
+  it('leaves out a row of another team, and records it', async () => {
     const { of, mirror, told, notes } = createStage({ resource: inboxes });
     const added: unknown[] = [];
     const gathered = mirror.gatherListing;
@@ -366,7 +366,7 @@ describe('refresh', () => {
     expect(told.memory).toEqual([nothingLearned]);
   });
 
-  it('does not call a row gone that the point lookup finds', async () => {
+  it('keeps a row that its lookup finds', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due] },
       row: (id) => Promise.resolve({ id, raw: {} }),

@@ -119,7 +119,7 @@ describe('a service that answers no filter', () => {
   });
 
   it.each(['none', 'refuse', 2] as const)(
-    'with %s is asked for the addresses that are known',
+    'with %s gets lookups by the known addresses',
     async (unfiltered) => {
       const service = createServiceStandIn(users);
       service.unfiltered = unfiltered;
@@ -213,7 +213,7 @@ describe('members that only a lookup by address shows', () => {
       return { service, ids, mirror: createMirrorStandIn(ids.map((id) => known(id, { phone: null }))) };
     };
 
-    it.each([1, 7, 30, 99])('are asked for with fewer addresses at a time: %i at once', async (cap) => {
+    it.each([1, 7, 30, 99])('get lookups with fewer addresses: %i at once', async (cap) => {
       const { service, ids, mirror } = capped(150, cap);
       const { roster, found } = await read(service, mirror, teamOf(ids));
       expect(found).toEqual(ids);
@@ -251,7 +251,7 @@ describe('members that only a lookup by address shows', () => {
     expect(service.filters.slice(1).map(({ emails }) => emails.length)).toEqual([100, 50]);
   });
 
-  it('and users of the mirror whom the team no longer lists are looked up as well', async () => {
+  it('get looked up together with users whom the team no longer lists', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([known(1n), known(5n)]);
     const { found } = await read(service, mirror, teamOf([1n]));
@@ -341,7 +341,7 @@ describe('rows that are not the team’s', () => {
     expect(found).toEqual([1n, 2n]);
   });
 
-  it('and could not be decoded are passed on from the team and from each answer', async () => {
+  it('get passed on if they could not be decoded, from the team and from each answer', async () => {
     const rejected = { resource: 'users', id: null, reason: 'no id', excerpt: '{}' };
     const service = createServiceStandIn(users);
     service.rejected = [rejected];

@@ -238,7 +238,7 @@ describe('the specification', () => {
   });
 
   it(
-    'and musterd decide the same in many states of a user',
+    'decides like musterd in many states of a user',
     () => {
       const seen = new Set<string>();
       const walk = createWalk(seed);
@@ -258,7 +258,7 @@ describe('the specification', () => {
   );
 
   it(
-    'and the guard stop the same in many runs',
+    'stops like the guard in many runs',
     () => {
       const random = createRandom(seed);
       const walk = createWalk(seed + 1);
@@ -279,7 +279,7 @@ describe('the specification', () => {
     longHungAfterMs,
   );
 
-  it('says of the three versions what the guide says', () => {
+  it('matches the guide on the three versions', () => {
     const values = {
       'as in the base': base.email,
       changed: 'new@example.com',
@@ -300,7 +300,7 @@ describe('the specification', () => {
     ]);
   });
 
-  it('says of each hold what the guide says about its end', () => {
+  it('matches the guide on the end of each hold', () => {
     const other = 'x@example.com';
     // A value that could not be sent is looked at again where it can be.
     const mineOf = (reason: Hold['reason']) => (reason === 'unsupported' ? ' ' : 'new@example.com');

@@ -19,7 +19,7 @@ const edits = {
 } as const;
 
 describe('an edit of a field that is not shown', () => {
-  it.each(fields)('waits, and is not held, where %s cannot be read', (field) => {
+  it.each(fields)('waits, and is not held, if %s cannot be read', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });
       const plan = planInLists(state, member, { ...holdAll, [field]: policy });
@@ -27,7 +27,7 @@ describe('an edit of a field that is not shown', () => {
     }
   });
 
-  it.each(fields)('of %s is held where it may have been emptied, whatever the policy', (field) => {
+  it.each(fields)('gets held if %s may have been emptied, whatever the policy', (field) => {
     const mayBeEmpty = field === 'email' || field === 'phone';
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = { ...makeState({ mirror: edits[field] }), service: without(field) };

@@ -106,7 +106,7 @@ describe('a phone number in a file', () => {
     [null, '15199999999', false],
     [null, '493012345678', true],
     [null, '+15199999999', true],
-  ])('that takes the place of %s is taken from %s without a doubt: %s', (now, text, isTaken) => {
+  ])('that replaces %s is read from %s without a doubt: %s', (now, text, isTaken) => {
     const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
     const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
     expect('digits' in read && (read.unsure ?? '')).toEqual(
@@ -510,7 +510,7 @@ describe('planImport', () => {
       isNone ? [`2 cells of an error, which change nothing: line 2: ${cell}, line 2: ${cell}`] : [],
     );
   });
-  it.each(['NULL', 'null'])('calls somebody %s, and takes no other value from that', (cell) => {
+  it.each(['NULL', 'null'])('accepts %s as a name, and as no other value', (cell) => {
     const table = tableOf(
       ['id', 'first_name', 'email', 'phone'],
       ['1', cell, cell, cell],
@@ -520,7 +520,7 @@ describe('planImport', () => {
     expect([problems, changes]).toMatchObject([[], [{ field: 'name', to: { first: cell } }]]);
     expect(notes).toEqual([expect.stringMatching(/^4 cells of an error/)]);
   });
-  it.each(['#N/A', 'undefined'])('is of nobody where the id is %s, whatever else the row says', (cell) => {
+  it.each(['#N/A', 'undefined'])('matches no user if the id is %s, whatever the row contains', (cell) => {
     const said = plan(tableOf(['id', 'first_name', 'email'], [cell, 'Neu', 'c@x.com']));
     expect(said).toMatchObject({ changes: [], notes: [] });
     expect(said.problems).toEqual([{ line: 2, kind: 'unmatched', reason: `"${cell}" is not an id` }]);

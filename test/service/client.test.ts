@@ -126,7 +126,7 @@ describe('every endpoint', () => {
     }
   });
 
-  test('the client is what reconciling needs', async () => {
+  test('the client has all methods that reconciling needs', async () => {
     const { client } = await openPair(respond);
     const port: ServicePort = client;
     expect((await port.users({ emails: ['a@example.com'], phones: [] })).users).toHaveLength(1);

@@ -22,7 +22,7 @@ async function open(answer: Respond = respond, clients = 2) {
   return { server, connections, client };
 }
 
-test('clients that follow each other go on with the connection of the first, whatever they may do', async () => {
+test('clients in a row reuse the connection of the first, whatever their mode', async () => {
   const { server, connections, client } = await open(respond, 1);
   for (const mode of ['read-only', 'read-write', 'read-only'] as const) {
     const one = client({ mode, http: { concurrency: 1 } });
@@ -36,7 +36,7 @@ test('clients that follow each other go on with the connection of the first, wha
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('each client has a connection for each of its requests in flight, and no more of those', async () => {
+test('each client opens one connection for each request in flight', async () => {
   let waiting: (() => void)[] = [];
   const { server, client } = await open((socket) => {
     waiting.push(() => socket.write(json(200, team)));

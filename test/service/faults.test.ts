@@ -155,7 +155,7 @@ describe('the count', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('%s is not', async (body) => {
+  ])('%s is not a count', async (body) => {
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
@@ -207,7 +207,7 @@ describe('a slow drip', () => {
 });
 
 describe('a server that accepts and says nothing', () => {
-  test('no answer: the headers deadline', async () => {
+  test('fails at the headers deadline if no answer comes', async () => {
     const { client } = await openPair(() => undefined, { ...once, http: { headersTimeoutMs: 100 } });
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent' });
@@ -284,13 +284,13 @@ describe("a proxy's page in place of an answer", () => {
     };
   };
 
-  test.each(['text/html', 'text/plain', 'application/json'])('as %s: a read is asked again', async (type) => {
+  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s', async (type) => {
     const { client, server } = await openPair(page(true, type));
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(2);
   });
 
-  test('for good: a read ends with the error, within the budget', async () => {
+  test('fails a read within the budget if the page stays', async () => {
     const { client, server } = await openPair(page(false, 'text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
@@ -301,7 +301,7 @@ describe("a proxy's page in place of an answer", () => {
 
 describe('JSON under another name', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
-    '%s is refused, and taken where the setting says so',
+    'refuses %s, and accepts it with anyContentType',
     async (type) => {
       const respond: Respond = (socket) => socket.write(json(200, team, { 'Content-Type': type }));
       const strict = await openPair(respond);
@@ -375,7 +375,7 @@ describe('endless answers', () => {
     expect(await read(client)).toMatchObject({ phase: 'answered', status: 403 });
   });
 
-  test('more rows than any page has', async () => {
+  test('refuses more rows than any page has', async () => {
     const body = `{"memberships":[${'{},'.repeat(250_000)}{}]}`;
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     const error = await failure(client.users({ emails: [], phones: [] }));
@@ -492,7 +492,7 @@ describe('a storm of 429', () => {
     expect(times.slice(4).every((time) => time >= 1_000)).toBe(true);
   });
 
-  test('a write that is answered 429 is not sent again: what it says grows old during the pause', async () => {
+  test('does not repeat a write after a 429, since its values grow old', async () => {
     const { client, server, clock } = await openPair(firstThen(respondThrottled, updated));
     expect(await write(client)).toMatchObject({ status: 429, phase: 'answered' });
     expect(server.requests).toHaveLength(1);
@@ -572,7 +572,7 @@ describe('hostile Retry-After', () => {
     );
   });
 
-  test('a sane one is honoured, in seconds or as a date by the service’s own clock', () => {
+  test('follows a sane header, in seconds or as a date by the service’s own clock', () => {
     expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
     expect(parseRetryAfter('30', 0)).toBe(30_000);
     expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
@@ -597,7 +597,7 @@ describe('hostile Retry-After', () => {
 
 describe('5xx', () => {
   test.each([500, 502, 503, 504, 520])(
-    '%i on a write: not sent again, and said to be unknown',
+    'does not repeat a write after a %i, and reports the answer',
     async (status) => {
       const { client, server } = await openPair((socket) => socket.write(json(status, 'error')));
       expect(await write(client)).toMatchObject({
@@ -610,7 +610,7 @@ describe('5xx', () => {
     },
   );
 
-  test('on a read: tried again, with growing waits, and not forever', async () => {
+  test('repeats a read with growing waits, up to a limit', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(502, 'error')), {
       random: () => 0.999,
     });
@@ -706,7 +706,7 @@ describe('rotation', () => {
     );
   });
 
-  test('both refused: an end', async () => {
+  test('fails if both secrets are refused', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(401, 'Unauthorized')), {
       credentials,
     });
@@ -714,7 +714,7 @@ describe('rotation', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('the next secret is verified, taken into use, and the old one is seen to be idle', async () => {
+  test('verifies the next secret, uses it, and sees the old secret idle', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
       credentials,
     });
@@ -846,7 +846,7 @@ describe('atStart', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('keeps the first byte from leaving when the handshake took too long', async () => {
+  test('keeps the first byte from leaving if the handshake took too long', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {

@@ -285,7 +285,7 @@ describe('a number for a text, and the reverse', () => {
     return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
   });
 
-  test.each(swapped)('%s, %s is read as what it plainly says', async (name, path, type) => {
+  test.each(swapped)('reads a number for a text of %s, %s, and the reverse', async (name, path, type) => {
     const row = sampleOf(cases[name].shape);
     const read = await openReader(name);
     const [sent, taken] = plainly[type] ?? [];

@@ -38,7 +38,7 @@ describe('findExcess', () => {
     ['the same keys again and again', `[${`{${keys(3)}},`.repeat(10_000)}`, null],
     ['a text that does not end', '["abcdefghijklmn\\', null],
     ['nothing', '', null],
-  ])('finds in %s what takes too much memory', (_, text, excess) => {
+  ])('finds the part of %s that takes too much memory', (_, text, excess) => {
     expect(findExcess(Buffer.from(text))).toBe(excess);
   });
 });

@@ -225,7 +225,7 @@ describe('listings', () => {
     expect(taken).toEqual([1n]);
   });
 
-  test('one that the service does not have throws', async () => {
+  test('throw if the service does not have it', async () => {
     const { client } = await openRaw((socket) => socket.write(json(404, 'error')));
     await expect(client.tags().next()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
     await expect(client.inboxes()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
@@ -321,7 +321,7 @@ describe('cancelling', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('in flight: the connection is cut, and nobody knows whether the write had its effect', async () => {
+  test('in flight: the connection is cut, and the outcome of a write is unknown', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw(() => stop.abort(reason));
     await expect(client.createTag('VIP', { signal: stop.signal })).rejects.toMatchObject({

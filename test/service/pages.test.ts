@@ -31,7 +31,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 
   test.each([10, 37, 100])(
-    'that gives %i rows and skips as many as were asked for is read whole',
+    'comes complete if it gives %i rows and skips as many as requested',
     async (cap) => {
       for (const n of [1, cap - 1, cap, cap + 1, 2 * cap - 1, 2 * cap, 450]) {
         const listing = createVariantListing({ paging, cap, skipsByLimit: true, rows: makeRows(n) });

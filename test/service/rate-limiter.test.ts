@@ -70,7 +70,7 @@ describe('rate', () => {
     ['a bucket of 60', bucket(500, 60), 0],
     ['a bucket of 20', bucket(500, 20), 2],
     ['a bucket of 5', bucket(500, 5), 15],
-  ])('%s: at most a few 429s, learned from', async (_name, limiter, most) => {
+  ])('%s: learns from a few 429s', async (_name, limiter, most) => {
     const { refused, perMinute } = await saturate(limiter, 15);
     expect(refused).toBeLessThanOrEqual(most);
     expect(perMinute).toBeGreaterThanOrEqual(most > 0 ? 200 : 465);
@@ -198,7 +198,7 @@ describe('rate: places in blocks', () => {
     ['handshakes and spikes of 20 s', { processes: 3, spikeMs: 20_000 }, 430],
   ] as const;
 
-  test.each(worlds)('%s: what is allowed is used, and never more arrives', async (_name, world, least) => {
+  test.each(worlds)('%s: uses the allowed rate, and never exceeds it', async (_name, world, least) => {
     for (const seed of [1, 2, 3]) {
       const { arrivals, perMinute } = await playSaturated({ ...world, minutes: 5, seed });
       expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);

@@ -33,7 +33,7 @@ describe('a listing without pages', () => {
     });
   });
 
-  test.each([400, 403, 500])('is an error if it is answered with %i', async (status) => {
+  test.each([400, 403, 500])('fails if it gets a %i', async (status) => {
     const { client } = await openPair((socket) => socket.write(json(status, 'error')), {
       retry: { attempts: 1 },
     });
@@ -115,29 +115,23 @@ describe('the digests of a listing', () => {
   });
 });
 
-test.each([inboxes, surveys])(
-  '$name: a service that does not know the path lists nothing',
-  async (listed) => {
-    const { client } = await openPair((socket) => socket.write(json(404, 'not found')));
-    expect(await client.list(listed, asked)).toMatchObject({
-      status: 'complete',
-      count: 0,
-      isOffered: false,
-    });
-  },
-);
+test.each([inboxes, surveys])('$name: counts as not offered if its path is a 404', async (listed) => {
+  const { client } = await openPair((socket) => socket.write(json(404, 'not found')));
+  expect(await client.list(listed, asked)).toMatchObject({
+    status: 'complete',
+    count: 0,
+    isOffered: false,
+  });
+});
 
-test.each([0, 1, 2])(
-  'a listing of which a later page is answered with 404 is an error: %i pages were known',
-  async (pages) => {
-    const { client } = await openPair((socket, { body }) => {
-      const { page } = JSON.parse(body) as { page: number };
-      socket.write(page === 0 ? json(200, [{ id: 1 }, { id: 2 }]) : json(404, 'not found'));
-    });
-    const memory = {
-      ...nothingLearned,
-      ...(pages === 0 ? {} : { firstPage: 0 as const, limit: 100, pages }),
-    };
-    await expect(client.list(surveys, { memory })).rejects.toMatchObject({ status: 404 });
-  },
-);
+test.each([0, 1, 2])('a 404 for a later page fails the listing: %i pages were known', async (pages) => {
+  const { client } = await openPair((socket, { body }) => {
+    const { page } = JSON.parse(body) as { page: number };
+    socket.write(page === 0 ? json(200, [{ id: 1 }, { id: 2 }]) : json(404, 'not found'));
+  });
+  const memory = {
+    ...nothingLearned,
+    ...(pages === 0 ? {} : { firstPage: 0 as const, limit: 100, pages }),
+  };
+  await expect(client.list(surveys, { memory })).rejects.toMatchObject({ status: 404 });
+});

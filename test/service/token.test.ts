@@ -4,7 +4,7 @@ import { createTokens } from '../../src/service/token.ts';
 import { createHeldClock } from './held-clock.ts';
 
 describe('a token', () => {
-  it.each(['advance', 'jump'] as const)('is used for four minutes, by either clock: %s', async (pass) => {
+  it.each(['advance', 'jump'] as const)('lasts four minutes, by either clock: %s', async (pass) => {
     const clock = createHeldClock();
     const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
     const serial = async () => (await tokens.authorization()).serial;

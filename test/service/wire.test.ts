@@ -78,7 +78,7 @@ describe('json', () => {
 
 describe('ids', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
-    '%s is not an id: the row is rejected, the others are not',
+    'rejects a row with the id %s, and keeps its neighbours',
     async (id) => {
       const { rows, rejected } = await tags(`{"id":1,"tag":"a"},{"id":${id},"tag":"b"},{"id":3,"tag":"c"}`);
       expect(rows.map((row) => row.id)).toEqual([1n, 3n]);
@@ -203,7 +203,7 @@ describe('users', () => {
   });
 
   test.each(['true', '{"a":1}', '["x"]', '1.5', '1e300'])(
-    '%s is not a text: unreadable, not left out',
+    'reads %s for a text as unreadable, not as left out',
     async (value) => {
       const unreadable = JSON.stringify(JSON.parse(value));
       for (const name of ['name', 'email', 'phone'] as const) {
@@ -218,7 +218,7 @@ describe('users', () => {
   );
 
   test.each(['true', '"admin"', '""', '" 4"', '"4.0"', '4.5', '[4]', '9223372036854775808'])(
-    '%s is not a role: unreadable, not left out',
+    'reads %s for a role as unreadable, not as left out',
     async (value) => {
       const [user] = (await users(`{"id":1,"role_id":${value}}`)).users;
       expect(user).toMatchObject({ roleId: { unreadable: value }, raw: { role_id: expect.anything() } });
@@ -248,7 +248,7 @@ describe('users', () => {
     },
   );
 
-  test('an answer that is not one leaves it open whether a write had its effect', async () => {
+  test('an invalid answer leaves the outcome of a write unknown', async () => {
     await expect(decodeMemberships(reply('{}'))).rejects.toThrow(
       expect.objectContaining({ phase: 'sent', status: 200 }),
     );

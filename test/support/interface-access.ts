@@ -82,12 +82,7 @@ const authentication: readonly Row[] = [
   rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
     client: ['service/credential-check.ts', 'createCredentialCheck.inboxes'],
     emulator: ['emulator/rules/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
-    tests: [
-      [
-        'service/faults.test.ts',
-        'the next secret is verified, taken into use, and the old one is seen to be idle',
-      ],
-    ],
+    tests: [['service/faults.test.ts', 'verifies the next secret, uses it, and sees the old secret idle']],
   }),
   rule('Authentication: rotation', 'create a second secret, verify it with a call, revoke the old one', {
     client: ['service/token.ts', 'Credentials.next'],
@@ -178,10 +173,7 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
-      [
-        'service/faults.test.ts',
-        'a sane one is honoured, in seconds or as a date by the service’s own clock',
-      ],
+      ['service/faults.test.ts', 'follows a sane header, in seconds or as a date by the service’s own clock'],
       ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever the header contains'],
       ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
     ],
@@ -192,7 +184,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', '%i on a write: not sent again, and said to be unknown'],
+      ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer'],
       ['emulator/faults.test.ts', 'faults instead of an answer › %s'],
     ],
     status: 'default',
@@ -201,7 +193,7 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
-      ['service/faults.test.ts', 'on a read: tried again, with growing waits, and not forever'],
+      ['service/faults.test.ts', 'repeats a read with growing waits, up to a limit'],
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
       ['service/retry.test.ts', '%i: reads again, writes not'],
     ],
@@ -226,7 +218,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
       ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 95 %% of it used (seed %i)'],
-      ['service/rate-limiter.test.ts', '%s: what is allowed is used, and never more arrives'],
+      ['service/rate-limiter.test.ts', '%s: uses the allowed rate, and never exceeds it'],
       ['mirror/rate-limits.test.ts', 'gives each place once, however many take at once'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -245,7 +237,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
-      ['service/faults.test.ts', 'both refused: an end'],
+      ['service/faults.test.ts', 'fails if both secrets are refused'],
     ],
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
@@ -254,7 +246,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/pages.test.ts', 'comes complete in two reads, for any number of rows and any limit'],
-      ['service/pages.test.ts', 'that gives %i rows and skips as many as were asked for is read whole'],
+      ['service/pages.test.ts', 'comes complete if it gives %i rows and skips as many as requested'],
       ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
     ],
     variants: ['limit-cap', 'over-cap'],

@@ -108,7 +108,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
       ['service/faults.test.ts', '%s is a count'],
-      ['service/faults.test.ts', '%s is not'],
+      ['service/faults.test.ts', '%s is not a count'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
     ],
     variants: ['count-body'],

@@ -7,7 +7,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
-      ['service/faults.test.ts', '%s is refused, and taken where the setting says so'],
+      ['service/faults.test.ts', 'refuses %s, and accepts it with anyContentType'],
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],
@@ -73,7 +73,7 @@ const fields: readonly Row[] = [
     tests: [
       ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
       ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
-      ['service/wire.test.ts', '%s is not an id: the row is rejected, the others are not'],
+      ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours'],
     ],
   }),
   rule('Resources', 'fields missing, null, or that nobody documented (not shown)', {
