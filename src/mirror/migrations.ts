@@ -12,7 +12,7 @@ import { rolesWithoutRights } from './db/roles-for-people.ts';
 export interface MigrateOptions {
   /** The folder of the `.sql` files; musterd's own by default. */
   readonly folder?: string;
-  /** Keeps the requests that are dropped. Without it, none may be open. */
+  /** Keeps the requests that are dropped. Required if requests are open. */
   readonly keepRequests?: KeepRequests | undefined;
 }
 
@@ -21,7 +21,7 @@ const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 let own: MigrationFiles | undefined;
 /** Read once: each run asks for them, and an update of the files belongs to the next process. */
 const ownMigrations = (): MigrationFiles => (own ??= readMigrations(FOLDER));
-/** Whether a file names it: what no file names, others have made. */
+/** Whether a file names it: objects without a file were made by other people. */
 export function createIsOurs(): (name: string) => boolean {
   const { numbered, repeatable } = ownMigrations();
   const told = /--.*|\bis '(?:[^']|'')*'/g;
@@ -36,8 +36,8 @@ const migrationsIn = (folder: string | undefined) =>
 const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
- * Migrates the schema to this version in one transaction: all missing files and what changed, or nothing. One of
- * several processes applies them and the others wait. Roles for people that were created later get their
+ * Migrates the schema to this version in one transaction: all missing files and what changed, or nothing. One of several
+ * processes applies them, and its siblings wait. Roles for people that were created later get their
  * rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
  * if the database has migrations that this version does not know;
  * or if a numbered file was changed after it was applied.
@@ -50,7 +50,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
       return { applied: await migrateWithin(tx, files, options.keepRequests) };
     }, LIMITS);
   try {
-    // The lock needs a right, because anybody may take an advisory lock. It is taken only if there is work to do.
+    // The lock needs a right, because any role may take an advisory lock. It is taken only if there is work to do.
     const isDone = missingOf(files, await readApplied(db.kysely)).length === 0;
     if (isDone && (await rolesWithoutRights(db.kysely)).length === 0) return { applied: [] };
     return await unlessOvertaken(migrateAll);
@@ -60,8 +60,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * If several processes make the schema at once, one of them makes it. The others wait for it, are told that it is there
- * already, and find that when they look once more.
+ * If several processes make the schema at once, one of them makes it. Its siblings wait for it, get an error that it
+ * exists, and find it when they look once more.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {

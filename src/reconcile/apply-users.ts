@@ -16,9 +16,9 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** The number of users, if the service shows everybody as the mirror has them (`runs/sync/unchanged.ts`). */
+  /** The number of users, if the service shows all of them as the mirror has them (`runs/sync/unchanged.ts`). */
   readonly unchanged?: number | undefined;
-  /** Called with the number of users if nothing was to be done about anybody. */
+  /** Called with the number of users if no user needed a change. */
   readonly onAgreed?: (shown: number) => void;
 }
 
@@ -44,7 +44,7 @@ function inOrder(ids: readonly Id[]): readonly Id[] {
   return isSo ? ids : [...BigInt64Array.from(ids).sort()];
 }
 
-/** Starts each step while the previous one is still running, so that one is gathered while the other is written. */
+/** Starts each step while the previous one is still running, so that the next part is gathered during a write. */
 async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay: Promise<void>[] = [];
   try {
@@ -146,7 +146,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
     );
 }
 
-/** Users are gone if the team does not list them and no lookup returns them, provided that all lookups were accepted. */
+/** Users are gone if both the team and all lookups leave them out, provided that the service accepted all lookups. */
 export async function applyUserAbsences(
   places: WritingContext,
   { look: { roster }, absent: all }: UsersPlan,

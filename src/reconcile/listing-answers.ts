@@ -2,7 +2,7 @@
 import { toJson } from '../model/json.ts';
 import type { Listing, ListingAnswers, ListingMemory } from '../model/listing.ts';
 
-/** What decides, besides the answers, what a listing leaves to do. */
+/** Settings that decide, besides the answers, whether a listing needs work. */
 export interface ListingSettings {
   readonly program: string;
   readonly pageSize: number | undefined;
@@ -12,7 +12,7 @@ const longestMs = 24 * 3_600_000;
 
 const setupOf = ({ program, pageSize }: ListingSettings) => toJson([program, pageSize]);
 
-/** The memory, without answers that do not count any more. */
+/** The memory, without answers that are out of date. */
 export function whileFresh({ agreed, ...memory }: ListingMemory, settings: ListingSettings): ListingMemory {
   const ageMs = Date.now() - (agreed?.atMs ?? 0);
   const isFresh = ageMs >= 0 && ageMs < longestMs && agreed?.setup === setupOf(settings);

@@ -1,6 +1,6 @@
 /**
- * What the service shows of users, beside mirror and base. Whatever is decided about users begins with one look: a run
- * and a resync look at everybody; a run of the edits, the read before a push and `musterd why` at some.
+ * The users as the service shows them, beside mirror and base. Each decision about users begins with one look: a run
+ * and a resync look at all users; a run of the edits, the read before a push and `musterd why` at some.
  */
 import type { Addresses, RoleNames } from '../model/plan.ts';
 import type { Id } from '../model/id.ts';
@@ -21,7 +21,7 @@ interface Seen {
   readonly states: readonly UserState[];
   /** Users who are new here. */
   readonly unknown: readonly Id[];
-  /** The time of the first answer, by `monotonicMs`: some of the users are as they were then. */
+  /** The time of the first answer, by `monotonicMs`: some of the users are as old as that. */
   readonly readAtMs: number;
   /** How many requests it took; at least one. */
   readonly requests: number;
@@ -37,7 +37,7 @@ interface PartialLook extends Seen {
   readonly lookup: UserLookup;
 }
 
-/** A look is whole if everybody was asked for: only then a user who is not shown is missing. */
+/** A look is whole if all users were read: only then a user who is not shown is missing. */
 export type Look = WholeLook | PartialLook;
 
 /** Users who are shown with an older version than before. */
@@ -48,7 +48,7 @@ export interface LookContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort;
   readonly monotonicMs: () => number;
-  /** Reads everybody, if not by a request of its own. */
+  /** Reads all users, if not by a request of its own. */
   readonly everybody?: (() => Promise<UsersAnswer | null>) | undefined;
 }
 
@@ -83,7 +83,7 @@ async function lookAtAll(
   return { isWhole: true, roster, roles, states, unknown, readAtMs, requests: 1 };
 }
 
-/** Looks at everybody, or at these users, who are asked for by these addresses first. Writes nothing. */
+/** Looks at all users, or at these users, by these addresses first. Writes nothing. */
 export async function look(
   places: LookContext,
   team: Team,

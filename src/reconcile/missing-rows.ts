@@ -41,7 +41,7 @@ const share = ({ missing, population }: Missing) => `${missing} of ${population}
 const [mostMissing, mostShareMissing] = [3, 0.1];
 const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(population * mostShareMissing));
 
-/** The reasons why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
+/** The reasons to leave rows unmarked until a person decides, the gravest first. `musterd approve` resolves each of them. */
 export const absenceDoubts = {
   empty: (found) =>
     found.population > 0 && found.missing >= found.population

@@ -1,4 +1,4 @@
-/** What a run would do: its look, plan and guard, and a comparison of the listings. It writes nothing on either side. */
+/** Plans a run: its look, plan and guard, and a comparison of the listings. It writes nothing on either side. */
 import { listedResources } from '../model/listed-resources.ts';
 import type { Team } from '../model/team.ts';
 import { holdsOf, isPush, pushOf } from '../model/user-plan.ts';

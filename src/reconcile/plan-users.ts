@@ -29,7 +29,7 @@ export interface UsersPlan {
   /** The plans after the guard. */
   readonly plans: readonly UserPlan[];
   readonly verdict: GuardVerdict;
-  /** Users in no listing of this pass; nobody if the look is not whole. */
+  /** Users missing in all listings of this pass; empty for a partial look. */
   readonly absent: readonly AbsentRow[];
 }
 
@@ -49,7 +49,7 @@ async function noteWhole({ users, members, unresolved }: Roster, notes: RunNotes
   }
 }
 
-/** Notes what was read, and what could not be. */
+/** Notes the users that were read, and the unreadable ones. */
 export async function noteLook({ isWhole, roster }: Look, notes: RunNotes): Promise<void> {
   const { users, rejected, repeated, refusedLookups } = roster;
   notes.count('users_read', users.size);
@@ -73,7 +73,7 @@ export function noteUnfound(
   if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
 
-/** Nothing is pulled, and what is held stays so. */
+/** Nothing is pulled, and held fields stay held. */
 function leaveAlone(plan: UserPlan): UserPlan {
   const decide = (field: Field) =>
     plan.fields[field].kind === 'hold' ? plan.fields[field] : ({ kind: 'wait' } as const);
@@ -83,7 +83,7 @@ function leaveAlone(plan: UserPlan): UserPlan {
 type PlanOf = (state: UserState) => UserPlan;
 
 /**
- * Plans each user of a look. Nothing changes if many users at once are no longer answered by any lookup, because that is
+ * Plans each user of a look. All users stay unchanged if lookups stop answering for many of them at once, because that is
  * a fault of the lookup.
  * @param population the number of users present in the mirror
  */
@@ -116,7 +116,7 @@ export async function planUsers(
   const { open, ...history } = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
   const plans = await planEach(seen, planOf, history.population, notes);
-  // Only a look at everybody shows whether a limit has gone.
+  // Only a look at all users shows whether a limit has gone.
   const offers = isWhole ? offerLimited(plans, states) : [];
   const { adminRoleIds } = settings.guard;
   const present = await readKnown(mirror, [...plans, ...offers], adminRoleIds);

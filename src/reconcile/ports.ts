@@ -22,7 +22,7 @@ import type { UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {
-  /** The users with these addresses; with none, everybody, where the deployment answers that. */
+  /** The users with these addresses; without addresses all users, if the deployment answers that. */
   users(filter: UserFilter): Promise<UsersAnswer>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
@@ -42,7 +42,7 @@ export type GatheredListing = GatheredRows<ListedRow>;
 export interface MirrorPort {
   /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
   compareUsers(shown: ShownUsers): Promise<ComparedUsers>;
-  /** Users in mirror or base that are not gone and not in `seen`; listed members even if they are gone. */
+  /** Present users in mirror or base outside of `seen`; listed members even if they are gone. */
   readUnseenUsers(seen: Iterable<Id>, leftOut: readonly Id[]): Promise<readonly UserState[]>;
   /**
    * All addresses to look these users up by: those in mirror and base, held and sent ones; and `mirror.user_lookups`.
@@ -57,7 +57,7 @@ export interface MirrorPort {
   /** Tells who edited these fields, and in which batch they are or would be. */
   readHeldEdits(holds: readonly HoldOfUser[]): Promise<readonly HeldEdit[]>;
   readAbsenceVerdicts(resource: MirroredResource): Promise<AbsenceVerdicts>;
-  /** Without the answers that left nothing to do, if the mirror has other rows now. */
+  /** Without the settled answers if the mirror has other rows now. */
   readListingMemory(resource: MirroredResource): Promise<ListingMemory>;
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
@@ -70,14 +70,14 @@ export interface MirrorPort {
   /** Tells what a refresh would do, and writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   readEarlier(pushes: readonly EarlierThan[]): Promise<EarlierPushes>;
-  /** Tells whether this deployment keeps or clears the name in an update without one, as far as it is known. */
+  /** Tells whether this deployment keeps or clears the name in an update without one, or that this is unknown. */
   readNameSafety(): Promise<NameSafety>;
 }
 
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
   /**
-   * Writes these plans with ledger, holds and ends of holds, and deletes what is known of users that exist nowhere any more.
+   * Writes these plans with ledger, holds and ends of holds, and deletes all rows of users that exist nowhere any more.
    * @returns the users whose row was locked or had changed
    */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
@@ -89,20 +89,20 @@ export interface MirrorWriter {
   learnRoles(): Promise<void>;
   /**
    * Records rows of users that could not be taken, and counts one more pass that showed these users older than before.
-   * @param rejected `null` if not everybody was read
+   * @param rejected `null` if only some users were read
    */
   applyOddities(rejected: readonly RejectedRow[] | null, stale: readonly Id[]): Promise<void>;
   /**
-   * Records what is about to be sent, without users that were edited meanwhile, are busy or have an open intent.
-   * @param approved users for whom a person approved everything that is sent
+   * Records pushes before they are sent, without users that were edited meanwhile, are busy or have an open intent.
+   * @param approved users whose sent fields were all approved by a person
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<OpenedIntents>;
   /** Holds everything that the guard stopped, or nothing. */
   applyStopped(stopped: StoppedPushes): Promise<void>;
   /**
    * Marks these users' open intents as sent. Called right before each write to the service.
-   * @returns the users of whom an edit was taken back, replaced or rejected meanwhile; if there are any, nothing is
-   * marked and nothing may leave
+   * @returns the users whose edit was taken back, replaced or rejected meanwhile; if there are any, nothing is
+   * marked, and all of these pushes must stay
    */
   markSent(ids: readonly Id[]): Promise<readonly Id[]>;
   /** Throws `lease-lost` if the run's lease may have expired by the clock. Needs no query. */

@@ -2,7 +2,7 @@
  * The product, in one function:
  *
  * 1. settle pushes with an unknown outcome;
- * 2. look at the users on both sides: everybody, or those who were edited in the mirror;
+ * 2. look at the users on both sides: all users, or only the users edited in the mirror;
  * 3. plan: merge each of them field by field, against the base that both sides last agreed on;
  * 4. let the guard check the whole plan before anything is written;
  * 5. apply the service's changes to the mirror, push the mirror's edits to the service;
@@ -39,7 +39,7 @@ async function stopsAtGuard(
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
-  // If nothing may be sent, what is held waits like everything else, and there is no reason to stop.
+  // If nothing may be sent, held fields wait like all fields, and there is no reason to stop.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -71,14 +71,14 @@ async function pull(
   return deferred;
 }
 
-/** Whether everybody was read, and is the same on both sides. */
+/** Whether all users were read, and are the same on both sides. */
 function isNothing({ look: seen, plans, absent }: UsersPlan): boolean {
   const { rejected, repeated, unresolved, refusedLookups } = seen.roster;
   const odd = plans.length + seen.unknown.length + absent.length + refusedLookups;
   return seen.isWhole && odd + rejected.length + repeated.size + unresolved.length === 0;
 }
 
-/** @returns whether the run goes on: if not, something waits for a person first */
+/** @returns whether the run continues: if not, a batch waits for a person first */
 async function reconcileUsers(
   places: WritingContext,
   team: Team,
@@ -104,7 +104,7 @@ async function reconcileUsers(
   const deferred = await pull(places, settings, planned);
   const { roster, isWhole } = seen;
   const { plans, verdict } = planned;
-  // Nothing was written for deferred users, not even holds.
+  // Nothing was written for deferred users, holds included.
   const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const fresh = isWhole ? null : { readAtMs: askedAtMs };
   const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };

@@ -18,7 +18,7 @@ import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './p
 export interface Refreshable {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<ListedRow>) => Promise<Listing<ListedRow>>;
-  /** Asks for one row; the result is `null` if there is none. Absent if the interface has no such call. */
+  /** Asks for one row; the result is `null` for an unknown id. Absent if the interface has no such call. */
   readonly row: ((id: Id) => Promise<ListedRow | null>) | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Read {
   readonly others: readonly RejectedRow[];
 }
 
-/** Keeps the rows that are of this team, or do not say of which. */
+/** Keeps the rows of this team, and rows without a team. */
 function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredListing) {
   const column = Object.keys(columns).find((key) => columns[key] === 'team');
   const others = new Map<Id, RejectedRow>();
@@ -155,7 +155,7 @@ export async function refresh(
   notes.count(`${resource}_gone`, gone.length - locked.length);
 }
 
-/** How many rows a run reads one by one, and how many may get no answer before the rest is left to the next run. */
+/** How many rows a run reads one by one, and how many may get no answer before the next run reads on. */
 const [mostByRow, mostInVain] = [50, 3];
 
 /** The number of rows that lack something, and which of them was asked for last. */
@@ -166,9 +166,9 @@ interface ReadByRow {
 const noneByRow: ReadByRow = { lacking: 0, memory: {} };
 
 /**
- * Reads the columns that the listing leaves out, for rows that are new or have changed. Nothing else of the answer is
- * taken, because the listing and the row may differ in the rest, and the mirror would go back and forth between them.
- * It begins behind the row that was asked for last, so that rows without an answer never hold up the others.
+ * Reads the columns that the listing leaves out, for rows that are new or have changed. No further field of the answer is
+ * taken, because listing and row may differ, and the mirror would go back and forth between them.
+ * It begins behind the row that was read last, so that rows without an answer hold up no later row.
  */
 async function readByRow(
   { resource: { name, byRow = [] }, row }: Refreshable,
@@ -191,14 +191,14 @@ async function readByRow(
     }
     // The row may be there the next time.
     if (answer === null) continue;
-    // The columns are empty if the service has no such row, so that it is not asked again before the row changes.
+    // The columns are empty if the service lacks the row, so that it is read again only after a change.
     const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);
     rows.replace({ ...known, ...Object.fromEntries(read) });
   }
   return { lacking: lacking.length, memory: { lastRow } };
 }
 
-/** How many of the rows that a listing leaves out are asked for again in one pass. */
+/** How many of the rows that a listing leaves out are looked up again in one pass. */
 const askedAgain = 20;
 
 /** Asks for each of these rows. @returns the rows that exist, and the ones that do not */
@@ -226,7 +226,7 @@ async function judgeMissing(
   const decision = { missing, withheld };
   if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
   const first = await lookUp(due, row);
-  // From now on a row that no longer exists is missing like any other: it counts against the limits, and is asked for
+  // From now on a row that no longer exists is missing like any other: it counts against the limits, and is looked up
   // once more.
   const again = await lookUp(found.slice(0, askedAgain), row);
   const hidden = first.there.length + found.length - again.not.length;
@@ -237,7 +237,7 @@ async function judgeMissing(
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }
 
-/** Makes one request per segment. A segment that cannot be counted does not affect the others. */
+/** Makes one request per segment. A segment that cannot be counted affects no further segment. */
 export async function countContacts(
   service: ServicePort,
   segments: readonly Segment[],

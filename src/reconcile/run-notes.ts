@@ -132,9 +132,9 @@ export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly R
 }
 
 /**
- * A part of the run that the others do not need: if it gets no answer, or another session locks what it needs, the run is
+ * An optional part of the run: if it gets no answer, or another session locks its rows, the run is
  * partial and continues.
- * @returns what the work does; `undefined` if it failed
+ * @returns the result of the work; `undefined` if it failed
  */
 export async function attempt<R>(
   notes: RunNotes,
@@ -177,7 +177,7 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   excerpt: '',
 });
 
-/** Notes users who were left to the next run, because somebody has an open transaction about them. */
+/** Notes users who were left to the next run, because another session has an open transaction about them. */
 export function noteDeferred(notes: RunNotes, users: number): void {
   notes.count('deferred', users);
   if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);

@@ -1,15 +1,15 @@
-/** The address of a database, by which two settings for one place are told from settings for two. */
+/** The address of a database, which shows whether two settings name one place. */
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { type Address, folderPrefix, otherAddress } from '../../model/place.ts';
 import { type ConnectionUrl, isLocal } from './database-url.ts';
 
-/** The file of systemd, and the one that D-Bus had before it; the first that exists is read. */
+/** The file of systemd, and the older file of D-Bus; the first that exists is read. */
 const idFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /**
  * A digest of this machine's id, because machine-id(5) asks to keep the id itself secret. It is `null` where there is
- * no id, as in many containers: the name of the host or the id of the boot would be another one after the next start.
+ * no id, as in many containers: the name of the host or the id of the boot would change at the next start.
  */
 export function machineFrom(files: readonly string[]): string | null {
   for (const file of files) {
@@ -45,7 +45,7 @@ export function addressOf({ hosts, name }: ConnectionUrl['parts']): Address {
   };
 }
 
-/** The embedded server goes by its folder: its port may be another one at each start. */
+/** The embedded server goes by its folder: its port may change at each start. */
 export function folderAddress(folder: string): Address {
   return { at: `${folderPrefix}${realpathSync(folder)}`, machine: thisMachine() };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 export interface Blocks {
   add(text: string): void;
-  /** Yields each block as it was added. It can be called repeatedly. */
+  /** Yields each block unchanged. It can be called repeatedly. */
   read(): Iterable<Buffer>;
   close(): void;
 }
@@ -36,7 +36,7 @@ export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: 
   let characters = 0;
   let bytes = 0;
   let file: number | undefined;
-  /** Once the disk turned out to be full or read-only, all the rest stays in memory. */
+  /** Once the disk turned out to be full or read-only, all further blocks stay in memory. */
   let isRefused = false;
   const keep = (block: Buffer): KeptBlock => {
     if (isRefused || bytes + block.length <= inMemory) return block;

@@ -3,7 +3,7 @@ import { MusterdError } from '../../errors.ts';
 import type { Database } from './database.ts';
 
 /**
- * Refuses servers on which the mirror would not work: older than Postgres 15, an encoding other than
+ * Refuses servers that the mirror cannot use: older than Postgres 15, an encoding other than
  * UTF8, dates in a format that pg cannot read, or, unless we only read, a read-only server.
  */
 export async function checkServer(db: Database, isReading = false): Promise<void> {

@@ -22,7 +22,7 @@ export interface HostAddress {
 }
 
 export interface HostChoice {
-  /** In the order in which they are tried. The one that had the wanted attribute last is the first. */
+  /** In the order in which they are tried. The last host with the wanted attribute comes first. */
   readonly hosts: HostAddress[];
   readonly wanted: keyof typeof sessionAttributes;
 }
@@ -67,12 +67,12 @@ async function firstHost({ hosts, wanted }: HostChoice, options: ChoosingOptions
 
 /**
  * Without TLS, a client uses SCRAM only, with a server that proves that it knows the password, not just any listener.
- * Of several servers it connects to the one that is chosen.
+ * Of several servers it connects to the chosen one.
  */
 export function createPostgresClient(options: ChoosingOptions): pg.Client {
   const client = new pg.Client(options);
   const { connection } = client;
-  // pg calls this to send the password as it is, or its MD5.
+  // pg calls this to send the plain password, or its MD5.
   if (!options.ssl)
     Object.assign(connection, { password: () => connection.emit('error', new Error(asksForPassword)) });
   const { choice } = options;

@@ -124,7 +124,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
 }
 
 /**
- * A safe search_path. Functions in a schema that others can write to (`public`, before Postgres 15) must not run with
+ * A safe search_path. Functions in a schema that other roles can write to (`public`, before Postgres 15) must not run with
  * the rights of musterd: `public.concat(text, text)` would win over Postgres's own `concat`.
  */
 export const safePath = 'pg_catalog, pg_temp';
@@ -239,7 +239,7 @@ async function copyIn(
   return { command: 'INSERT', rowCount: target.rowCount, rows: [] };
 }
 
-/** Closes without waiting: pg would say goodbye and wait for ever if nobody answers. */
+/** Closes without waiting: pg would say goodbye and wait for ever for a silent server. */
 export function cut(client: pg.Client | pg.PoolClient): void {
   const connection: unknown = Reflect.get(client, 'connection');
   if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;

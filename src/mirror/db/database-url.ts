@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { clientOfPool, type HostAddress, type HostChoice, sessionAttributes } from './database-client.ts';
 import { MusterdError } from '../../errors.ts';
 
-/** The TLS mode: none, encryption without verification of the server, or both. */
+/** The TLS mode: off, encryption without verification of the server, or both. */
 export type Tls = 'disable' | 'no-verify' | 'verify-full';
 
 /** A parsed connection URL, with a form that may be shown to people. */
@@ -85,7 +85,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 
 /** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files, choice }: ConnectionUrl) {
-  // The client suits a pool that somebody else makes.
+  // The client suits a pool of another library.
   const common = { connectionString: url, choice, Client: clientOfPool };
   if (tls === 'disable') return { ...common, ssl: false };
   const contents = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
@@ -96,7 +96,7 @@ export function connectionOptions({ url, tls, direct, files, choice }: Connectio
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
-/** The options from which pg would make its own `ssl`. */
+/** The options that pg would turn into its own `ssl`. */
 const tlsParameters = ['sslmode', 'ssl', 'uselibpqcompat', 'sslnegotiation', ...certificates];
 /** Options whose names may appear in messages; an unknown name may be a part of a password. */
 const parameters = [...tlsParameters, 'target_session_attrs', 'host', 'port', 'dbname', 'user', 'password'];
@@ -163,7 +163,7 @@ function parse(text: string): ParsedUrl {
   const [, scheme, user = '', hosts = '', rest = ''] =
     /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? [];
   if (scheme === undefined) refuse('DATABASE_URL does not begin with postgres:// or postgresql://.', form);
-  // An unescaped `/`, `?` or `#` in a password ends the host too early, and the rest would be shown.
+  // An unescaped `/`, `?` or `#` in a password ends the host too early, and the remaining text would be shown.
   if (/^[^?]*@|#|[?&][^=&]*@/.test(rest)) refuse('DATABASE_URL has an @ or a # after its host.', form);
   return { url: new URL(`${scheme}${user}${someHost}${rest}`), hosts };
 }
@@ -202,7 +202,7 @@ function inPairs(hosts: string, ports: string): readonly HostAddress[] {
   }));
 }
 
-/** Odd escapes are left as they are. */
+/** Odd escapes stay unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

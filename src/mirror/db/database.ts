@@ -57,7 +57,7 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** Called for connections that broke, idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
-  /** Aborted when somebody asks to stop. Single reads that timed out are then not repeated any more. */
+  /** Aborted when the process is asked to stop. Single reads that timed out are then not repeated any more. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the duration of each statement, successful or not. Must not throw. */
   readonly onQuery?: ((ms: number) => void) | undefined;
@@ -83,9 +83,9 @@ export interface Database {
   /**
    * Runs `work` in one transaction and resolves once Postgres has confirmed the commit. `work` is
    * repeated from the start after a deadlock or serialization failure (at most 5 times) and after a lock or
-   * statement timeout (at most twice), so it must do nothing but SQL. Rejects with the error of `work`, with
-   * that of Postgres, or with a `MusterdError('mirror')`. If the connection breaks during the commit,
-   * it is unknown whether it happened, and the error says so: read again before writing again.
+   * statement timeout (at most twice), so it must do nothing but SQL. Rejects with the error of `work`, with an
+   * error of Postgres, or with a `MusterdError('mirror')`. If the connection breaks during the commit,
+   * it is unknown whether it happened, and the error reports this: read again before writing again.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Waits for running transactions, then closes all connections. */
@@ -153,7 +153,7 @@ function beginning(
   limits: Readonly<Record<string, number>>,
 ): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
-  // Always set: with a stricter default of server or role, statements would fail that only wait for others here.
+  // Always set: with a stricter default of server or role, statements would fail that only wait for other sessions here.
   const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
   // Plans of a large team are estimated high and take milliseconds: compiling them (JIT) would take seconds for each edit.
   return [begin, `set local search_path = ${safePath}`, 'set local jit = off', ...settings].join('; ');

@@ -34,7 +34,7 @@ export const columnNames: Sql = list(columns, (column) => sql.ref(column));
 export const valuesOf = (row: string, prefix = ''): Sql =>
   list(columns, (column) => inRow(row, column, prefix));
 
-/** The same without the halves of the name, where the joined one stands for them. */
+/** The same without the halves of the name, for rows with the joined name. */
 export const singlesIn = (row: string): Sql =>
   list(singleNames.map(columnOf), (column) => inRow(row, column, ''));
 

@@ -1,4 +1,4 @@
-/** Identifies this process, so that another one on the same host can see whether it still runs. */
+/** Identifies this process, so that another process on the same host can see whether it still runs. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
@@ -18,7 +18,7 @@ function attempt(read: () => string): string {
   }
 }
 
-/** State letter and start time from /proc; both empty if there is no such process, or no /proc. */
+/** State letter and start time from /proc; both empty if /proc or the process is missing. */
 function readStat(pid: bigint): { readonly state: string; readonly started: string } {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   // The command name is in parentheses and may contain any character: count from the last parenthesis.

@@ -44,7 +44,7 @@ async function readRolesForPeople(
 }
 
 /**
- * What an administrator has to do if the roles for people could not be created.
+ * Returns the steps for an administrator if the roles for people could not be created.
  *
  * @param willMigrate whether migrations are still to be applied, which create the roles if they may
  * @returns sentences and statements, line by line; empty if nothing is missing

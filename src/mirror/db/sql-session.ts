@@ -25,7 +25,7 @@ export interface SqlSession {
   cancel(): Promise<void>;
   /** Whether a transaction is still open. */
   isInTransaction(): boolean;
-  /** Rolls back what is not committed. */
+  /** Rolls back the open transaction. */
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export const transactionWords: ReadonlySet<string> = new Set(
   'begin start commit end rollback abort savepoint release'.split(' '),
 );
 
-/** Session formats: times as in the rest of the program, numbers in full precision. */
+/** Session formats: times as in the whole program, numbers in full precision. */
 const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_float_digits to 1`;
 
 /**

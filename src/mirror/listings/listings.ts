@@ -24,7 +24,7 @@ import type { RunOf } from '../users/users-write.ts';
 
 /** One listed resource in SQL: its table, and the columns that follow the service. */
 export interface ListedTable extends StageShape<ListedRow> {
-  /** Columns that keep what was known if an answer does not have them. */
+  /** Columns that keep the known value if an answer lacks them. */
   readonly kept: ReadonlySet<string>;
   /** Columns that are read row by row. */
   readonly byRow: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export function tableOf(resource: ListedResource): ListedTable {
   };
 }
 
-/** `raw` is read as JSON only where it is written: most rows are staged just to be compared, and that ignores it. */
+/** `raw` is read as JSON only for a write: most rows are staged just to be compared, and that ignores it. */
 const writable = (row: string, column: string) =>
   column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
@@ -73,8 +73,8 @@ interface Compared extends Omit<RefreshResult, 'absent'> {
 }
 
 /**
- * Compares staged rows with those of the mirror, and finds which are new, changed and absent. With `written`, the new
- * and the changed ones are written. `raw` is written along with a change, and is no change by itself.
+ * Compares staged rows with the mirror's, and finds which are new, changed and absent. With `written`, the new
+ * and the changed ones are written. `raw` is written along with a change, and does not count as a change alone.
  */
 async function compare(
   db: Queryable,
@@ -101,7 +101,7 @@ async function compare(
   return result;
 }
 
-/** Nobody else adds rows under the lease, and without `on conflict` Postgres takes half the time. */
+/** Only this run adds rows under the lease, and without `on conflict` Postgres takes half the time. */
 function writing({ shape }: ListingSpool, teamId: Id) {
   const columns = namesOf(shape);
   // Columns that are read row by row are read again if the row has changed.
@@ -207,7 +207,7 @@ async function endShown(
 
 const memoryTopic = (resource: MirroredResource): string => `listing ${resource}`;
 
-/** A digest of all rows of each of these listings, by name. It changes if anybody changes one of them. */
+/** A digest of all rows of each of these listings, by name. It changes if a row changes. */
 export async function digestRows(
   db: Queryable,
   teamId: Id,

@@ -1,4 +1,4 @@
-/** Reads what was applied to a database, and finds what is missing there. */
+/** Reads the files that were applied to a database, and finds missing ones. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Queryable } from '../db/database.ts';
@@ -7,7 +7,7 @@ import type { MigrationFiles } from './files.ts';
 export interface AppliedFiles {
   /** The checksums of numbered files, by name. */
   readonly numbered: ReadonlyMap<string, string | null>;
-  /** The checksums of all texts of repeatable files, by name. The last one is that of the text that the database has. */
+  /** The checksums of all texts of repeatable files, by name. The last checksum belongs to the text in the database. */
   readonly repeatable: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -26,7 +26,7 @@ export async function isThere(db: Queryable): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-/** Reads what was applied. The result is empty if nothing ever was. */
+/** Reads the applied files. The result is empty for a new database. */
 export async function readApplied(db: Queryable): Promise<AppliedFiles> {
   const rows = (await isThere(db))
     ? await db.selectFrom('sync.migrations').select(['name', 'checksum']).orderBy('name').execute()

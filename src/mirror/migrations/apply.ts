@@ -15,7 +15,7 @@ export async function applyNumbered(tx: Transaction, files: readonly MigrationFi
   await noteApplied(tx, missing);
 }
 
-/** The checksum of a repeatable file's text is added to those of the texts before. */
+/** The checksum of a repeatable file's text is added to the checksums of earlier texts. */
 async function noteApplied(tx: Transaction, files: readonly MigrationFile[]): Promise<void> {
   const applied = toJson(files.map(({ name, checksum }) => ({ name, checksum })));
   await sql`
@@ -38,7 +38,7 @@ export async function runFiles(tx: Transaction, files: readonly MigrationFile[])
   for (const file of files) await runFile(tx, file);
 }
 
-/** The table of what was applied, as 0.1.0 has made it, with one that nothing uses any more. */
+/** The table of applied files, as 0.1.0 has made it, with a second table that is out of use. */
 const TABLES = `
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null, checksum text);
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);

@@ -20,7 +20,7 @@ export interface OpenRequest {
   readonly execute_at: Date | null;
   /** When the service sends the message as it has it, if that is another time; `null` if not. */
   readonly service_time: Date | null;
-  /** Who gets it, or what the tag is called. */
+  /** The recipient of a message, or the name of a tag. */
   readonly recipient: string;
   /** The whole row. */
   readonly row: unknown;

@@ -26,7 +26,7 @@ export async function writeCall(tx: Transaction, { teamId, subject, sent, before
   return row.id;
 }
 
-/** Records the outcome of a call. A call that never left has no time of sending. */
+/** Records the outcome of a call. A call that never left keeps an empty time of sending. */
 export async function closeCall(
   tx: Transaction,
   changeId: Id,

@@ -1,4 +1,4 @@
-/** Reads what the ledger shows about earlier pushes: which had no effect, and which got no answer. */
+/** Reads earlier pushes in the ledger: pushes without effect, and pushes that got no answer. */
 import { sql } from 'kysely';
 import { fieldOf } from '../../model/fields.ts';
 import type { EarlierPushes, EarlierThan, PushTries } from '../../model/intent.ts';

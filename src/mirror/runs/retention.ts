@@ -1,5 +1,5 @@
 /**
- * Deletes rows past their retention, in small batches and in parallel to the runs: it takes no lease and touches no row
+ * Deletes rows past their retention, in small batches and in parallel to the runs: it works without a lease and touches no row
  * that a run may write. Rows that decisions need are kept, however old they are.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -10,7 +10,7 @@ import { readTeamId } from '../team/pinned-teams.ts';
 
 /** Rows per batch: about 0.2 s of the database's time. */
 const rowsPerBatch = 5000;
-/** The newest runs of a team show since when something is wrong: see `told.ts`. */
+/** The newest runs of a team show since when runs fail: see the notices in `told.ts`. */
 const runsAtLeast = 200;
 
 interface Target {
@@ -81,8 +81,8 @@ function editsOf(target: Target, cursor: string): PrunePart {
 }
 
 /**
- * A run is kept as long as something refers to it. Of the others, the newest are kept, the last one that read all users,
- * and one of each day that read all tags, as proof that they were read.
+ * A run is kept as long as a row refers to it. Further runs are kept if they are among the newest, the last with all users,
+ * or one a day with all tags, as proof that they were read.
  */
 function runsOf(target: Target, cursor: string): PrunePart {
   const { team } = target;
@@ -161,8 +161,8 @@ async function pruneBatch(tx: Transaction, teamId: Id, { batch, remove }: PruneP
 }
 
 /**
- * Deletes what is past the retention of one team.
- * @param goesOn called before each batch; `false` stops. The rest is left to the next time.
+ * Deletes rows past the retention of one team.
+ * @param goesOn called before each batch; `false` stops, and the next call continues.
  */
 export async function prune(
   db: Database,

@@ -72,7 +72,7 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns what waits for a person, and whether the end was written; not if another run has closed this one */
+/** @returns the fields that wait for a person, and whether the end was written; not if another run has closed this one */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,

@@ -141,7 +141,7 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
   );
 }
 
-/** Replaces a notice that is still as it was read, so that one process succeeds. @returns whether this one did */
+/** Replaces a notice that is unchanged since it was read, so that one process succeeds. @returns whether this one did */
 export async function replaceNotice(
   db: Database,
   { team, event }: Pick<ToldNotice, 'team' | 'event'>,

@@ -91,8 +91,8 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
 /**
  * Records how groups of a team ended. A run of the users pushes the edits, too: if it did not finish, a run of the
  * edits follows after a while.
- * @param ended a query of `team` and `groups`, such as the statement that closes the run; no row: nothing is written
- * @param waits a query of what waits for a person, which `ended` may use
+ * @param ended a query of `team` and `groups`, such as the statement that closes the run; an empty result writes nothing
+ * @param waits a query of the fields that wait for a person, which `ended` may use
  * @param besides another statement to be done along with it
  */
 export const noteEnd = <Waits>(
@@ -133,7 +133,7 @@ export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, 
 
 /**
  * After a person's decision waiting edits may be pushed although nothing new was edited. Sent on
- * commit. It also removes the mark of the last push, because edits that it saw are to be tried again.
+ * commit. It also removes the mark of the last push, because edits that it saw must be tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await tx

@@ -7,7 +7,7 @@ import { thisProcess } from '../db/process-identity.ts';
 export interface DaemonNote {
   readonly teams: readonly string[];
   readonly bySystemd: boolean;
-  /** `null` as long as it goes on. */
+  /** `null` as long as it runs. */
   readonly end: DaemonEnd | null;
 }
 

@@ -1,4 +1,4 @@
-/** The place at which this mirror is at home, and whether this is it: the topic `place` of `sync.learned`. */
+/** The home of this mirror, and whether this place is its home: the topic `place` of `sync.learned`. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { toJson } from '../../model/json.ts';
@@ -85,7 +85,7 @@ export const homeAt = ({ identifier, database, address }: PresentPlace, now: Dat
 });
 
 /**
- * What a run has to record about its place; `undefined` if there is nothing.
+ * The place that a run has to record; `undefined` if it is on record.
  *
  * | verdict    | is recorded                                                                        |
  * |------------|------------------------------------------------------------------------------------|
@@ -116,7 +116,7 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/** Records a new schema by its database alone, because whoever migrates may reach it by another address than the runs do. */
+/** Records a new schema by its database alone, because a migration may reach it by another address than the runs do. */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -151,7 +151,7 @@ export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promi
   return await db.transaction(work);
 }
 
-/** The placing as far as the database alone can tell, because whoever only reads may reach it by any name. */
+/** The placing as far as the database alone can tell, because a reader may reach it by any name. */
 export function ofDatabase(placing: Placing): Placing {
   const { known } = placing;
   if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;

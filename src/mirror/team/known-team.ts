@@ -1,4 +1,4 @@
-/** Reads what the database knows about a team before the service is asked, in one statement. */
+/** Reads what the database knows about a team before any request to the service, in one statement. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';

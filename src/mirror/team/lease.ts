@@ -89,7 +89,7 @@ export async function takeLeaseFor<R>(
 
 /**
  * Tries until no run of the team is under way, for as long as the caller waits.
- * @param tryIt returns `undefined` if a run is; it is told the lease that was found, and whether its holder is dead
+ * @param tryIt returns `undefined` if a run is; it gets the lease that was found, and whether its holder is dead
  * @throws MusterdError `lease-held`; `stopped`
  */
 export async function onceFree<R>(
@@ -199,8 +199,8 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
 }
 
 /**
- * Renews the lease beside our own transactions, which hold the row by its key and may wait for locks of others. Does not
- * wait for one that extends the lease itself.
+ * Renews the lease beside our own transactions, which hold the row by its key and may wait for foreign locks. Does not
+ * wait for a transaction that extends the lease itself.
  */
 async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
@@ -219,9 +219,9 @@ interface HeldRow {
 }
 
 /**
- * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the rest of the
- * transaction pass the triggers, and tells them the run. Returns no row for an expired lease, unless our own lock
- * has kept it. It is the weakest lock that keeps others from taking the lease: two transactions of one run
+ * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the
+ * transaction pass the triggers, and sets its run for them. Returns no row for an expired lease, except if our own lock
+ * has kept it. It is the weakest lock that keeps other processes from taking the lease: two transactions of one run
  * can hold it together, and each can extend the lease.
  */
 function holding(
@@ -248,7 +248,7 @@ function holding(
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
- * A person's decision: one transaction under its own lease, for which it waits, so that no run goes on meanwhile.
+ * A person's decision: one transaction under its own lease, after waiting for it, so that no run is under way.
  * @throws MusterdError `copy` where nothing is decided; `lease-held`; `stopped` if asked to stop before it begins to write
  */
 export async function underLease<R>(

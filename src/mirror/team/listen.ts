@@ -63,7 +63,7 @@ export function createListener(options: ListenOptions): Listener {
     timer = setTimeout(open, waitMs).unref();
     waitMs = Math.min(waitMs * 2, longestRetryMs);
   };
-  /** An unplugged cable causes no error: only a query without an answer shows it. */
+  /** An unplugged cable causes no error: only an unanswered query shows it. */
   const ask = (connection: pg.Client) => {
     timer = setTimeout(() => {
       connection.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(

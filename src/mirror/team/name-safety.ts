@@ -19,7 +19,7 @@ const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
 
 /**
  * Records that names are kept, unless something is known already. If the fields of a push are settled one after another,
- * the rest may lack the name that was sent, so it proves nothing.
+ * later fields may lack the name that was sent, so they prove nothing.
  */
 export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: readonly bigint[]): Promise<void> {
   await sql`

@@ -15,7 +15,7 @@ export async function writeProbes(db: Database, team: string, probes: readonly P
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
-/** What others have put into the schemas of the mirror, such as "index mirror.users_by_department". */
+/** Foreign objects in the schemas of the mirror, such as "index mirror.users_by_department". */
 export async function othersObjects(
   { kysely }: Database,
   isOurs: (name: string) => boolean,
@@ -63,7 +63,7 @@ export async function missingPrivileges(
   return rows.filter(({ name }) => isOurs(name)).map(({ missing }) => missing);
 }
 
-/** The schemas of the search_path in which anybody but the owner of the database may create functions. */
+/** The schemas of the search_path in which roles besides the owner of the database may create functions. */
 export async function openSchemas({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ schema: string }>`
     select distinct n.nspname as schema

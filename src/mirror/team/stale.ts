@@ -29,7 +29,7 @@ export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[])
     where team_id = ${teamId} and id = ${anyOf(ids)}`.execute(tx);
 }
 
-/** Forgets it for users that are shown with a version as new as before, or that are accepted all the same. */
+/** Forgets it for users that are shown with a version as new as before, or that are accepted although older. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
   await tx

@@ -113,7 +113,7 @@ const patience = '15min';
 
 /**
  * Passes on all rows in one snapshot. A page is read once the previous one has been taken.
- * @throws what `take` throws. The work is repeated only if `take` was not called before.
+ * @throws the error of `take`. The work is repeated only if `take` was not called before.
  */
 export async function readPages(
   db: Database,

@@ -61,7 +61,7 @@ async function writeVerdict(
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-/** Whether there is nothing to write: no row is or was missing. */
+/** Whether there is nothing to write: all rows are and were present. */
 export function isNoNews(
   known: KnownTeam,
   resource: MirroredResource,

@@ -47,7 +47,7 @@ const stagedAs = (json: string) => sql`
 const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
 const tookAny = sql.join(fields.map(took), sql` or `);
 
-/** The new value of a column of the mirror: what came back for a confirmed field, if the mirror still has what was sent. */
+/** The new value of a column of the mirror: the returned value of a confirmed field, if the mirror still has the sent value. */
 const toMirror = (column: string, field: Field) => {
   const isSent =
     field === 'name'
@@ -62,7 +62,7 @@ const toBase = (column: string, field: Field) =>
 
 /**
  * Records what the service confirmed or refused of users whose row an editor has locked. Nobody else can lock the ledger.
- * The push stays open until mirror, base and holds follow, by its `closed_at` known as answered. Whoever lost a name is
+ * The push stays open until mirror, base and holds follow, by its `closed_at` known as answered. A user who lost a name is
  * read back first.
  */
 async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
@@ -121,8 +121,8 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
 }
 
 /**
- * Whether people decided about a field of the user s that was not sent. What was read back may show somebody else's
- * change from after their decision, so its version has to stay new for the next run.
+ * Whether people decided about a field of the user s that was not sent. The row that was read back may show a foreign
+ * change made after their decision, so its version has to stay new for the next run.
  */
 const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
   where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null
@@ -130,8 +130,8 @@ const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
 
 /**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
- * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor has locked: of these, the ledger alone has what was confirmed or refused
+ * still holds the sent value (a later edit stays, and is pushed next).
+ * @returns the users whose row an editor has locked: for these, only the ledger has the outcomes
  */
 export async function applyResults(
   tx: Transaction,

@@ -13,7 +13,7 @@ import { checkViolation, describeRefusal, unknownStates } from '../db/database-e
 export interface SeenEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** The number of the edit. If absent, it is the one that has these values. */
+  /** The number of the edit. If absent, the edit with these values. */
   readonly edit?: Id | undefined;
   /** The value of the mirror, and the base. */
   readonly to: FieldValue;
@@ -24,18 +24,18 @@ export interface SeenEdit {
 
 export interface EditDecision {
   readonly why: string;
-  /** The batch under whose name it is approved. */
+  /** The name of the batch that approves it. */
   readonly batch?: string;
-  /** The reason for which it waits if the approval becomes void: a review of each push, or the limits. */
+  /** The reason to wait if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
   /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
   readonly decision?: bigint | null;
 }
 
 /**
- * What is found about an edit that was decided about. It is `moved` if it is another one now, or if base or service has
- * moved, `ended` if there is none any more, `on its way` while it is being sent, and `own` if a second person is
- * needed. It is `asked` or `held` if something else holds it, and `left` if there is nothing to reject.
+ * The answer to a decision about an edit. It is `moved` if the edit has changed, or if base or service has
+ * moved, `ended` if the edit is over, `on its way` while it is being sent, and `own` if a second person is
+ * needed. It is `asked` or `held` under a hold of another kind, and `left` if there is nothing to reject.
  */
 export type EditAnswer =
   | 'approved'
@@ -58,7 +58,7 @@ export interface AnsweredEdit {
   readonly decision: bigint | null;
 }
 
-/** Sets in whose name the rest of the transaction acts. */
+/** Sets in whose name the transaction acts from here on. */
 export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
@@ -109,7 +109,7 @@ const shownAs = (field: Field, value: FieldValue | undefined) =>
 
 /**
  * Approves these edits. One that is held for another reason than the limits stays held and needs its own decision.
- * @returns those that may pass
+ * @returns the edits that may pass
  */
 export async function approveEdits(
   tx: Transaction,
@@ -121,7 +121,7 @@ export async function approveEdits(
   return answers.filter(({ answer }) => answer === 'approved');
 }
 
-/** What a person decides about one held field. */
+/** The decision of a person about one held field. */
 export interface HeldChoice {
   readonly userId: Id;
   readonly field: Field;
@@ -137,7 +137,7 @@ export interface HeldChoice {
   readonly decision: bigint | null;
 }
 
-/** Ends one hold by giving one side the other's value, or both another one. */
+/** Ends one hold by giving one side the value of its peer, or both a new value. */
 export async function resolveHeld(
   tx: Transaction,
   teamId: Id,

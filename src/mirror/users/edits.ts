@@ -17,7 +17,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** The makers of the edits, by field of a user's patch, as far as they are known. */
+/** The known makers of the edits, by field of a user's patch. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
   from sync.edits e
@@ -32,7 +32,7 @@ export interface UserEdit {
   readonly values: UserPatch;
   /** Whether the split of this name is a guess. */
   readonly isGuess?: boolean;
-  /** Why its phone is held until somebody agrees to it. */
+  /** Why its phone is held until an approver agrees to it. */
   readonly unsure?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ const fromEdit = (field: Field) =>
 const nameFromEdit = sql`
   first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known'`;
 
-/** The fields that an edit sets. A statement sets no others: it would accept the halves of a name, and need more rights. */
+/** The fields that an edit sets. A statement sets these alone: more would accept the halves of a name, and need more rights. */
 const fieldsOf = ({ values }: UserEdit) => fields.filter((field) => values[field] !== undefined);
 
 /** Writes edits of the same fields. */
@@ -86,7 +86,7 @@ async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit
 
 /**
  * Edits these users as an editor would, in musterd's own transaction.
- * @returns the edited users; the others are gone, were changed since, or are being edited
+ * @returns the edited users; missing ones are gone, were changed since, or are being edited
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
 export async function editUsers(

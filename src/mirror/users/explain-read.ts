@@ -7,7 +7,7 @@ import type { Queryable } from '../db/database.ts';
 import type { HeldRow } from './held.ts';
 import { readIntents } from './intents.ts';
 
-/** Since when and until when a field is held, and by which run (`null`: by a person). */
+/** Since when and until when a field is held, and the run that held it (`null`: a person). */
 export interface HeldSince {
   readonly field: Field;
   readonly state: HeldRow['state'];

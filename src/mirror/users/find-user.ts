@@ -19,8 +19,8 @@ const mostNear = 200;
 
 /**
  * Users with this id, email, phone or name. An email and an id are exact; a name ignores case, diacritics and `ae` for `ä`. The
- * mirror's values come first; those of base count only if nobody in the mirror matches; then those whose phone ends so, unless
- * it may be an id; then those of whom a part fits. An id is also found if only the ledger still knows it.
+ * mirror's values come first; base counts only if no user in the mirror matches; then users whose phone ends so, unless
+ * it may be an id; then partial matches. An id is also found if only the ledger still knows it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
@@ -58,7 +58,7 @@ export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Pr
 /** The digits of a row's phone, as in `canonicalPhone`. */
 const phoneColumn = (row: string) => sql`regexp_replace(${sql.ref(`${row}.phone`)}, '[^0-9]', '', 'g')`;
 
-/** Without diacritics, in lower case, as `plain` is in JavaScript. Most texts are ASCII, for which that takes a tenth of the time. */
+/** Without diacritics, in lower case, as `plain` is in JavaScript. Most texts are ASCII and take a tenth of the time. */
 const ifPlain = (
   text: RawBuilder<unknown>,
   ascii: (plain: RawBuilder<unknown>) => RawBuilder<unknown>,
@@ -67,8 +67,8 @@ const ifPlain = (
   else ${any(sql`lower(regexp_replace(normalize(${text}, nfd), '[\u0300-\u036f]', '', 'g'))`)} end`;
 
 /**
- * Compares like `canonicalEmail`, where only ASCII letters are lowered, and like `canonicalPhone`. What is
- * `null` is a parameter and no column, so that Postgres leaves its expression out of the plan.
+ * Compares like `canonicalEmail`, which lowers ASCII letters alone, and like `canonicalPhone`. A `null`
+ * is a parameter, so that Postgres leaves its expression out of the plan.
  */
 function answersTo(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);

@@ -15,7 +15,7 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
 
 /**
  * Condition on the row d of `sync.due`: all edits have to be looked at, because it is unknown which were seen, the last
- * push did not finish, or the transaction ids are those of another server (after a restore).
+ * push did not finish, or the transaction ids belong to another server (after a restore).
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
@@ -28,14 +28,14 @@ const editsSince = (teamId: RawBuilder<unknown>) => sql`(
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /**
- * Condition on the teams t and the row d of `sync.due`: since the last try somebody has edited, who does not have to wait for
- * edits that cannot be sent. Where the service did not answer at all, everybody waits. A time will do here: an edit that it
- * misses waits with the others.
+ * Condition on the teams t and the row d of `sync.due`: an editor has edited since the last try, and need not wait for
+ * edits that cannot be sent. If the service did not answer at all, all editors wait. A time will do here: an edit that it
+ * misses waits with earlier edits.
  */
 const hasNews = sql`(d.outcome is distinct from 'failed' and exists (
   select from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.edited_at > d.started_at))`;
 
-/** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
+/** Condition on mirror u and base b: the edit still stands and has not reached the service. */
 const isDirty = sql`
   u.gone_at is null and (${valuesOf('u')}) is distinct from (${valuesOf('b')})`;
 
@@ -114,7 +114,7 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 
 /**
  * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
- * @param mark `null` if all waiting edits are to be tried again
+ * @param mark `null` if all waiting edits must be tried again
  * @param wasMarked whether there was a mark when the push began; a person's decision since then has removed it
  */
 export async function noteEdits(

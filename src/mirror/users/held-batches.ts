@@ -10,10 +10,10 @@ import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
-/** The topic of `sync.learned` that says when people were last told that the guard refused something. */
+/** The topic of `sync.learned` with the time of the last report that the guard refused a push. */
 const toldTopic = 'refusal told';
 
-/** After a day they are told again of what still waits. */
+/** A waiting batch is reported again after a day. */
 const isToldLongAgo = (teamId: Id) => sql`exists (
   select from sync.learned l join sync.teams t on t.team = l.team
   where t.team_id = ${teamId} and l.topic = ${toldTopic} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
@@ -78,7 +78,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   };
 }
 
-/** Stores what a run stopped, all or nothing, so that no part of a batch can be sent as a few more edits. */
+/** Stores all fields that a run stopped at once, so that no part of a batch can be sent as a few more edits. */
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
@@ -89,7 +89,7 @@ export async function writeStopped(
     run.teamId,
     all.map(({ id }) => id),
   );
-  // A field stays held while somebody decides about it.
+  // A field stays held while a person decides about it.
   const holds = all.filter(({ id }) => !busy.has(id));
   await writeHolds(tx, run, holds);
   const byUser = Map.groupBy(holds, ({ id }) => id);
@@ -159,7 +159,7 @@ export interface Choice {
   readonly why: string;
 }
 
-/** Takes back the edits of whoever acts that have not left, or those of a batch. */
+/** Takes back the waiting edits of the acting person, or only the edits in a batch. */
 export async function withdrawOwn(
   tx: Transaction,
   batch: string | null,
@@ -170,10 +170,10 @@ export async function withdrawOwn(
   return rows;
 }
 
-/** What a person does with a batch. To `withdraw` it means that it is rejected and that the mirror gets the base back. */
+/** The decision of a person about a batch. `withdraw` rejects it and gives the mirror the base back. */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';
 
-/** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
+/** Decides about the present fields of a batch. @throws MusterdError `usage` for users that are not in it */
 export async function decideBatch(
   tx: Transaction,
   teamId: Id,

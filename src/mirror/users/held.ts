@@ -29,11 +29,11 @@ export interface HeldRow {
   readonly run_id: bigint | null;
   /** The edit that is held, if there is one. */
   readonly edit_id: Id | null;
-  /** What one person did and one run held; `null` if no edit is held, or until the run ends that holds it. */
+  /** The edits that one person made and one run held; `null` without an edit, or until the run ends that holds it. */
   readonly batch: string | null;
   readonly edited_at: Date | null;
   readonly edited_by: string | null;
-  /** When, by whom and why it was rejected. */
+  /** The time, the person and the reason of a rejection. */
   readonly decided_at: Date | null;
   readonly decided_by: string | null;
   readonly decided_why: string | null;
@@ -42,7 +42,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads the held fields of a team or of one user, or those of a batch of which a side can be chosen, also rejected ones; the oldest first. */
+/** Reads the held fields of a team or a user, or the fields of a batch with a choice of sides, also rejected ones; oldest first. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -71,7 +71,7 @@ export interface RequestedHolds {
 
 /**
  * Calls `sync.hold()`: the rights of the login count, and no run of the team may be under way.
- * @param end `null` ends what was asked for
+ * @param end `null` ends the requested hold
  * @throws MusterdError `usage` for an end in the past
  */
 export async function askHolds(

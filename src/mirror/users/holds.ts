@@ -46,7 +46,7 @@ export const valuesToHold = rowPerField((field) => {
 /** Whether a person asked for the hold. It lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
-/** The reason besides what a person asked for; `null` if there is none. */
+/** The reason beneath a requested hold; `null` without one. */
 export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
 
 /** Whether it stays rejected. A rejection lasts as long as the edit does: no later hold replaces it. */
@@ -66,11 +66,11 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
 const isDone = sql`
   (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
-/** Whether what stopped it with others goes on to hold it, and a limit on the field alone adds nothing. */
+/** Whether its batch continues to hold it, and a limit on the field alone adds nothing. */
 const staysStopped = sql`(excluded.alone and ${isHeldAtGuard} and not ${isDone})`;
 
 /**
- * Locks what is held of these users.
+ * Locks the holds of these users.
  * @returns the users with a field about which an open transaction decides: their holds must wait
  */
 export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
@@ -170,8 +170,8 @@ export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Gives back the decisions under which these pushes were opened, for what was not sent, or was sent without an answer
- * and did not arrive. It is sent again under the same decision, if that still holds.
+ * Gives these pushes their decisions back, for fields that were unsent, or were sent without an answer
+ * and did not arrive. A field is sent again under the same decision, if that still holds.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`
@@ -183,7 +183,7 @@ export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[
 }
 
 /**
- * Ends holds and decisions of edits that have arrived, also where another edit has taken their place meanwhile.
+ * Ends holds and decisions of edits that have arrived, also if another edit has taken their place meanwhile.
  * @param results a query with `s.outcome` for the push `s.change_id`
  */
 export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
@@ -194,7 +194,7 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
 /** Whether it waits for a person, and no limit on a whole run or review stopped it. */
 const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isHeldAtGuard})`;
 
-/** Reads the single fields that wait for a person, without those of users that have left. */
+/** Reads the single fields that wait for a person, without users that have left. */
 export async function readWaitingFields(
   db: Queryable,
   teamId: Id,
@@ -213,7 +213,7 @@ export interface Waiting {
 }
 
 /**
- * Counts single fields, and users with fields in batches. Without users that have left, without holds that a person asked for, and without what a person rejected.
+ * Counts single fields, and users with fields in batches. Leaves out users that have left, requested holds and rejected fields.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,

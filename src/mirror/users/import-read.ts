@@ -24,7 +24,7 @@ export async function readTeamUsers(
 
 /**
  * Names of roles by id. A user's role name is updated when all users are read: if the role was edited or changed since,
- * the name is still that of the previous role.
+ * the name still belongs to the previous role.
  */
 export async function readRoles(
   db: Queryable,

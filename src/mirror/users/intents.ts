@@ -100,7 +100,7 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
   where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
 
 /**
- * Locks these users and what is held of them, without rows that an open transaction is editing or deciding about, whose
+ * Locks these users and their holds, without rows that an open transaction is editing or deciding about, whose
  * result cannot be seen yet. A user with such a row is busy.
  */
 const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
@@ -125,10 +125,10 @@ const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   )`;
 
 /**
- * Records what is about to be sent. A user is left out if the row changed since it was read, if somebody is editing it
- * or deciding about it, if there is an open intent already, or if one of the edits is another one by now, was rejected
- * or is held. An edit that was planned and is not on record is recorded now. This spends what a person decided about
- * the edits, whatever becomes of the push.
+ * Records pushes before they are sent. A user is left out if the row changed since it was read, if a person is editing it
+ * or deciding about it, if there is an open intent already, or if one of the edits has changed by now, was rejected
+ * or is held. An edit that was planned and is not on record is recorded now. This spends the decisions of people about
+ * the edits, whatever the outcome of the push.
  */
 export async function openIntents(
   tx: Transaction,
@@ -189,8 +189,8 @@ export async function openIntents(
 
 /**
  * Records when these users' open intents leave: the quiet period counts from the last time.
- * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected
- * meanwhile, or because somebody is changing that. If there are any, nothing is recorded.
+ * @returns the users whose push must stay, because an edit was taken back, replaced or rejected
+ * meanwhile, or because a person is doing so now. If there are any, nothing is recorded.
  */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
   const { rows } = await sql<{ readonly user_id: Id }>`

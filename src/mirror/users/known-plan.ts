@@ -1,10 +1,10 @@
-/** What waits, as the mirror knows it: the plan of a login that may not ask the service. */
+/** The waiting changes that the mirror knows: the plan of a login that may not ask the service. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { PlannedChange } from '../../model/user-changes.ts';
 import type { Queryable } from '../db/database.ts';
 
-/** The edits that are not on the service, and what is held, with the service's values as a run last saw them. */
+/** The edits that the service lacks, and the held fields, with the service's values as a run last saw them. */
 export async function readKnownChanges(db: Queryable, teamId: Id): Promise<readonly PlannedChange[]> {
   const { rows } = await sql<PlannedChange>`
     select coalesce(p.user_id, h.user_id) as user_id, coalesce(p.name, h.name) as name, field,

@@ -21,8 +21,8 @@ export async function readLastEdits(
 }
 
 /**
- * The batches of held edits: what one author did and one run held. The name is a hash of these edits, and of what was seen
- * of both sides. Gives the common table expressions `edited` and `named`.
+ * The batches of held edits: edits of one author that one run held. The name is a hash of these edits, and of the values seen
+ * on both sides. Gives the common table expressions `edited` and `named`.
  * @param held a query of team_id, run_id, user_id, field, edit_id, batch (if it has one already) and the three values
  */
 const named = (held: RawBuilder<unknown>) => sql`
@@ -37,7 +37,7 @@ const named = (held: RawBuilder<unknown>) => sql`
   )`;
 const isNamed = sql`(n.run_id, n.edited_by, n.actor) is not distinct from (e.run_id, e.edited_by, e.actor)`;
 
-/** Puts each held edit of the run's team that is in no batch into one, at the end of the run, and says so in the ledger. */
+/** Puts each held edit of the run's team that is in no batch into one, at the end of the run, also in the ledger. */
 export async function nameBatches(tx: Transaction, runId: bigint): Promise<void> {
   await sql`
     with ${named(sql`
@@ -59,7 +59,7 @@ export async function nameBatches(tx: Transaction, runId: bigint): Promise<void>
   );
 }
 
-/** Tells who edited what is held or would be, and in which batch it is or would be. */
+/** Returns the authors of edits that are or would be held, and their batches. */
 export async function readHeldEdits(
   db: Queryable,
   teamId: Id,

@@ -19,7 +19,7 @@ export interface LedgerFilter {
 }
 
 /**
- * One field that moved, or what was decided about it. A user that is gone, forgotten or has left is one row without a
+ * One field that moved, or a decision about it. A user that is gone, forgotten or has left is one row without a
  * field. A move of the mirror itself has no user, and neither has a message, a tag or a read conversation.
  */
 export interface LedgerRow

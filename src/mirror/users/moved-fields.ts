@@ -73,7 +73,7 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 
 /**
  * Every field that the run moved: pulled, adopted again, settled, or pushed and confirmed. A first adoption does not count:
- * there was no value before it.
+ * the mirror was empty before it.
  */
 export async function readMovedFields(
   db: Queryable,

@@ -36,7 +36,7 @@ export const newShape: StageShape<UserWrite> = {
   ],
 };
 
-/** Writes mirror, base and ledger of these users. @returns those who exist by now, of whom nothing was written */
+/** Writes mirror, base and ledger of these users. @returns the users who exist by now, and were left unwritten */
 export async function takeUsers(
   tx: Transaction,
   { teamId, runId }: RunOf,

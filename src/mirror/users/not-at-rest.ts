@@ -1,4 +1,4 @@
-/** Users that may differ between the sides, found by the index `users_not_at_rest`. The others are only counted. */
+/** Users that may differ between the sides, found by the index `users_not_at_rest`. All further users are only counted. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../db/by-key.ts';

@@ -13,7 +13,7 @@ export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${v
   select (${values('p')}) from sync.user_periods p
   where p.team_id = u.team_id and p.user_id = u.id order by p.valid_from desc limit 1))`;
 
-/** Makes the triggers record these rows as they are. A row that an editor has locked is recorded when it is written. */
+/** Makes the triggers record these rows unchanged. A row that an editor has locked is recorded when it is written. */
 export async function recordUsers(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update mirror.users set resolved = resolved

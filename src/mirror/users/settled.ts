@@ -1,4 +1,4 @@
-/** Waits for what becomes of the edits of one transaction, in short calls of `sync.settled()`, so that it can stop. */
+/** Waits for the outcome of the edits of one transaction, in short calls of `sync.settled()`, so that it can stop. */
 import { sql } from 'kysely';
 import { type EditState, type HeldReason, isOpen } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
@@ -20,7 +20,7 @@ export interface SettledEdit {
 /** The longest wait of one statement, which could not be stopped and has a time limit. */
 const longestLookMs = 1_000;
 
-/** The number of this transaction, by which its edits are found. */
+/** The number of this transaction, which finds its edits. */
 export async function readTransactionId(tx: Transaction): Promise<string> {
   const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(tx);
   return rows[0]?.xid ?? '';

@@ -64,7 +64,7 @@ function cellsOf(write: UserWrite) {
 
 /**
  * Locks the rows that are unchanged since they were read.
- * @returns the ids of the others: rows that changed, are locked by others, or were created meanwhile
+ * @returns the ids of rows that it could not lock: changed, locked by other sessions, or created meanwhile
  */
 export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<Row<'mirror.users', 'id'>>`

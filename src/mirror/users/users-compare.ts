@@ -1,4 +1,4 @@
-/** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
+/** Users as the service shows them, beside mirror and base: SQL drops users who are equal everywhere, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -83,7 +83,7 @@ const isDifferent = sql`(
 const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
-/** Of whom nothing is known there is nothing to tell but the id: a first run would read a row of nothing for everybody. */
+/** Only the ids of unknown users are read: a first run would read an empty row for each user. */
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   with compared as materialized (
     select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
@@ -96,14 +96,14 @@ const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<Co
 
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
-  /** Of the first row: the ids of whom nothing is known, with commas between them. It has no id itself if there is no row but this. */
+  /** In the first row: the ids of unknown users, separated by commas. If it is the only row, its own id is null. */
   readonly unknown: string | null;
 }
 
 /**
- * Whether mirror and base have the same of everybody, and nothing of the team waits: no field is held, no push and no edit is open,
- * and nobody is missing, older than before, or shown in a row that could not be taken.
- * @returns when the last base was agreed on, as Postgres writes it: another one tells that a base has moved; `null` if not
+ * Whether mirror and base are the same for all users, and nothing of the team waits: all holds, pushes and edits are over,
+ * and all users are present, as new as before, and readable.
+ * @returns when the last base was agreed on, as Postgres writes it: a new time shows that a base has moved; `null` if not
  */
 export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {
   const none = (table: string, condition = sql`true`) =>
@@ -136,7 +136,7 @@ async function readRows(
   );
 }
 
-/** Reads everybody who differs and, unless only some are looked at, those who are known and not shown. */
+/** Reads all users who differ and, unless only some are looked at, known users who are not shown. */
 export async function compareSides(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows[0]?.unknown?.split(',').map(BigInt));

@@ -44,7 +44,7 @@ interface EditRow {
   readonly split: MirrorRow['split'] | null;
 }
 
-/** A user's mirror and base. The fields are read by `valuesIn`, those of the base under `base_`. */
+/** A user's mirror and base. The fields are read by `valuesIn`, base fields under `base_`. */
 export interface MirrorAndBaseRow
   extends Row<'mirror.users', 'id' | 'name' | 'name_split' | 'role' | 'resolved'> {
   readonly base_name: string;
@@ -106,7 +106,7 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
   gone,
 });
 
-/** The base; `undefined` if there is none. */
+/** The base; `undefined` without one. */
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
@@ -206,7 +206,7 @@ export async function readUnseenUsers(
   return await readUsersOf(db, teamId, unseen);
 }
 
-/** The same of one user, of whom nothing may be known. */
+/** The same of one user, known or unknown. */
 export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
   const [state] = await readUsersOf(db, teamId, sql`(select ${id}::bigint)`);
   if (state === undefined) throw new Error('select of one row returned none');

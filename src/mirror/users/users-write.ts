@@ -109,7 +109,7 @@ export async function writeLedger(
   });
 }
 
-/** Ends the absences of users that were seen, without those about which somebody is deciding. */
+/** Ends the absences of users that were seen, except absences that a person is deciding about. */
 async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
@@ -133,7 +133,7 @@ async function applyWrites(
   });
 }
 
-/** The fields that were edited here, and get the service's value all the same. */
+/** The fields that were edited here, and still get the service's value. */
 const pulledEdits = (decided: DecidedUser) =>
   decisionsOf(decided, 'pull')
     .filter(
@@ -182,7 +182,7 @@ const writesHolds = (plan: UserPlan): boolean =>
 
 /**
  * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users, and
- * deletes what is known of users that exist nowhere any more.
+ * deletes all rows of users that exist nowhere any more.
  * @returns also the users about whose fields an open transaction decides
  */
 export async function applyUsers(

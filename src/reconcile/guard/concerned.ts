@@ -1,4 +1,4 @@
-/** What the limits on single fields have to know of users who are not planned, and how it is read. */
+/** Reads the users outside of the plan that the limits on single fields compare with. */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Concern, PresentUser } from '../../model/plan.ts';
@@ -10,7 +10,7 @@ import type { UserLookup } from '../read/lookup.ts';
 const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
-/** The others whom a push concerns: those with an address that is pushed and, if a role is pushed, the administrators. */
+/** Further users whom a push concerns: owners of a pushed address and, if a role is pushed, the administrators. */
 export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[]): Concern {
   const patches = plans.filter(isPush).map(pushOf);
   const known = (forms: readonly string[]) => [...new Set(forms)].filter((form) => form !== '');
@@ -32,7 +32,7 @@ export async function readKnown(
 
 /**
  * Users that a field limit depends on, by base. They have to be looked up: the owner of an address that is pushed may no
- * longer have it, and the other administrators may have been demoted.
+ * longer have it, and further administrators may have been demoted.
  */
 export function concernedBy(
   plans: readonly UserPlan[],
@@ -51,7 +51,7 @@ export function concernedBy(
   });
 }
 
-/** Looks up all others that a field limit depends on: owners of addresses that are pushed, and administrators. */
+/** Looks up further users that a field limit depends on: owners of pushed addresses, and administrators. */
 export async function lookAround(
   lookup: UserLookup,
   plans: readonly UserPlan[],

@@ -9,11 +9,11 @@
  *
  * † unless a promotion of the same run may leave one, or not all users were read: see `lastAdministrators`.
  *
- * A field that a person let pass because such a limit held it passes, but its value still counts when others are checked. So
- * does the value of an open push, which may or may not have arrived.
+ * A field that a person let pass because such a limit held it passes, but its value still counts in checks of other users. So
+ * does the value of an open push, which may have arrived.
  *
- * What such a limit says is true at each look at everybody: the field is sent once it would not be held any more, because
- * somebody has given another user another address or role, or has taken back what else was to change (`offerLimited`). A
+ * Such a limit is checked at each look at all users: the field is sent once it would not be held any more, because
+ * a person has given another user another address or role, or has taken back further changes (`offerLimited`). A
  * batch waits for a person, whatever is left of it.
  */
 
@@ -43,9 +43,9 @@ import { holdOn, isAsSeen } from '../merge/held-field.ts';
 import { isUnread } from '../unread.ts';
 
 export interface Population {
-  /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
+  /** The users that were read. All further users count as unchanged on the service since both sides agreed. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The users that differ from base; for the others `present` has the same values. */
+  /** The users that differ from base; `present` has the values of all further users. */
   readonly differing: Iterable<Id>;
   /** Whether all users were read. */
   readonly isWhole: boolean;
@@ -128,7 +128,7 @@ function createAddressed() {
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 
-/** By pushed address: the users who have it on the service or in base, and those who are to get it. */
+/** By pushed address: the users who have it on the service or in base, and users who get it by a push. */
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
@@ -191,7 +191,7 @@ export interface LastAdministrators {
 
 /**
  * Demotions that would leave no administrator among the users that the service shows and the team lists (if the
- * team lists nobody: among those shown). A demotion on its way counts as done; a promotion does not,
+ * team lists nobody: among those shown). A demotion in flight counts as done, and a promotion as undone,
  * because it may be refused, deferred or edited again before it leaves.
  *
  * | left | a promotion is sent in this run | all users were read | the demotion                         |
@@ -242,7 +242,7 @@ export function lastAdministrators(
   return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
 }
 
-/** What limits on single fields hold, as it would be pushed without them. Other fields of these users are left out. */
+/** The fields that limits on single fields hold, as pushes. Further fields of these users are left out. */
 export function offerLimited(plans: readonly UserPlan[], states: readonly UserState[]): readonly UserPlan[] {
   const stateOf = new Map(states.map((state) => [state.id, state]));
   return plans.flatMap((plan) => {
@@ -270,7 +270,7 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
   });
 }
 
-/** The plans with the decisions of others about the same users, as far as these decide anything. */
+/** The plans with the decisions of the lifted plans for the same users, if they decide a field. */
 export function withLifted(plans: readonly UserPlan[], lifted: readonly UserPlan[]): readonly UserPlan[] {
   const of = new Map(
     lifted.map(({ id, fields: decisions }) => [

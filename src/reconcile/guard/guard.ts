@@ -15,7 +15,7 @@
  * With `isReviewed` the limits on the number of pushes do not apply.
  *
  * Only pushes count, not adoptions, pulls or settled fields. A run that ends here holds all that it would have held
- * otherwise, too. What is held gets its batch when the run ends (`nameBatches`). For each field that would be pushed:
+ * otherwise, too. Held fields get their batch when the run ends (`nameBatches`). For each field that would be pushed:
  *
  * | beyond a field limit | resolved | approved | refused or stopped before | the field             |
  * |----------------------|----------|----------|---------------------------|-----------------------|
@@ -28,11 +28,11 @@
  * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes,
  * because nobody edited it, and the user has no name until then. A review holds it like everything else.
  *
- * A field is resolved or approved if a person agreed to this edit over what the service shows: resolved, where a limit on
+ * A field is resolved or approved if a person agreed to this edit over what the service shows: resolved, if a limit on
  * that field alone had held it. An edit that was stopped before does not count again against the limits; another edit of
- * the same field does, and needs its own approval. What is stopped therefore stops nothing else from being sent.
+ * the same field does, and needs its own approval. A stopped field therefore holds up no further field.
  *
- * Whether people are told (exit code 4), and whether the run goes on:
+ * When people are notified (exit code 4), and when the run continues:
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
@@ -79,16 +79,16 @@ export interface GuardView extends Population {
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   readonly history: GuardHistory;
-  /** What limits on single fields hold, as it would be pushed without them (`offerLimited`). */
+  /** The fields that limits on single fields hold, as pushes (`offerLimited`). */
   readonly offers: readonly UserPlan[];
 }
 
 export interface GuardVerdict {
   /** The reasons why some pushes may not be sent; empty if all may. */
   readonly refused: readonly string[];
-  /** The reasons of pushes that only wait for a review; people are not told that the guard refused them. */
+  /** The reasons of pushes that only wait for a review; no refusal is reported for them. */
   readonly reviewed: readonly string[];
-  /** Whether the run ends here, because nobody has been told yet. */
+  /** Whether the run ends here, because the refusal is new. */
   readonly stopped: boolean;
   /** Whether to notify people: the first time, for another mass change, or again after a day. */
   readonly isNews: boolean;
@@ -168,7 +168,7 @@ function limitsOn(
   return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
 
-/** Whether the guard refused it; the others only wait for a review. */
+/** Whether the guard refused it; a review only makes it wait. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
 const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
@@ -184,7 +184,7 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
   hold,
 });
 
-/** The fields of these pushes that are not sent, and the plans without them. */
+/** The fields of these pushes that wait, and the plans without them. */
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],
@@ -223,8 +223,8 @@ function holdBack(
 }
 
 /**
- * What becomes of the offered fields: they are sent, or held in other words; fields for which nothing changes wait.
- * @param sent the users to whom this run pushes without a person
+ * Decides the offered fields: they are sent, or held with another reason; fields for which nothing changes wait.
+ * @param sent the users whom this run updates without a person
  */
 function lift(
   view: GuardView,
@@ -282,7 +282,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
-  // What the merge itself holds for a review, or the lifted limits, waits with the rest.
+  // Fields that the merge itself holds for a review, or the lifted limits, wait as well.
   const isHeld = new Set(held.map(waitingKey));
   const stoppedIn = (plan: UserPlan) => holdsOf(plan).filter(isStopped);
   const turned = plans

@@ -33,7 +33,7 @@ export function countHeld(
   return anew.length + stayingOf(plans, before, (row) => row).length;
 }
 
-/** The plans once what was stopped is stored: its fields are held. */
+/** The plans once stopped fields are stored: they are held. */
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
     const written = holdsOf(plan).filter(isStopped);

@@ -18,7 +18,7 @@ export interface GuardSettings {
 export const massLimit = (population: number, { maxRows, maxShare }: GuardSettings): number =>
   Math.max(maxRows, Math.floor(population * maxShare));
 
-/** Why the pushes of a plan are refused, with those of the last 24 h; empty if they are not. */
+/** Why the pushes of a plan are refused, with the pushes of the last 24 h; empty if they pass. */
 export function massChange(
   pushed: readonly Id[],
   { population, pushedToday }: Pick<GuardHistory, 'population' | 'pushedToday'>,

@@ -1,4 +1,4 @@
-/** Compares what is about to be sent with what the guard has seen. */
+/** Compares a push with the values that the guard has seen. */
 import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
 import { samePush, type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';

@@ -1,4 +1,4 @@
-/** The guard's messages about what it stops, besides those of the limits. */
+/** The guard's messages about stopped fields, besides the messages of the limits. */
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Decision, Hold } from '../../model/user-plan.ts';
 import type { FieldLimits } from './field-limits.ts';

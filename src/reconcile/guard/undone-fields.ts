@@ -1,4 +1,4 @@
-/** Fields that somebody edits and something on the service puts back: after three times they wait for a person. */
+/** Fields that an editor sets and the service puts back: after three times they wait for a person. */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';

@@ -12,11 +12,11 @@
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
- * decides; it also ends any other hold. *Limit lifted*: a look at everybody shows that nothing limits it any more
+ * decides; it also ends any other hold. *Limit lifted*: a look at all users shows that nothing limits it any more
  * (`guard/field-limits.ts`). *Edited again* is also what was taken back and set to the same value later: that is
  * another edit.
  *
- * A decision is about one edit and what was seen of the service for it. What becomes of it:
+ * A decision is about one edit and the service value seen for it. Its fate:
  *
  * | the edit                            | the service             | no decision                  | approved         | rejected         |
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
@@ -33,10 +33,10 @@
  *
  * An approval is about values: where the service's went there and back, it holds. § with a policy other than `hold` it is merged
  * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in
- * `push/result.ts` says what becomes of both. Each part is asked about just before it leaves (`send-guard.ts`).
+ * `push/result.ts` says what becomes of both. Each part is checked just before it leaves (`send-guard.ts`).
  *
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
- * new batch, over the value that the service has now.
+ * new batch, over the present value of the service.
  *
  * *Asked* goes over any other reason: when it is over, the field is held for that one again (`toHold`), and the table says what
  * is left of it after what has happened meanwhile.
@@ -50,13 +50,13 @@ import type { UserState } from '../../model/user-state.ts';
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
   held.find((hold) => hold.field === field);
 
-/** Whether the field still has the held edit, and not another one, even of the same value. */
+/** Whether the field still has the held edit, and not a later edit, even of the same value. */
 export const isSameEdit = (
   { field, edit }: Pick<Hold, 'field' | 'edit'>,
   { edits }: Pick<UserState, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
-/** Whether it is the same edit, over the same base and the same value of the service as it was seen. */
+/** Whether it is the same edit, over the same base and the service value that was seen. */
 export const isAsSeen = (hold: Hold, values: Values, known: Pick<UserState, 'edits'>): boolean =>
   isSameEdit(hold, known) && samePush(hold.field, hold, values);
 
@@ -77,5 +77,5 @@ export function voidDetail(
   return 'what was decided about this edit is void: the service has another value than the one it was decided over';
 }
 
-/** Whether a limit on a whole run stopped it, or a review: it waits for a person, whatever becomes of the limit. */
+/** Whether a limit on a whole run stopped it, or a review: it waits for a person, even if the limit is lifted. */
 export const isStopped = ({ reason, isAlone }: Hold): boolean => isApprovable(reason) && isAlone !== true;

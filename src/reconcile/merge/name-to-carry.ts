@@ -4,7 +4,7 @@ import type { Policy } from './merge-field.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
- * The service's name in halves. It is asked both to hold a field because no name can go along, and to keep such a hold.
+ * The service's name in halves. Used to hold a field because no name can go along, and to keep such a hold.
  *
  * | the name on the service                                        | `approvesSplits` | what goes along                 |
  * |----------------------------------------------------------------|------------------|---------------------------------|

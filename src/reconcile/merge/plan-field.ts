@@ -146,7 +146,7 @@ const toPush = ({ field, state: { edits }, values }: DifferingField, ends: boole
   ends,
 });
 
-/** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided about anew. */
+/** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided again. */
 function underHold(
   hold: Hold,
   differing: DifferingField,
@@ -174,7 +174,7 @@ function underHold(
     : holdField(field, decided === 'conflict' ? decided : 'review', detail, values);
 }
 
-/** The reason why a differing field is held from now on; `undefined` if there is none. */
+/** The reason why a differing field is held from now on; `undefined` if it can be sent. */
 function reasonToHold({
   field,
   state: { mirror, service },
@@ -204,7 +204,7 @@ export function planField(field: Field, state: UserOnBothSides, policy: Policy, 
   if (isAsked(hold)) return stillHeld(field, service);
   const decided = applyPolicy(policy, field, mergeField(field, state.base, mirror, service));
   if (decided === 'unread') {
-    // What held another edit says nothing of this one.
+    // The hold of another edit does not apply to this edit.
     const anew = planUnread(field, state);
     return ends && (anew.kind === 'wait' || isSameEdit(hold, state)) ? stillHeld(field, service) : anew;
   }

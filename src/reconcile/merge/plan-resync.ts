@@ -24,7 +24,7 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
   const reason = mergeField(field, base, mirror, service) === 'conflict' ? 'conflict' : 'review';
-  // A name that the service no longer shows is not an edit; its hold has its own message.
+  // The hold of a name that the service no longer shows has its own message.
   if (decision.kind === 'hold' && decision.hold.reason !== 'conflict') {
     // An approval is given over the base that is written with it.
     const over = reason === 'conflict' ? values.base : decision.hold.base;
@@ -39,7 +39,7 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
 
 /**
  * Base and mirror get the service's values; an edit that has not reached the service stays in the
- * mirror and waits for a person. A field that was held before, or is held on request, stays as it is.
+ * mirror and waits for a person. A field that was held before, or is held on request, stays unchanged.
  */
 export function planResyncOf(read: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
   // A person asked to trust the service, so an older version is as good as a newer one.
@@ -47,7 +47,7 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
   const plan = planUser(state, member, policy, (seen) => decideEach((field) => resyncField(field, seen)));
   const { mirror, base } = state;
   if (plan.case === 'merge' || mirror === undefined || base === undefined || mirror.gone) return plan;
-  // Nothing can be taken now, and old edits must not be sent by themselves either.
+  // Nothing can be taken now, and old edits must wait as well.
   const fields = decideEach((field) => {
     if (sameBytes(field, mirror, base) || holdOn(field, state) !== undefined) return plan.fields[field];
     const service = (field === 'name' ? joinName(base.name) : base[field]) as ServiceValue;

@@ -41,7 +41,7 @@ const allWait = decideEach(() => ({ kind: 'wait' }));
 
 function decideMerge(state: UserOnBothSides, policy: Policy): Decisions {
   const name = planField('name', state, policy);
-  // If the name settles now, the halves that somebody gave it are those of both sides.
+  // If the name settles now, the halves that an editor gave it belong to both sides.
   const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
   return decideEach((field) => (field === 'name' ? name : planField(field, state, policy, hasName)));
 }
@@ -160,7 +160,7 @@ export function planUser(
     if (member !== undefined) return { ...plan(allWait), ...planUnresolved(state, member) };
     return plan(userCase === 'stranger' ? decideStranger(state) : allWait);
   }
-  // There is no base, and a field is unreadable: a partial base is not created.
+  // Without a base, an unreadable field stops the merge: a partial base is never created.
   if (mirror !== undefined && base === undefined && hasUnreadable(service))
     return plan(decideEach((field) => (holdOn(field, state) ? stillHeld(field, service) : { kind: 'wait' })));
   const decideSeen = (seen: UserOnBothSides) =>

@@ -20,7 +20,7 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 
 /**
- * The service's values as they are stored; for a field that it does not show, the fallback's. Our own pair of names is
+ * The service's values in their stored form; for a field that it does not show, the fallback's. Our own pair of names is
  * kept if it joins to the service's name.
  */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
@@ -41,7 +41,7 @@ const joinedOf = (service: ServiceUser, fallback: string) => {
   return serviceName === undefined ? fallback : (serviceName ?? '');
 };
 
-/** The base, or the service's values if there is none. */
+/** The base, or without a base the service's values. */
 export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
   return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }
@@ -58,7 +58,7 @@ const agrees = (decision: Decision) => takes(decision) || 'agrees' in decision;
  * | hold that `agrees`         | stays         | the service's |
  * | anything else              | stays         | stays         |
  *
- * If the halves of a name join to the service's name, a pull keeps those of base, and the other decisions keep
+ * If the halves of a name join to the service's name, a pull keeps the halves of base, and all further decisions keep
  * the mirror's.
  */
 export function writeOf(
@@ -81,14 +81,14 @@ export function writeOf(
   const joined = agrees(fields.name) ? joinedOf(service, agreed.joined) : agreed.joined;
   const base = { ...agreed, ...valuesOf(agrees), joined };
   const after = { ...old, ...valuesOf(takes) };
-  // A user whose edit of the name is given up gets the earlier halves back, with what was known of them.
+  // A user whose edit of the name is given up gets the earlier halves back, with their mark as known or guessed.
   const isGivenBack = before !== undefined && samePair(after.name, before.name);
   const split = (isGivenBack ? state.edits.name?.split : undefined) ?? 'guessed';
   const mirror = samePair(after.name, old.name) ? after : { ...after, split };
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Writes nothing if nothing has changed, because the mirror never moves without the base. */
+/** Returns `null` if nothing has changed, because mirror and base move together. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =

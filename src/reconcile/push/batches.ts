@@ -31,8 +31,8 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 }
 
 /**
- * A user whose earlier push got no answer goes alone and last, so that one bad user does not affect others. As long as it
- * is not known what an update without a name does to the name, the first request carries one user without one.
+ * A user whose earlier push got no answer goes alone and last, so that one bad user affects no further user. As long as it
+ * is unknown whether an update without a name keeps the name, the first request carries one user without one.
  *
  * @param prefer the user who goes first if there is one like this
  */
@@ -57,8 +57,8 @@ export function arrangeBatches<P extends Pushable>(
 }
 
 /**
- * The number of requests if all goes well: each batch is read again by address, then sent. It takes more if users are
- * refused, get no answer or are not found; fewer if they are held at the last moment.
+ * The number of requests if all goes well: each batch is read again by address, then sent. More are needed if users are
+ * refused, missing or left without an answer; fewer if they are held at the last moment.
  */
 export function countRequests(
   batches: readonly (readonly Pushable[])[],

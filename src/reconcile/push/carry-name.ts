@@ -1,6 +1,6 @@
 /**
  * Decides which name an update of other fields carries, on a deployment that clears the name if an update leaves it
- * out. If nobody knows the halves of the name, nothing is sent, and the fields are held.
+ * out. If the halves of the name are unknown, nothing is sent, and the fields are held.
  */
 import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { NameSafety } from '../../model/intent.ts';
@@ -22,7 +22,7 @@ export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
 
 /** The decision about an update without a name, if such updates are known to clear the name. */
 type CarriedName =
-  /** The name to carry; `undefined` if there is none to lose. */
+  /** The name to carry; `undefined` for a user without a name. */
   | { readonly along: NamePair | undefined }
   /** An unreadable name must not be cleared or overwritten. */
   | 'unread'
@@ -63,7 +63,7 @@ interface NamedPlans {
 }
 
 /**
- * Adds the name to the plans without one if an update without it would clear it, or holds them if nobody knows its halves.
+ * Adds the name to the plans without one if an update without it would clear it, or holds them if its halves are unknown.
  * @param policy says whether a split of a name needs an approval
  */
 export function nameAlong(

@@ -9,7 +9,7 @@
  * | no user, or not the field   | missing     |
  * | an unreadable value         | missing     |
  *
- * All in canonical form. A field that is not sent must not change: an untouched name that changes is
+ * All in canonical form. Only sent fields may change: an untouched name that changes is
  * reported too, because the interface links its halves.
  */
 import { type Field, fields, type UserValues } from '../../model/fields.ts';
@@ -42,7 +42,7 @@ function judgeField(
 ): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
   const reading = seen === null ? 'unreadable' : readingOf(field, seen);
-  // Some deployments leave out empty fields: if it was to be cleared, an absent field is confirmed.
+  // Some deployments leave out empty fields: if the push cleared the field, an absent field is confirmed.
   if (reading === 'left out' && wanted === '') return 'confirmed';
   if (typeof reading !== 'object') return 'missing';
   if (reading.value === wanted) return 'confirmed';
@@ -65,13 +65,13 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
   if (field !== 'name') return seen?.[field] === sent[field];
   const { name = before.name } = sent;
-  // The whole name is the same: where one half is, so is the other.
+  // The whole name is the same: if one half is the same, so is its partner.
   const sameHalves = canonicalName(name.first) === canonicalName(before.name.first);
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
 }
 
 /**
- * Whether a name that was not sent was cleared or lost a half. A name of other words is somebody's edit at
+ * Whether a name that was not sent was cleared or lost a half. A name of other words is an edit on the service at
  * the same moment, and is pulled like any other.
  * @param before the user right before the push; its name may differ from base if a conflict is held
  */
@@ -88,7 +88,7 @@ export function nameWasTouched(
 
 /**
  * Like `judge`, for an intent without an answer that is read back `ageMs` after it was written down. Values that show
- * are confirmed at once. All others, and those without proof, may still be on their way until the quiet period is over.
+ * are confirmed at once. Without such proof a value may still be in flight until the quiet period is over.
  */
 export function judgeLate(
   sent: UserPatch,

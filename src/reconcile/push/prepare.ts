@@ -16,7 +16,7 @@ import { patchedFields } from './outcome.ts';
 /** The intents of the next updates, and the data they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** The time from which the deadline counts. Waiting for the database counts too: the read values get older. */
+  /** The start of the deadline. Waiting for the database counts too: the read values get older. */
   readonly readAtMs: number;
   /** How many requests wait for a place between that and the first byte, the update among them. */
   readonly places: number;
@@ -47,7 +47,7 @@ const leaveAll = (plan: UserPlan): UserPlan => ({
 });
 
 /**
- * Reads the users again, merges again, and writes down what is still to be sent: only what the guard
+ * Reads the users again, merges again, and writes down the remaining pushes: only values that the guard
  * has let pass.
  * @param ofNamed whether the batch is a part of an update with a name, so that a name goes along unless it is known to be kept
  */

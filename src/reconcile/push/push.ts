@@ -9,7 +9,7 @@
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
  * A refused request is sent user by user, and a refused user field by field, from step 1 on. Nothing is sent twice blindly,
- * and nothing leaves long after it was prepared (`send-guard.ts`): what is late waits for the next run.
+ * and nothing leaves long after it was prepared (`send-guard.ts`): a late push waits for the next run.
  */
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors.ts';
@@ -28,7 +28,7 @@ type Batch = readonly UserPlan[];
 
 /** Requests that may be in flight at the same time. */
 const requestsAtOnce = 2;
-/** After this many updates that got no answer, or could not leave, the service counts as down. */
+/** After this many updates that failed to leave or got no answer, the service counts as down. */
 const maxUnanswered = 3;
 
 async function arrange(
@@ -48,7 +48,7 @@ async function arrange(
   return batches.map((batch) => batch.map(({ plan }) => plan));
 }
 
-/** What one request came to, and the plans of it that it carried. */
+/** The outcome of one request, and the plans that it carried. */
 interface Sent {
   readonly kind: SendResult['kind'];
   readonly plans: Batch;
@@ -94,8 +94,8 @@ const isOver = ({ breaker }: PushContext): boolean => breaker.open || breaker.un
 
 /**
  * Sends each field of a refused update alone, like any other push, so that only the bad one is held. If names are known
- * to be kept, an edited name goes last, so that no other field overwrites it; otherwise it goes first, so that the others
- * can carry it. The email comes after the other fields: most users are looked up by it.
+ * to be kept, an edited name goes last, so that no other field overwrites it; otherwise it goes first, so that later fields
+ * can carry it. The email comes last but for such a name: most users are looked up by it.
  */
 async function pushFields(places: PushContext, settings: PushSettings, plan: UserPlan): Promise<boolean> {
   const fields = patchedFields(pushOf(plan));
@@ -144,7 +144,7 @@ function gravestOf(failures: readonly unknown[]): unknown {
 }
 
 /**
- * Pushes all edits, unless nothing may be sent (`sendBlock`). Refused fields are held and do not affect others; it stops if
+ * Pushes all edits, unless nothing may be sent (`sendBlock`). Refused fields are held and affect no further field; it stops if
  * the service refuses all of a batch. Until one batch was taken, nothing leaves beside it, and the next one is arranged by
  * what it has taught.
  */

@@ -15,7 +15,7 @@ import { type AnsweredIntent, resultOf } from './result.ts';
 
 /** The data that was read for a plan, as far as a push can use it. */
 export interface FreshRead {
-  /** The time at which the users were asked for, by `monotonicMs`. */
+  /** The time of the request for the users, by `monotonicMs`. */
   readonly readAtMs: number;
 }
 
@@ -33,12 +33,12 @@ export interface PushContext {
   /** The reason why nothing may be sent; absent if it may. */
   readonly sendBlock?: SendBlock | undefined;
   readonly monotonicMs: () => number;
-  /** The latest time, by that clock, at which the prepared updates may leave. */
+  /** The latest time, by that clock, for the prepared updates to leave. */
   readonly sendByMs: number;
   /** Opened when an update has harmed a name: nothing more is pushed in this run. */
   readonly breaker: {
     open: boolean;
-    /** Number of requests in this run that got no answer, or could not leave. */
+    /** Number of requests in this run that failed to leave or got no answer. */
     unanswered: number;
   };
 }
@@ -83,8 +83,8 @@ export interface PushSettings {
 }
 
 /**
- * Reads the users of these pushes: by the addresses that found them before the push, and by the ones that were sent, by which
- * alone they may be found now. If the mirror won a conflict, or somebody has changed it on the service since, the address
+ * Reads the users of these pushes: by the addresses that found them before the push, and by the sent addresses, since
+ * they may have only these now. If the mirror won a conflict, or the address was changed on the service since, the address
  * there may be a third one. Whom the service shows older than before counts as not shown: a field that once had the value that
  * was sent proves nothing then.
  */

@@ -29,8 +29,8 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
 }
 
 /**
- * The hold of a field after this outcome, if it is to be held. The intent was opened under a person's decision, or
- * needed none; a decision is spent by that, and comes back only where this says so (`giveDecisionsBack`):
+ * The hold of a field after this outcome; `undefined` without one. The intent was opened under a person's decision, or
+ * needed none; a decision is spent by that, and comes back only as listed here (`giveDecisionsBack`):
  *
  * | outcome     | no decision              | under a decision                     |
  * |-------------|--------------------------|--------------------------------------|
@@ -59,7 +59,7 @@ function holdOf(
     detail,
     base: intent.base[field],
     mirror: intent.sent[field],
-    // A field that is not shown has not moved.
+    // A field that is hidden has not moved.
     service: isShown(field, seen) ? serviceValue(seen, field) : valueBefore(field, intent),
   });
   const count = (tries?.[field] ?? 0) + 1;
@@ -89,7 +89,7 @@ function holdOf(
   }
 }
 
-/** The reason why a push without effect is not tried again; `undefined` if it is. */
+/** The reason to give up a push without effect; `undefined` if it is tried again. */
 function whyInVain(field: Field, { intent, outcomes }: AnsweredIntent, count: number, maxTries: number) {
   if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
     return 'it was sent once, as somebody agreed to, and had no effect';
@@ -134,7 +134,7 @@ export function resultOf(
     reason === 'refused' ? [[field, reason] as const] : [],
   );
   const outcomes = { ...answered.outcomes, ...Object.fromEntries(refused) };
-  // Nobody edited what is left of the name. It goes to base, so that the name in the mirror counts as an edit of it.
+  // The remaining name is an edit of no person. It goes to base, so that the name in the mirror counts as an edit of it.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
@@ -153,7 +153,7 @@ export function resultOf(
   };
 }
 
-/** The result of an intent that was not sent in the end, or was turned away before anybody looked at it. */
+/** The result of an intent that was not sent in the end, or was turned away before the service looked at it. */
 export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };

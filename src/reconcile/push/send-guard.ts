@@ -1,7 +1,7 @@
 /**
  * Checks right before a push leaves that the lease is still ours, and that the push was prepared
  * only a moment ago. After a stall, or a pause that the service asked for, a process must not overwrite later changes
- * of others. It checks twice: after all waiting for the rate and the token, and again, by the clock
+ * by other writers. It checks twice: after all waiting for the rate and the token, and again, by the clock
  * alone, when the connection is open.
  */
 import type { SendOptions } from '../../model/service-request.ts';
@@ -11,7 +11,7 @@ import type { MirrorWriter } from '../ports.ts';
 
 const operation = 'POST /v1/users/update';
 
-/** The latest time at which the prepared updates may leave, by the monotonic clock. */
+/** The latest time for the prepared updates to leave, by the monotonic clock. */
 interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
@@ -20,7 +20,7 @@ interface SendDeadline {
   readonly breaker: { readonly open: boolean };
 }
 
-/** The error of a push that is no longer as it was prepared. It was not sent, and has to be read and merged again. */
+/** The error of a push that has changed since it was prepared. It was not sent, and has to be read and merged again. */
 export class LateError extends ServiceError {
   constructor(why = 'it had waited for too long since it was prepared') {
     super(`${operation} was not sent: ${why}`, {

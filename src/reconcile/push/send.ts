@@ -8,8 +8,8 @@ import { type AnsweredIntent, neverLeft } from './result.ts';
 import { guardSend, isPassing } from './send-guard.ts';
 
 /**
- * What became of a request. `refused`: nothing of it is known to be applied, and its parts are read, merged and sent again
- * one by one. `late`: it did not leave, or was turned away before anybody looked at it, and waits for the next run.
+ * The outcome of a request. `refused`: nothing of it is known to be applied, and its parts are read, merged and sent again
+ * one by one. `late`: it did not leave, or was turned away before the service looked at it, and waits for the next run.
  */
 export type SendResult =
   | { readonly kind: 'answered'; readonly requestId: string | null }
@@ -57,7 +57,7 @@ async function recordRefusal(
   await record(places, settings, refused);
 }
 
-/** Records what is seen of a push that got no answer. */
+/** Records the values that show after a push without an answer. */
 async function recordUnanswered(
   places: PushContext,
   settings: PushSettings,
@@ -75,7 +75,7 @@ async function recordUnanswered(
   await record(places, settings, answers);
 }
 
-/** @throws what ends the push */
+/** @throws the error that ends the push */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,

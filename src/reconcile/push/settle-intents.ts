@@ -10,8 +10,8 @@ const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');
 
 /**
- * Judges an open push. What was confirmed before stays so, although the service shows another value by now; so does what
- * was refused, unless the service shows it.
+ * Judges an open push. A field confirmed before stays confirmed, even if the service shows another value by now; a field
+ * that was refused stays refused, unless the service shows its value.
  */
 function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): AnsweredIntent {
   const outcomes = judgeLate(intent.sent, intent.before, seen, quiet);
@@ -31,10 +31,10 @@ function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): An
 
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
- * intent first. The lease is ours now: an intent without the mark was never sent and never will be.
+ * intent first. The lease is ours now: an intent without the mark can no longer be sent.
  *
- * If nothing may be sent, neither holds: another mirror with the same intents may be sending them. What the service
- * shows is confirmed, and the rest stays open.
+ * If nothing may be sent, neither holds: another mirror with the same intents may be sending them. Values that the service
+ * shows are confirmed, and all further values stay open.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
   const { mirror, notes, sendBlock } = places;

@@ -1,8 +1,8 @@
 /**
- * Some deployments answer for a limited number of addresses and leave the others out. Users who are missing after all
- * addresses were asked for are asked for again, with fewer addresses at a time, down to one. Only addresses of nobody
- * who was found are asked for. If the first two requests of a kind, emails or phones, bring nobody, nobody was left
- * out, so that members whom no lookup knows cost at most four requests a run.
+ * Some deployments answer for a limited number of addresses and leave further users out. Users who are missing after all
+ * addresses were tried are looked up again, with fewer addresses at a time, down to one. Only addresses without
+ * a user are tried again. If the first two requests of a kind, emails or phones, find no user, the answers were
+ * whole, so that unknown members cost at most four requests a run.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
@@ -10,7 +10,7 @@ import { chunks } from '../chunks.ts';
 
 type Kind = 'emails' | 'phones';
 
-/** Requests of a kind that may bring nobody before the first one brings somebody. */
+/** Requests of a kind that may find no user before the first user is found. */
 const maxIdle = 2;
 
 const formOf = { emails: canonicalEmail, phones: canonicalPhone };
@@ -24,7 +24,7 @@ function openOf(kind: Kind, addresses: readonly string[], users: Iterable<Servic
 
 /**
  * @param addresses those that were asked for, at most `size` at once
- * @param ask makes one request, after which `users` has everybody whom it found
+ * @param ask makes one request, and adds the users that it found to `users`
  */
 export async function askForFewer(
   kind: Kind,

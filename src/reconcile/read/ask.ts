@@ -1,4 +1,4 @@
-/** `GET /v1/users/get`: everybody in one request, or some users by their addresses, in as few requests as possible. */
+/** `GET /v1/users/get`: all users in one request, or some users by their addresses, in as few requests as possible. */
 import { isRefusal } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
@@ -11,7 +11,7 @@ export const addressesPerRequest = 100;
 
 export type Lookup = Pick<ServicePort, 'users'>;
 
-/** The addresses as they are known here; `null` if there is none. */
+/** The addresses in their local spelling; `null` for an unknown address. */
 export interface AddressesToAsk {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
@@ -19,7 +19,7 @@ export interface AddressesToAsk {
 
 export const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-/** Asks for addresses of one kind. One that the service refuses does not affect the others. */
+/** Asks for addresses of one kind. An address that the service refuses affects no further address. */
 export async function askFor(
   service: Lookup,
   filter: UserFilter,
@@ -70,7 +70,7 @@ export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknow
 
 /** One request for each address, emails first. */
 export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
-  // Every spelling of an email is asked for, because not every deployment ignores case.
+  // Every spelling of an email is looked up, because not every deployment ignores case.
   const emails = distinct(addresses.emails, (email) => email.trim());
   const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
   return [
@@ -79,7 +79,7 @@ export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
   ];
 }
 
-/** The addresses that a user is found by, and those that it is to get, by which it is asked for if it has none. */
+/** The addresses that find a user now, and the addresses that a push gives it, as a fallback. */
 interface AddressedUser {
   readonly email: string | null;
   readonly phone: string | null;
@@ -110,7 +110,7 @@ export function countLookups(users: readonly AddressedUser[]): number {
   return requests + others.length + 1;
 }
 
-/** Looks users up by address, emails first, until everybody wanted is found. */
+/** Looks users up by address, emails first, until all wanted users are found. */
 export async function lookUp(
   service: Lookup,
   wanted: () => boolean,
@@ -124,7 +124,7 @@ export async function lookUp(
   }
 }
 
-/** Asks for everybody at once; `null` if the deployment does not answer that. */
+/** Asks for all users at once; `null` if the deployment does not answer that. */
 export async function readEverybody(service: ServicePort): Promise<UsersAnswer | null> {
   try {
     return await service.users({ emails: [], phones: [] });

@@ -1,4 +1,4 @@
-/** Users looked up in several steps, where not everybody is read. */
+/** Users looked up in several steps, if only some users are read. */
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/plan.ts';
@@ -9,21 +9,21 @@ import { membersOf } from './members.ts';
 import { createUserCollector, type Roster } from './roster.ts';
 
 export interface UserLookup {
-  /** What was found so far, including users who were not asked for. It grows. */
+  /** The users found so far, including users outside of the request. It grows. */
   readonly roster: Roster;
-  /** Asks for these users by these addresses, then by every other one that may find them, and at last for everybody. */
+  /** Asks for these users by these addresses, then by every further address that may find them, and at last for all users. */
   find(wanted: readonly Addresses[]): Promise<void>;
-  /** Asks by all of these addresses, and so finds everybody who has one. */
+  /** Asks by all of these addresses, and so finds all of their owners. */
   askAll(addresses: AddressesToAsk): Promise<void>;
 }
 
-/** The service, and what knows by which addresses it may find a user. */
+/** The service, and the mirror with the addresses of its users. */
 export interface UserSources {
   readonly service: ServicePort;
   readonly mirror: Pick<MirrorPort, 'readAddresses'>;
 }
 
-/** No address is asked for twice, unless a request was refused and is cut in two. */
+/** Asks once for each address, unless a request was refused and is cut in two. */
 export function createUserLookup({ service, mirror }: UserSources, team: Team): UserLookup {
   const { users, rejected, repeated, take } = createUserCollector(team.id, []);
   const members = membersOf(team);
@@ -46,7 +46,7 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
     };
     await lookUp(noting, wanted, unasked, take, onRefused);
   };
-  /** Asks by every address that mirror, base, holds, pushes and the team know, then by those of `mirror.user_lookups`. */
+  /** Asks by every address that mirror, base, holds, pushes and the team know, then by `mirror.user_lookups`. */
   const lookUpKnown = async (ids: readonly Id[], wanted: () => boolean) => {
     const { ofUsers, others } = await mirror.readAddresses(ids);
     const listed = ids.map((id) => members.get(id));

@@ -1,7 +1,7 @@
 /**
  * The roster: `GET /v1/team` says who exists, `GET /v1/users/get` what they look like. That endpoint has no listing of
- * its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not every deployment answers, and
- * then by address for those that it left out.
+ * its own (interface.md, Endpoints, note 1): one request goes without a filter, which some deployments answer, and
+ * further requests by address for missing users.
  */
 
 import type { Addresses } from '../../model/plan.ts';
@@ -47,7 +47,7 @@ export interface Roster {
 export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
   [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
 
-/** The name under which a user is shown to people. */
+/** The name of a user for people. */
 export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id: Id): string {
   return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
 }
@@ -74,7 +74,7 @@ export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) 
   return { users, rejected, repeated, take };
 }
 
-/** Whether the user has one of these addresses, each of which is a filter of its own. */
+/** Whether the user has one of these addresses, each a filter of its own. */
 function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): boolean {
   const among = new Set(each.flatMap((filter) => [...filter.emails, ...filter.phones]));
   return (
@@ -83,7 +83,7 @@ function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): b
   );
 }
 
-/** Asks for fewer addresses at a time, before anybody counts as unresolved or missing. */
+/** Asks for fewer addresses at a time, before any user counts as unresolved or missing. */
 async function findLeftOut(
   service: Lookup,
   tried: readonly AddressesToAsk[],
@@ -114,7 +114,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** @param everybody `null` if the service does not answer for all at once */
+/** @param everybody all users; `null` if the service does not answer for all at once */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
