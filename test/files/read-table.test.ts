@@ -41,7 +41,7 @@ const hostile = fc.string({
   ),
 });
 
-describe('what was written is read as it was', () => {
+describe('written cells are read unchanged', () => {
   it.each(formats)('in %s, whatever the texts are', async (format) => {
     const columns = ['id', 'first_name', 'last_name'];
     const row = fc.record({
@@ -75,7 +75,7 @@ describe('CSV', () => {
     ['empty cells beyond the header', 'id,name,\n1,Anne,,\n'],
     ['no line feed at its end', 'id,name\n1,Anne'],
     ['line breaks of old machines', 'id,name\r1,Anne\r'],
-  ])('is read with %s', async (_, text) => {
+  ])('reads a table with %s', async (_, text) => {
     const { columns, rows, problems } = await csv(text);
     expect({ columns, cells: rows.map(({ cells }) => cells), problems }).toEqual({
       columns: ['id', 'name'],
@@ -94,7 +94,7 @@ describe('CSV', () => {
     expect((await csv(`sep=,\n${text}`)).rows.map(({ line }) => line)).toEqual([4, 8, 9]);
   });
 
-  it('is read in the encodings of spreadsheets', async () => {
+  it('reads the encodings of spreadsheets', async () => {
     const text = 'id,name\n1,Zoë €\n';
     const old = Buffer.from(text.replace('€', '\x80'), 'latin1');
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
@@ -126,7 +126,7 @@ describe('CSV', () => {
     expect(rows.map(({ cells }) => cells[1])).toEqual(['+15550100', "'quoted'", "'=1"]);
   });
 
-  it('takes numbers that are kept from becoming one for what they are', async () => {
+  it('reads a number that a formula protects as its text', async () => {
     const { rows } = await csv('id,name\n="1",="+41 79"\n2,"=""0041"""\n3,"a,=""5"","\n4,"=""a""b"\n');
     expect(rows.map(({ cells }) => cells)).toEqual([
       ['1', '+41 79'],
@@ -165,7 +165,7 @@ describe('a hostile file', () => {
         .join(''),
     ],
   ] as const)(
-    '%s with many columns keeps those that are read, and counts the others',
+    '%s with many columns keeps the columns that are read, and counts further columns',
     async (format, text) => {
       const { columns, rows, notes } = await readTable(bytes(text), format, { ...wishes, isRead });
       expect([columns.length, columns[0], columns[1]]).toEqual([200, 'id', 'k0']);
@@ -176,7 +176,7 @@ describe('a hostile file', () => {
     },
   );
 
-  it('of YAML with many keys in a row compares no key with all others', async () => {
+  it('in YAML with many keys in a row costs few comparisons', async () => {
     let looks = 0;
     const { some } = Array.prototype;
     vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], test) {
@@ -195,7 +195,7 @@ describe('a hostile file', () => {
     ['json', `[${'{"id":1},'.repeat(40_000)}{}]`],
     ['ndjson', '{"id":1}\n'.repeat(40_000)],
     ['yaml', '- id: 1\n'.repeat(10_000)],
-  ] as const)('of %s lets others have their turn, and ends where it is stopped', async (format, text) => {
+  ] as const)('in %s yields to the event loop, and ends at a stop', async (format, text) => {
     expect(await turnsAtEachLook(() => plain(format, text))).toBeGreaterThan(2);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error('told to stop')));
@@ -206,7 +206,7 @@ describe('a hostile file', () => {
     );
   });
 
-  it('of YAML that is wrong at each character takes no stack for each, and is too long from 2 MiB on', async () => {
+  it('in YAML with an error at each character makes no stack for each, and fails from 2 MiB on', async () => {
     const { stackTraceLimit } = Error;
     const error: unknown = await plain('yaml', `- [${','.repeat(2_000)}]`).catch((one: unknown) => one);
     const { cause } = error as MusterdError;
@@ -220,7 +220,7 @@ describe('a hostile file', () => {
     );
   });
 
-  it('has no more rows than a team may have people', async () => {
+  it('fails above a million rows', async () => {
     const rows = Array.from({ length: 1_000_001 });
     await expect(eachRow(rows, wishes.signal, () => {})).rejects.toThrow('more than 1000000 rows');
     await expect(plain('csv', `id\n${'1\n'.repeat(1_000_001)}`)).rejects.toThrow('more than 1000000 rows');
@@ -229,7 +229,7 @@ describe('a hostile file', () => {
   it.each([
     ['json', `[{"id": "${'1'.repeat(1024 * 1024)}"}]`],
     ['ndjson', `{"id": "${'1'.repeat(1024 * 1024)}"}`],
-  ] as const)('of %s has no row of more than 1 MiB', async (format, text) => {
+  ] as const)('in %s loses a row of more than 1 MiB', async (format, text) => {
     expect((await plain(format, text)).problems).toMatchObject([
       { line: 1, reason: 'it is longer than 1 MiB' },
     ]);
@@ -237,7 +237,7 @@ describe('a hostile file', () => {
 });
 
 describe('other formats', () => {
-  it('are not guessed at where they are not UTF-8', async () => {
+  it('get an error if they are not UTF-8', async () => {
     for (const format of ['json', 'ndjson', 'yaml'] as const)
       await expect(readTable(Buffer.from([0x5b, 0xe9, 0x5d]), format, wishes)).rejects.toThrow(
         'The file is not text',
@@ -261,7 +261,7 @@ describe('other formats', () => {
       '# people\n- id: 12345678901234567890\n  a: "x, [{\\" y"\n- id: true\n  b: ~\n- {id: "3"}\n',
       [2, 4, 6],
     ],
-  ] as const)('%s keeps what is written, with its lines', async (format, text, lines) => {
+  ] as const)('%s keeps written values and their lines', async (format, text, lines) => {
     const { columns, rows } = await plain(format, text);
     expect(columns).toEqual(['id', 'a', 'b']);
     expect(rows.map(({ cells }) => cells)).toEqual([
@@ -321,7 +321,7 @@ describe('other formats', () => {
         [4, '', '[2]'],
       ],
     ],
-  ] as const)('%s names rows that are none, with what is written there', async (format, text, found) => {
+  ] as const)('%s reports rows that cannot be read, with their text', async (format, text, found) => {
     const { rows, problems } = await plain(format, text);
     expect(rows).toEqual([]);
     expect(problems.map((row) => [row.line, row.cells.join(''), row.text.trim()])).toEqual(found);

@@ -12,7 +12,7 @@ it('a client takes generated answers for values that can be stored or for errors
   expect([...outcomes.keys()].toSorted()).toEqual(['service', 'taken']);
 });
 
-it('runs take of generated rows only what they say, and send only what somebody wrote', async () => {
+it('runs take only values in generated rows, and send only values that an editor wrote', async () => {
   const database = await createTestDatabase();
   try {
     const { answers, outcomes, broken } = await playRows(database.db, 800, seed, 300);

@@ -7,7 +7,7 @@ import { page, pageOf, parsePage } from './survivors.ts';
 
 const text = readFileSync(join(ROOT, page), 'utf8');
 
-it('names no code that is not there, and says of all of it why no test notices a change', () => {
+it('names only code that exists, and gives a reason for each survivor', () => {
   const { survivors } = parsePage(text);
   const isThere = (file: string, code: string) =>
     readFileSync(join(ROOT, 'src', file), 'utf8').includes(code);
@@ -15,7 +15,7 @@ it('names no code that is not there, and says of all of it why no test notices a
   expect(survivors.filter(({ why }) => why === '')).toEqual([]);
 });
 
-it('is written anew by a report: what is noticed goes, and what the page says of the rest stays', () => {
+it('loses noticed changes at a report, and keeps the reasons of surviving changes', () => {
   const at = (line: number, from: number, to: number) => ({
     start: { line, column: from },
     end: { line, column: to },

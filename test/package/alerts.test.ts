@@ -151,7 +151,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
   },
 };
 
-describe('what fires', () => {
+describe('the plays of alerts', () => {
   it.each(Object.entries(plays))('%s', async (_, { fires, ...played }) => {
     const { firing, askPromtool } = await play(played);
     expect(firing).toEqual(fires);
@@ -159,7 +159,7 @@ describe('what fires', () => {
     expect(hasPromtool ? askPromtool() : '').toBe('');
   });
 
-  it('is played for every alert', () => {
+  it('cover every alert', () => {
     const fired = new Set(Object.values(plays).flatMap(({ fires }) => Object.keys(fires)));
     expect([...fired].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   });

@@ -85,12 +85,12 @@ describe('another listing', () => {
     folder[Symbol.dispose]();
   });
 
-  it('is a few lines', () => {
+  it('takes at most 60 lines', () => {
     expect(`${listing}${migration}`.split('\n').length).toBeLessThanOrEqual(60);
     expect(readdirSync(join(folder.path, 'src', 'model', 'listed'))).toHaveLength(5);
   });
 
-  it('is planned, mirrored and counted', async () => {
+  it('gets planned, mirrored and counted', async () => {
     expect((await musterd('migrate')).code).toBe(0);
     expect(await json('plan')).toMatchObject({
       listings: expect.arrayContaining([
@@ -105,7 +105,7 @@ describe('another listing', () => {
     expect(await json('reconcile')).toMatchObject({ counts: { templates_read: 12 } });
   });
 
-  it('is in the reports, with a word on each column, and is read by whoever reads the tags', async () => {
+  it('appears in the reports with a comment on each column, for readers of the tags', async () => {
     expect(
       await sql(
         `select template_id, title, uses, shared, present from report.templates where template_id = 2`,
@@ -123,7 +123,7 @@ describe('another listing', () => {
     ]);
   });
 
-  it('is exported and read-only', async () => {
+  it('can be exported, and refuses a delete', async () => {
     const [head, first] = (await musterd('export', 'templates')).stdout.split('\r\n');
     expect(head).toBe('\ufeffid,title,uses,shared,keywords,updated,first_seen_at');
     expect(first).toMatch(/^1,Title 1,1,false,"\[""a"",""b""\]",,/);
@@ -132,7 +132,7 @@ describe('another listing', () => {
     );
   });
 
-  it('is followed, and what became of its rows is kept', async () => {
+  it('follows the service, and keeps the history of its rows', async () => {
     give(3, { title: 'Another', uses: 3 });
     rows.delete('5');
     await musterd('reconcile');

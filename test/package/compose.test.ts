@@ -52,7 +52,7 @@ const mounts = services.flatMap(([name, { volumes = [] }]) =>
 );
 
 describe('config/compose.yaml', () => {
-  it('has musterd, a second one where it is asked for, and what it needs', () => {
+  it('runs musterd, a second one in a profile, and its dependencies', () => {
     expect(Object.keys(compose.services)).toEqual([...ours, 'postgres', 'prometheus', 'grafana']);
     expect(services.filter(([, { profiles }]) => profiles !== undefined).map(([name]) => name)).toEqual([
       'musterd-2',
@@ -68,7 +68,7 @@ describe('config/compose.yaml', () => {
     expect(tag).toMatch(/^v?\d+\.\d+/);
   });
 
-  it('takes each image, and the one that ours is built from, from a variable, for a digest', () => {
+  it('takes each image, and each base of ours, from a variable, for a digest', () => {
     const variables = services.map(([name, { image }]) => [name, /^\$\{(\w+):-[^}]+\}$/.exec(image)?.[1]]);
     expect(variables).toEqual([
       ['musterd', 'MUSTERD_IMAGE'],
@@ -139,7 +139,7 @@ describe('config/compose.yaml', () => {
     expect(service(name)['ulimits']).toEqual({ core: 0 });
   });
 
-  it('sets only what there is to set', () => {
+  it('sets only existing settings', () => {
     const general = Object.entries(service('musterd').environment ?? {}).filter(([name]) =>
       name.startsWith('MUSTERD__'),
     );
@@ -162,7 +162,7 @@ describe('config/compose.yaml', () => {
     expect(pack.files.some((file) => path === file || path.startsWith(`${file}/`))).toBe(true);
   });
 
-  it('has every volume that it names, and no other', () => {
+  it('declares exactly the volumes that it uses', () => {
     const named = services.flatMap(([, { volumes = [] }]) =>
       volumes.flatMap((volume) => (volume.startsWith('.') ? [] : [volume.split(':')[0] ?? ''])),
     );
@@ -170,7 +170,7 @@ describe('config/compose.yaml', () => {
   });
 });
 
-describe('what Prometheus and Grafana are given', () => {
+describe('the settings of Prometheus and Grafana', () => {
   const inService = (name: string) => mounts.filter((mount) => mount.name === name).map(({ to }) => to);
 
   it('Prometheus asks every musterd, at the port of the image, and has the alerts', () => {

@@ -54,7 +54,7 @@ describe('the tour', () => {
   });
   afterAll(() => folder[Symbol.dispose]());
 
-  it('has what is walked, and says of the rest that it is not', () => {
+  it('contains exactly the steps that are walked here', () => {
     expect(steps.map(({ kind }) => kind)).toEqual(['diff', 'sh', 'diff', 'sh', 'sh', 'sh']);
     expect(new Set(blocks.map(({ kind }) => kind))).toEqual(new Set(['console', 'diff', 'sh', 'text']));
   });

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { longHungAfterMs } from '../support/limits.ts';
 
 test(
-  'npm run dev shows what was saved, and ends with all that it started',
+  'npm run dev shows saved changes, and ends with all its processes',
   async () => {
     using folder = temporaryFolder();
     copyCheckout(folder.path);

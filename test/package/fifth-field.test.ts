@@ -81,7 +81,7 @@ describe('a fifth field', () => {
     folder[Symbol.dispose]();
   });
 
-  it('is known wherever the program names the fields', async () => {
+  it('compiles wherever the program names the fields', async () => {
     const config = join(folder.path, 'tsconfig.json');
     const ofAll = JSON.parse(readFileSync(config, 'utf8')) as object;
     writeFileSync(config, JSON.stringify({ ...ofAll, include: ['src'] }));
@@ -90,7 +90,7 @@ describe('a fifth field', () => {
     expect(stdout).toBe('');
   });
 
-  it('is pulled with whoever is taken, and kept in the history', async () => {
+  it('gets pulled with its user, and kept in the history', async () => {
     await reconcile();
     expect(await titles()).toEqual([
       ['Nurse', 'Nurse'],
@@ -113,7 +113,7 @@ describe('a fifth field', () => {
     ]);
   });
 
-  it('is edited and pushed, alone', async () => {
+  it('gets edited and pushed alone', async () => {
     await sql(`update mirror.users set title = 'Doctor' where id = 101`);
     expect(await sql('select user_id, field, base_value, mirror_value, state from report.pending')).toEqual([
       [101n, 'title', 'Nurse', 'Doctor', 'waiting'],
@@ -132,14 +132,14 @@ describe('a fifth field', () => {
     expect(await sql('select * from report.pending')).toEqual([]);
   });
 
-  it('is emptied as the service has it', async () => {
+  it('can be emptied', async () => {
     await sql(`update mirror.users set title = null where id = 101`);
     await reconcile();
     expect(onService('101')).toBe('');
     expect((await titles())[0]).toEqual([null, null]);
   });
 
-  it('is held where both sides changed it, until somebody decides', async () => {
+  it('waits in conflict if both sides changed it, until a person decides', async () => {
     give('102', 'Head nurse');
     await sql(`update mirror.users set title = 'Dean' where id = 102`);
     await reconcile(3);
@@ -154,7 +154,7 @@ describe('a fifth field', () => {
     expect(await sql('select * from report.held')).toEqual([]);
   });
 
-  it('is set back by undo, and compared by verify', async () => {
+  it('comes back by undo, and verify compares it', async () => {
     const [[run] = []] = await sql(`select max(run_id) from sync.changes where kind = 'push'`);
     expect(await musterd(['undo', `${run as bigint}`, '--apply'])).toMatchObject({ code: 0 });
     expect((await titles())[0]).toEqual(['Doctor', null]);
@@ -163,7 +163,7 @@ describe('a fifth field', () => {
     expect(await musterd(['verify'])).toMatchObject({ code: 0 });
   });
 
-  it('has the columns of the table, and every column is of the table', async () => {
+  it('matches the columns of sync.user_base', async () => {
     expect(
       await sql(
         `select attname from pg_attribute where attrelid = 'sync.user_base'::regclass and attnum > 0 order by attnum`,

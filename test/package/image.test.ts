@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   const musterd = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     withEnd(start([...image.entrypoint, ...args], environment));
 
-  it('is built from what it needs, and no secret or setting that lies about', () => {
+  it('gets built from its sources, without secrets and local settings', () => {
     expect(
       sentPaths().filter((path) => /^(src|scripts|migrations|config\/checkout)$/.test(path)).length,
     ).toBe(4);
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(bundled).toEqual(expect.arrayContaining(['pg', 'pg-boss', 'prom-client', 'fastify', 'yaml']));
   });
 
-  it('says what it is', () => {
+  it('carries labels for title, version, revision and licence', () => {
     expect(image.labels).toEqual({
       'org.opencontainers.image.title': 'musterd',
       'org.opencontainers.image.description': expect.stringMatching(/Postgres/) as string,
@@ -113,7 +113,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     });
   });
 
-  it('has a bill of materials: each package that is in it, by the version that is', () => {
+  it('lists every package with its version in a bill of materials', () => {
     const { version, dependencies } = readPackage(ROOT);
     expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { version } } });
     const named = new Map(bom.components.map((one) => [one.name, one.version]));
@@ -150,7 +150,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(stderr).toMatch(/DATABASE_URL/);
   });
 
-  it('checks its health in words of its own: 1 where nobody answers, or nobody was meant to', async () => {
+  it('fails its health check in words if the server is silent or switched off', async () => {
     const port = String(await freePort());
     const ask = (environment: Readonly<Record<string, string>>) =>
       withEnd(start(image.healthcheck, environment));

@@ -110,7 +110,7 @@ describe('config/kubernetes', () => {
     expect(flawsOf(misspelt)).toEqual(['.spec.endpoints.0.intervall']);
   });
 
-  it('has every file in its kustomization, and in the package', () => {
+  it('lists every file in the kustomization and in the package', () => {
     expect(readdirSync(folder).toSorted()).toEqual(
       [...kustomization.resources, 'kustomization.yaml'].toSorted(),
     );
@@ -137,7 +137,7 @@ describe('config/kubernetes', () => {
     expect(compose).toContain('mem_limit: 512m');
   });
 
-  it('sets only what there is to set', () => {
+  it('sets only existing settings', () => {
     const literals = found(kustomization.configMapGenerator[0]).literals.map((line) => line.split('='));
     const settings = Object.fromEntries(literals) as Record<string, string>;
     const source = readFileSync(join(ROOT, 'src', 'config', 'environment.ts'), 'utf8');
@@ -148,7 +148,7 @@ describe('config/kubernetes', () => {
     expect(pod.enableServiceLinks).toBe(false);
   });
 
-  it('has no secret in it: it names one, and reads its files', () => {
+  it('names a secret and reads its files, but contains no secret', () => {
     expect(manifests.filter(({ manifest }) => manifest.kind === 'Secret')).toEqual([]);
     expect(pod.volumes).toMatchObject([
       { name: 'secrets', secret: { secretName: 'musterd', defaultMode: 0o440 } },

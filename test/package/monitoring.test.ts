@@ -108,7 +108,7 @@ onLinux('the dashboard', () => {
     expect([...known.keys()].filter((name) => !shown.has(name)).toSorted()).toEqual(leftOut);
   });
 
-  it('has panels that say what they show, and that do not lie on each other', () => {
+  it('gives each panel a description and its own place', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     for (const panel of panels) {
@@ -132,7 +132,7 @@ onLinux('the dashboard', () => {
 });
 
 describe('the alerts', () => {
-  it('has a name, a severity and words for each, and covers what can go wrong', () => {
+  it('gives each alert a name, a severity and words, and covers the main failures', () => {
     expect(rules.map(({ alert }) => alert)).toEqual(
       expect.arrayContaining([
         'MusterdStale',

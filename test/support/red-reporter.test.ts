@@ -27,8 +27,8 @@ async function endOf(files: Readonly<Record<string, string>>): Promise<string> {
 
 const head = `import { afterAll, describe, expect, it } from 'vitest';\n`;
 
-describe('What is said at the end of a run', () => {
-  it('is a line for each thing that is red: the file, the test, the first line of the reason', async () => {
+describe('The red reporter', () => {
+  it('prints a line for each failure: the file, the test, the first line of the reason', async () => {
     const said = await endOf({
       'a.test.ts': `${head}
         describe('roles', () => {
@@ -55,7 +55,7 @@ describe('What is said at the end of a run', () => {
     ]);
   });
 
-  it('is nothing where all is green', async () => {
+  it('prints nothing if all tests pass', async () => {
     expect(await endOf({ 'a.test.ts': `${head} it('is green', () => {});` })).toBe('');
   });
 });

@@ -53,14 +53,14 @@ describe('users who are looked up by address', () => {
     },
   );
 
-  it('are not asked for again and again where nobody knows them', async () => {
+  it('cost few requests if no lookup knows them', async () => {
     const { asked, read } = serviceOf(60, () => false);
     expect((await read()).users?.size).toBe(0);
     // Without an address, twice for all of them, and twice for fewer.
     expect(asked).toEqual([0, 50, 10, 25, 25]);
   });
 
-  it('are asked for in vain only so often where some are not known', async () => {
+  it('cost few requests in vain if some of them are unknown', async () => {
     const { asked, read } = serviceOf(60, (id) => id <= 40n);
     expect((await read()).users?.size).toBe(40);
     expect(asked).toEqual([0, 50, 10, 10, 10]);
