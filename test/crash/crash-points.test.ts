@@ -102,7 +102,7 @@ describe('a process that ends at any point', () => {
 
   if (asked === undefined)
     it.each(Object.keys(scenes) as Command[])(
-      'leaves what the next one makes whole, and the one after that leaves alone: %s',
+      'leaves a state that the next run completes, and that the run after it keeps: %s',
       async (command) => {
         const scene = await scenes[command](theatre);
         const writes = (await play(scene, 'kill', 0)).length;
@@ -115,7 +115,7 @@ describe('a process that ends at any point', () => {
     );
   else
     it(
-      'leaves what the next one makes whole, wherever that is',
+      'leaves a state that the next run completes, at any point',
       async () => {
         const { command, how, ...range } = asked;
         let failed = 0;

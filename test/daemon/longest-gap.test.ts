@@ -47,12 +47,12 @@ describe('longestGapMs', () => {
     expect(asked.mock.calls.length).toBe(0);
   });
 
-  it('never comes', () => {
+  it('returns infinity for a time that never comes', () => {
     expect(longestGapMs('0 0 5 * 1#2')).toBe(Number.POSITIVE_INFINITY);
   });
 
   it.each(['7,12,40 3,4,22 * * 2,4', '0 0,12 1-5 * *', '30 15 10-12 * * 0', '5 5 */6 * * *'])(
-    '%s: as its fires say',
+    '%s: returns the longest gap between its fires',
     (expression) => {
       const task = createTask(expression, () => {}, { timezone: 'UTC' });
       const fires = task.getNextRuns(1_000).map((fire) => fire.getTime());

@@ -134,7 +134,7 @@ describe('while the database is away', () => {
     expect(Object.keys(await scrape(metrics)).filter((name) => /^(held|refused)/.test(name))).toEqual([]);
   });
 
-  it('does not wait for it for long', async () => {
+  it('waits only briefly for the database', async () => {
     const silent = () => new Promise<never>(() => undefined);
     const metrics = open({ readStandings: silent, readHeld: silent, readRate: silent, patienceMs: 20 });
     expect(await scrape(metrics)).toMatchObject({ database_up: '0' });
@@ -320,7 +320,7 @@ describe('the text', () => {
     expect(named('HELP').filter((name) => !/^musterd_[a-z0-9_]+$/.test(name ?? ''))).toEqual([]);
   });
 
-  it('finds what Prometheus would complain of', () => {
+  it('reports lines that Prometheus would reject', () => {
     const text = (name: string, type: string, help = 'What it is.', labels = '') =>
       `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name}${labels} 1\n`;
     expect(lintMetrics(text('a_total', 'counter') + text('b_seconds', 'gauge'))).toEqual([]);
@@ -343,7 +343,7 @@ describe('the text', () => {
     }
   });
 
-  it('keeps two processes apart, and none alive', () => {
+  it('keeps two processes apart, and keeps no process alive', () => {
     const program = `
       const { createMetrics } = await import('./src/daemon/metrics.ts');
       const metrics = createMetrics({ readStandings: async () => [] });

@@ -38,7 +38,7 @@ async function listen(): Promise<{ readonly socket: string; readonly messages: r
 const said = (messages: readonly string[]) => messages.filter((text) => text !== 'BARRIER=1');
 const PATH = process.env['PATH'];
 
-test.skipIf(!canListen)('says in order what the daemon does', async () => {
+test.skipIf(!canListen)('notifies systemd of each state in order', async () => {
   const { socket, messages } = await listen();
   const { log, warnings } = quiet();
   const systemd = createSystemd({ env: { NOTIFY_SOCKET: socket, PATH }, isFresh: () => true, log });
@@ -63,7 +63,7 @@ test.skipIf(!canListen)('says in order what the daemon does', async () => {
   expect(warnings).toEqual([]);
 });
 
-test.skipIf(!canListen)('gives signs of life while the mirror is fresh, and only then', async () => {
+test.skipIf(!canListen)('sends watchdog signals only while the mirror is fresh', async () => {
   const { socket, messages } = await listen();
   let answer: () => boolean = () => true;
   let asked = 0;
@@ -123,7 +123,7 @@ test('stays silent if no service manager listens', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('takes a missing program as a reason for one warning', async () => {
+test('warns once if the program is missing', async () => {
   const { log, warnings } = quiet();
   const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
   const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
@@ -133,15 +133,12 @@ test('takes a missing program as a reason for one warning', async () => {
   expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it cannot be run' }]);
 });
 
-test.skipIf(!canListen)(
-  'takes a socket that is gone as a reason for one warning, and tries again',
-  async () => {
-    const { log, warnings } = quiet();
-    const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
-    const systemd = createSystemd({ env, isFresh: () => true, log });
-    await systemd.ready();
-    await systemd.status('fine');
-    await systemd.close();
-    expect(warnings).toEqual([{ program: 'systemd-notify', problem: 'it ended with 1' }]);
-  },
-);
+test.skipIf(!canListen)('warns once if the socket is gone, and tries again', async () => {
+  const { log, warnings } = quiet();
+  const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
+  const systemd = createSystemd({ env, isFresh: () => true, log });
+  await systemd.ready();
+  await systemd.status('fine');
+  await systemd.close();
+  expect(warnings).toEqual([{ program: 'systemd-notify', problem: 'it ended with 1' }]);
+});

@@ -33,7 +33,7 @@ describe('the timetable', () => {
     await table.close();
   });
 
-  it('reckons the next times once, however many teams share them', async () => {
+  it('computes the next times once, however many teams share them', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `team ${i}`);
     const teams = names.map((name) => ({ name, schedule: { ...schedule, users: '0 0 1 3 *' } }));
     const table = await createTimetable(teams, () => {});

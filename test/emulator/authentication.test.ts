@@ -70,7 +70,7 @@ describe('authentication (interface.md, Authentication)', () => {
       expect(late.headers['date']).toBe('Tue, 01 Jan 2030 12:35:01 GMT');
     }));
 
-  it('rotates: two secrets at once, never three', () =>
+  it('accepts two secrets at once, never three', () =>
     withEmulator({ secrets: [{ id: 'a', key: '1' }] }, async (emulator) => {
       const next = { id: 'b', key: '2' };
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(401);
@@ -83,7 +83,7 @@ describe('authentication (interface.md, Authentication)', () => {
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(200);
     }));
 
-  it('comes before everything else, unknown paths and bad bodies among them', () =>
+  it('checks credentials before unknown paths, bad bodies and everything else', () =>
     withEmulator({}, async (emulator) => {
       for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
         expect((await call(emulator, operation, '{', null)).status).toBe(401);

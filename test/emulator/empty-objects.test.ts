@@ -53,7 +53,7 @@ describe('the emulator', () => {
     }),
   );
 
-  it('takes it for no other body', () =>
+  it('accepts [] only in place of an object', () =>
     withEmulator({}, async ({ url, environment }) => {
       const client = createPlainClient({ baseUrl: url, secret: secretOf(environment) });
       expect((await client.send('POST /v1/tags', { page: [] })).status).toBe(400);

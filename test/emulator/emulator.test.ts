@@ -158,7 +158,7 @@ describe('several teams at once', () => {
       },
     ));
 
-  it('must not share an id or a secret, nor have three', async () => {
+  it('must not share an id or a secret, nor have three secrets', async () => {
     await expect(createEmulator({ http: true, users: 1, teams: [{ teamId: 41 }] })).rejects.toThrow(
       'the id 41',
     );
@@ -362,7 +362,7 @@ describe('the control endpoint', () => {
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
     [{ 'content-type': 'text/plain; application/json' }, 403],
     [{ 'content-type': undefined }, 403],
-  ])('takes from a browser only what no stranger can have it send: %j', (given, status) =>
+  ])('takes from a browser only requests that no foreign page can send: %j', (given, status) =>
     withEmulator({}, async (emulator) => {
       const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
         ([, value]) => value !== undefined,
@@ -382,7 +382,7 @@ describe('the control endpoint', () => {
     }),
   );
 
-  it('takes no request of a page that knows its token either, and then any name', () =>
+  it('refuses a page that knows its token, and takes any other name with it', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       const statusOf = async (more: Record<string, string>) => {
         const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();

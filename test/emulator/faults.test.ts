@@ -95,7 +95,7 @@ describe('faults of the connection', () => {
     }),
   );
 
-  it('drips, and is whole in the end', () =>
+  it('drips an answer that is whole in the end', () =>
     withEmulator({}, async (emulator) => {
       emulator.addFault({ kind: 'drip', bytes: 400, 'every-ms': 1 });
       const dripped = await call(emulator, 'GET /v1/team');
@@ -109,7 +109,7 @@ describe('faults of the connection', () => {
       expect([padded.text.length, padded.json]).toEqual([3_000_000, '312456']);
     }));
 
-  it('never answers, but lets go when it is closed', async () => {
+  it('leaves a request unanswered until it is closed', async () => {
     await withEmulator({}, async (emulator) => {
       emulator.addFault({ kind: 'stall', effect: 'applied' });
       const id = emulator.team.users()[0]?.id ?? 0;

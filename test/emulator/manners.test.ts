@@ -97,7 +97,7 @@ describe('every endpoint takes the calls of', () => {
     }),
   );
 
-  it('covers all sixteen', () =>
+  it('covers all sixteen endpoints', () =>
     withEmulator({}, (emulator) => {
       const called = callings(emulator).map(({ endpoint }) => endpoint);
       expect(called.toSorted()).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`).toSorted());

@@ -49,7 +49,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
 }
 
 describe('the checks', () => {
-  it('says that the process answers', async () => {
+  it('answers 200 on /healthz while the process lives', async () => {
     const { get } = await open();
     expect(await get('/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
@@ -147,7 +147,7 @@ describe('the server for any client', () => {
     expect(await exchange(server.port, head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
-  it('answers to any name where it listens for other machines', async () => {
+  it('answers to any name if it listens for other machines', async () => {
     const { server } = await open({ host: '0.0.0.0' });
     const head = 'GET /healthz HTTP/1.1\r\nHost: musterd.example.net\r\nConnection: close\r\n\r\n';
     expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);

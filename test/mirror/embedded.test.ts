@@ -332,7 +332,7 @@ describe('after an accident', () => {
     expect(await notes(first.url)).toEqual(['before']);
   });
 
-  test('both killed in the middle of writes', async () => {
+  test('both killed in the middle of writes: only the open transaction is lost', async () => {
     const child = await openChild();
     await note(child.url, 'before');
     const db = createDatabase({ url: child.url, ...patient });
@@ -601,7 +601,7 @@ describe('unpacking', () => {
 });
 
 describe('places', () => {
-  test('that systemd gives', () => {
+  test('from the variables of systemd', () => {
     expect(usableFolder('data', { STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
     expect(usableFolder('cache', { CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
   });

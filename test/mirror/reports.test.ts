@@ -210,7 +210,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
   });
 
-  it('they are answered to each question of the cookbook', async () => {
+  it('get an answer to each question of the cookbook', async () => {
     const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
     const questions = [...cookbook.matchAll(/```sql\n([^`]*)```/g)]
       .flatMap(([, block = '']) => block.split(/;\n/))
@@ -407,7 +407,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
     });
   });
 
-  it('how it stands looks at each user twice at most: to count them, and to compare them', async () => {
+  it('status reads each user twice at most: to count them, and to compare them', async () => {
     await readStatus(db, 'default');
     const steps = watch.take().flatMap((statement) => statement.steps);
     const users = steps.filter(
@@ -418,7 +418,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
     );
   });
 
-  it('how a team of many users stands looks at each of them once', async () => {
+  it('status of a large team reads each user once', async () => {
     const many = await readStatus(db, 'default', 100);
     const steps = watch.take().flatMap((statement) => statement.steps);
     expect([many.pending, many.isNotedOnly]).toEqual([{ waiting: 2 }, true]);

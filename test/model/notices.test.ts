@@ -82,7 +82,7 @@ describe('eventsOf', () => {
     if (why === 'elsewhere') expect(events.elsewhere).toBe(3);
   });
 
-  it('stands since the oldest of its groups', () => {
+  it('starts with the oldest failing group', () => {
     const failingGroups = [group(false, 'failed', { sinceMs: 2 }), group(false, 'failed', { sinceMs: 9 })];
     const events = eventsOf({ ...quiet, groups: [...failingGroups, group(false, null, { sinceMs: 1 })] });
     expect(events.failing).toBe(2);

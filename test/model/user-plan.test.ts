@@ -99,7 +99,7 @@ describe('the decision about a field', () => {
   });
 });
 
-it('The words for a hold are its reason, and what happened where that is known', () => {
+it('The words for a hold give its reason, and the event if it is known', () => {
   const said = ['', 'both'].map((detail) => sayHold({ reason: 'conflict', detail }));
   expect(said).toEqual(['conflict', 'conflict: both']);
 });

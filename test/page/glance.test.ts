@@ -261,7 +261,7 @@ describe('counts', () => {
     roles: [{ team_id: 41n, role_id: 4n, name: 'member', members: 400 }],
   };
 
-  it('say how many there are, and what a line needs', () => {
+  it('name the number of contacts, and why a line is missing', () => {
     const text = textOf(countsView(read, contextFor('/counts')).main);
     for (const part of [
       '312,456 contacts. Counted last at 11:50:00.',

@@ -25,7 +25,7 @@ describe('the page', () => {
     expect(open({ admin: { may: 'decide' } }, true).admit(basic('admin', ''))).toBe(401);
   });
 
-  it('knows whose token it is, and takes it under no other name', () => {
+  it('accepts a token only under the name of its owner', () => {
     const keys = { ann: people('ann', 'decide'), bo: people('bo', 'look') };
     const told = (name: string, secret: string) =>
       createPageAccess(keys, false, () => 0).admit(basic(name, secret), '10.0.0.1');
@@ -38,7 +38,7 @@ describe('the page', () => {
     expect(told('kim', 'a token of ann alone')).toMatchObject({ may: false, status: 401 });
   });
 
-  it('asks for a token where there are people, on its own machine as well', () => {
+  it('requires a token if people are configured, on its own machine as well', () => {
     for (const onLoopback of [true, false]) {
       const { admit } = open({ kim: { token, may: 'look' } }, onLoopback);
       expect(admit()).toBe(401);
@@ -60,7 +60,7 @@ describe('the page', () => {
     expect(open(keys).admit('Bearer without-white-space')).toBe('admin');
   });
 
-  it('takes no token from where too many were tried, for a minute, and all from elsewhere', () => {
+  it('refuses tokens from an address with too many wrong ones for a minute, and from no other address', () => {
     const { admit, pass } = open({ kim: { token, may: 'look' } });
     const right = basic('kim', token);
     for (let tries = 0; tries < 20; tries += 1) expect(admit(right)).toBe('kim');

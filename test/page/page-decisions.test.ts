@@ -576,7 +576,7 @@ describe('the receipt of a decision', () => {
     expect((await dora.ask(done.location ?? '')).text).toMatch(words);
   });
 
-  it('stands above the list for a day, and behind it for good', async () => {
+  it('stays above the list for a day, and among the changes for good', async () => {
     const receipt = await approved();
     await owned(
       `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
@@ -661,7 +661,7 @@ describe('a hold on the page of a person', () => {
     await hold([20]);
   };
 
-  it('lasts until the moment that was shown, in the name of who logged in, and is ended there', async () => {
+  it('lasts until the shown moment, in the name of the login, and can be ended there', async () => {
     const { status, location } = await press({});
     expect([status, location]).toEqual([303, person]);
     expect(await held()).toEqual([
@@ -741,7 +741,7 @@ describe('a daemon that serves the page', () => {
 describe('settings that are read again', () => {
   afterAll(() => visit('dora'));
 
-  it('change neither what the page shows nor what it lets decide, which go with the key of its start', async () => {
+  it('leave the shown details and the decisions to the key of a page’s start', async () => {
     config = configSchema.parse({});
     await visit('dora', 'look', 'look');
     config = configOf();

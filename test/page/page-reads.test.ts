@@ -211,7 +211,7 @@ describe('changes', () => {
     expect([older.rows.map(({ kind }) => kind), older.isMore]).toEqual([['adopt'], false]);
   });
 
-  it('say of a hold why it began, and what of it both sides agreed on', async () => {
+  it('give for a hold its reason, and the value that both sides agreed on', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
   });

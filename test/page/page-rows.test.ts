@@ -46,7 +46,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
   const counted = which === 'with statistics' ? 0 : users;
   const ledger = which === 'with statistics' ? 1_500 : 3.1 * changes;
 
-  it('the first view looks at nobody who is at rest', async () => {
+  it('the first view reads no user who is at rest', async () => {
     expect(await rowsRead('mirror.users', '/')).toBeLessThan(counted + users / 10);
   });
 

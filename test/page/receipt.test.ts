@@ -138,7 +138,7 @@ describe('the receipt', () => {
     expect(why(false)).toContain('(cannot be sent: the split of a value that is not shown is a guess)');
   });
 
-  it('leads to what waits again, and to the values', () => {
+  it('links to fields that wait again, and to the values', () => {
     const links = (...parts: readonly DecidedPart[]) =>
       [...card({ parts }).matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'));
     const conflict = part(29, 'held', null, 'conflict');

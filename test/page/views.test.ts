@@ -109,7 +109,7 @@ describe.each(views)('%s', (name, render) => {
   });
 });
 
-it('shows no value of a person in the file of what waits where details are off', () => {
+it('leaves values out of the file of waiting fields if details are off', () => {
   const row = (field: string, value: unknown) => ({
     teamId: 41n,
     userId: 7n,
@@ -351,7 +351,7 @@ describe('one person', () => {
       expect(past).toContain(part);
   });
 
-  it('breaks an email where its parts end, and no phone number', () => {
+  it('breaks an email only between its parts, and a phone number nowhere', () => {
     const base = { ...names, email: 'anna_b.novak@example.com' };
     const page = onePerson({ ...read, state: { ...state, base } }, contextOf('/people/harbour/7'));
     expect(page.main.toString()).toContain('anna_<wbr>b.<wbr>novak<wbr>@example.<wbr>com');
@@ -369,7 +369,7 @@ describe('one person', () => {
 describe('the header', () => {
   const shown = { title: 'Waiting', main: html`` };
 
-  it('leads to the manual, and says below each title where ids stand for names', () => {
+  it('links to the manual, and notes below each title that ids replace names', () => {
     const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
     const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
     expect(quiet).toMatch(

@@ -100,7 +100,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
   });
 
-  it('counts approved rows against no limit, and wants the same proof of them', () => {
+  it('counts approved rows against no limit, but still waits for a second pass', () => {
     const grounds = decided('approved', [1n, 2n, 3n, 4n]);
     const all = absent(4);
     expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({

@@ -102,7 +102,7 @@ describe('taking everything from the service', () => {
     });
   });
 
-  it('settles all fields of a user without a base, and adopts whose row was lost', () => {
+  it('settles all fields of a user without a base, and adopts a user whose row was lost', () => {
     const settled = resync(makeState({ base: null }));
     expect(settled.moves.map(({ kind }) => kind)).toEqual(fields.map(() => 'settle'));
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });

@@ -42,7 +42,7 @@ describe('a merge', () => {
     });
   });
 
-  it('refreshes what only follows the service without touching a pending edit', () => {
+  it('refreshes read-only values of the service beside a pending edit', () => {
     const state = makeState({ mirror: { email: otherValues.email, role: 'admin' }, observedDiffers: true });
     const { write, patch } = merge(state);
     expect(patch).toEqual({ email: 'robin@example.com' });

@@ -108,7 +108,7 @@ describe('the requests of pushes', () => {
     expect([cost([many(100)]), cost([many(101)])]).toEqual([2, 3]);
   });
 
-  it('ask for a user in vain who is not shown', () => {
+  it('include a vain lookup for a user who is not shown', () => {
     expect(countRequests([[push(1)]], new Map())).toBe(3);
   });
 });

@@ -172,13 +172,13 @@ describe('refresh', () => {
     ['they are of a time to come', agreedOn(Date.now() + hour)],
     ['another program read them', agreedOn(Date.now() - 1 * hour, toJson(['2', 100]))],
     ['pages have another size', agreedOn(Date.now() - 1 * hour, toJson(['1', 50]))],
-  ])('asks for no known answers when %s', async (_, agreed) => {
+  ])('reads all rows again when %s', async (_, agreed) => {
     const { run, told } = createStage({ agreed });
     await run();
     expect([told.published, ...told.asked]).toEqual([1, memory, 100]);
   });
 
-  it('plans nothing by known answers', async () => {
+  it('reads all rows in a plan', async () => {
     const { of, mirror, told } = createStage({ agreed: agreedOn(Date.now() - 1 * hour) });
     await planRefresh(of, mirror, settings, createRunNotes());
     expect(told.asked).toEqual([memory, 100]);
@@ -189,7 +189,7 @@ describe('refresh', () => {
     ['one that is incomplete', { listing: { because: 'a page is missing' } }, [null]],
     ['one whose pages were asked for in another order', { digests: null }, [null]],
     ['one with a row that lacks something', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
-  ])('keeps the answers of %s, or none', async (_, options, answers) => {
+  ])('keeps the answers of a listing, or none: %s', async (_, options, answers) => {
     const { run, told } = createStage({ digests: ['one'], row: () => Promise.resolve(null), ...options });
     await run();
     expect(told.answers).toEqual(answers);

@@ -33,7 +33,7 @@ describe('a phone number in a file', () => {
     ['+15550100166.00', '15550100166'],
     ['+41 (0)79 123 45 67', '41791234567'],
     ['0041(0)791234567', '41791234567'],
-  ])('%j is %s', (text, digits) => {
+  ])('readPhone reads %j as %s', (text, digits) => {
     expect(readPhone(text, null)).toEqual({ digits });
   });
   it.each([
@@ -256,7 +256,7 @@ describe('a role in a file', () => {
     const cells = cellsOf(given as Readonly<Record<string, string>>);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
   });
-  it('that is edited and not sent is behind by its name, as an export shows it', () => {
+  it('shows its old name until it is sent, as an export does', () => {
     const edited = { roleId: 1n, role: 'Agent' };
     expect(wantedRole(cellsOf({ role: 'Agent', role_id: '1' }), edited, roles)).toBeUndefined();
     expect(wantedRole(cellsOf({ role: 'Agent' }), edited, roles)).toEqual({ value: 2n });
@@ -286,7 +286,7 @@ describe('the columns of a file', () => {
     ['Příjmení', 'last_name'],
     ['Номер телефона', 'phone'],
     ['メールアドレス', 'email'],
-  ])('%s is %s', (column, meaning) => {
+  ])('the column %s means %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
   it('mean only what a mapping says, whatever their names', () => {
@@ -561,7 +561,7 @@ describe('planImport', () => {
       [{ kind: 'unmatched', reason: expect.stringContaining('is that of user ') }],
     ]);
   });
-  it('leaves rows that cannot be used, with the id of the only namesake, and the users who are in no row', () => {
+  it('reports unusable rows, with the id of the only namesake, and the users without a row', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['a', 'B1', 'new@x.com', ''],

@@ -141,7 +141,7 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
     expect(problems.length).toBeLessThanOrEqual(25);
   });
 
-  it('changes nobody if everything but the ids of the present is sorted', async () => {
+  it('changes no user if all columns but the ids are sorted', async () => {
     const sorted = rows
       .map(([, ...cells]) => cells)
       .toSorted((a, b) => (a[1] ?? '').localeCompare(b[1] ?? ''));

@@ -200,7 +200,7 @@ describe('schedules are checked before they are sent', () => {
   });
 
   test.each(['2030-01-01T00:15:00Z', '2030-01-01T02:30:00.000+02:00', '2030-01-01T06:15:00+05:45'])(
-    '%s is on time',
+    'createSchedule accepts %s as on time',
     async (executeAt) => {
       const { client, server } = await openPair(respond);
       const { localId } = await client.createSchedule({ ...schedule, executeAt, localId: 'mine' });
@@ -227,7 +227,7 @@ describe('schedules are checked before they are sent', () => {
 });
 
 describe('any call', () => {
-  test('method, path, body; value, status and headers back', async () => {
+  test('request() sends method, path and body, and returns value, status and headers', async () => {
     const { client, server } = await openPair((socket) =>
       socket.write(json(200, { any: 1 }, { 'X-Other': 'yes' })),
     );
@@ -269,7 +269,7 @@ describe('any call', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('all pages of a listing', async () => {
+  test('requestPages() reads all pages of a listing', async () => {
     const { client, server } = await openPair((socket, request) => {
       const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
       socket.write(json(200, page < 3 ? [{ id: page * limit + 1, x: 'y' }] : []));

@@ -442,7 +442,7 @@ describe('the server closes a kept connection as we send', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('a write is not', async () => {
+  test('a write is not tried again', async () => {
     const { client, server } = await openPair(respond(updated));
     await client.team();
     expect(await write(client)).toMatchObject({ phase: 'sent' });

@@ -80,7 +80,7 @@ test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
 );
 
 describe('every endpoint', () => {
-  test('reads', async () => {
+  test('reads each resource with all its documented fields', async () => {
     const { client } = await openEmulator();
     const [inbox] = await client.inboxes();
     expect(namesIn(inbox)).toEqual(namesOf(inboxes));

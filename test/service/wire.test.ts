@@ -178,7 +178,7 @@ describe('users', () => {
     user_updated_at: 'b',
   };
 
-  test('every documented field, exactly, and nothing left over', async () => {
+  test('reads every documented field exactly, and leaves no key over', async () => {
     expect((await users(toJson(full))).users).toEqual([
       {
         id: 1n,
@@ -256,7 +256,7 @@ describe('users', () => {
 });
 
 describe('bodies that are sent', () => {
-  test('a patch has only what changes, both halves of a name, digits of a phone, an exact role', () => {
+  test('a patch has only changed fields, both halves of a name, digits of a phone, an exact role', () => {
     const encode = (patch: UserPatch) => toJson(encodeUserPatch(9007199254740993n, patch));
     const id = '"id":9007199254740993';
     expect(encode({})).toBe(`{${id}}`);
@@ -274,7 +274,7 @@ describe('bodies that are sent', () => {
     expect(() => encodeUserPatch(1n, { roleId: null })).toThrow(RangeError);
   });
 
-  test('a filter names only what it asks for', () => {
+  test('a filter names only the given addresses', () => {
     expect(encodeUserFilter({ emails: [], phones: [] })).toEqual({});
     expect(encodeUserFilter({ emails: ['a@b'], phones: [] })).toEqual({ email: ['a@b'] });
     expect(encodeUserFilter({ emails: [], phones: ['+1 5'] })).toEqual({ phone: ['15'] });
@@ -284,7 +284,7 @@ describe('bodies that are sent', () => {
 describe('the team', () => {
   const decode = (text: string) => decodeTeam(reply(text));
 
-  test('members with and without extra keys', async () => {
+  test('reads members with and without extra keys', async () => {
     const members = [
       { id: 1, name: 'Ann', role: 'admin' },
       { id: 2, email: 'b@example.com', phone: '+15550100', role: [4] },
@@ -331,7 +331,7 @@ describe('the team', () => {
 });
 
 describe('tags, contact fields and other listings', () => {
-  test('all fields, absent ones as null, unknown and mistyped ones in `raw`', async () => {
+  test('reads all fields, absent ones as null, unknown and mistyped ones in `raw`', async () => {
     expect(
       (await tags('{"id":1,"team_id":7,"tag":"VIP","color":"#f00","rev":1,"created":"c","updated":"u"}'))
         .rows,
@@ -361,7 +361,7 @@ describe('tags, contact fields and other listings', () => {
     });
   });
 
-  test('one tag by its id', async () => {
+  test('reads one tag by its id', async () => {
     expect(await decodeOne(reply('{"id":5,"tag":"a"}'), 'tag', 5n, decodeTag)).toMatchObject({
       id: 5n,
       tag: 'a',
@@ -379,7 +379,7 @@ describe('tags, contact fields and other listings', () => {
     await expect(decodePage(reply(text), 'tags', decodeTag)).rejects.toThrow('without a list of tags');
   });
 
-  test('inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus', () => {
+  test('reads inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus', () => {
     const row = parseJson(
       '{"id":1,"name":null,"team":7,"members":[1,2],"phones":["+15550100","15550101"],"phone":"15550100","invited":true,' +
         '"auto_assignable":true,"forward_number":null,"rev":3,"widget_settings":{"message":"hi","position":2,"id":9},"x":1}',
@@ -391,7 +391,7 @@ describe('tags, contact fields and other listings', () => {
     expect(inbox.raw).toEqual({ invited: true, x: 1 });
   });
 
-  test('write results: whole, or an id alone', () => {
+  test('reads write results: whole, or an id alone', () => {
     expect(decodeWriteResult(reply('{"id":1,"rev":2,"uuid":"u"}'))).toMatchObject({
       id: 1n,
       rev: 2n,

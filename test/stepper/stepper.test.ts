@@ -27,7 +27,7 @@ async function play(...flags: readonly string[]): Promise<readonly Played[]> {
 }
 
 describe('the stepper', () => {
-  it('finds nothing in this seed, on each version of Postgres', async () => {
+  it('finds no broken promise in this seed, on each version of Postgres', async () => {
     const played = await play('--from', '4', '--seeds', '1');
     expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
     const versions = servers().filter(({ name }) => !name.includes('TEST_DATABASE_URL'));

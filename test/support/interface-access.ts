@@ -90,7 +90,7 @@ const authentication: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over'],
       ['system/check.test.ts', 'says which of two secrets is in use, and when the old one was last needed'],
-      ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
+      ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
     ],
   }),
   rule('Authentication: legacy key', 'the team API key as the Bearer', {
@@ -236,7 +236,7 @@ const limits: readonly Row[] = [
     client: ['service/token.ts', 'Credentials.next', 'one in place and one to come, no third'],
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
-      ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
+      ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
       ['service/faults.test.ts', 'fails if both secrets are refused'],
     ],
   }),

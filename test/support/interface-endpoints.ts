@@ -3,7 +3,7 @@ import { conforms, type Proof, type Row, type Source } from './interface-row.ts'
 
 const section = 'Endpoints';
 const sent: Proof = ['service/client.test.ts', '%s: method, path and authentication'];
-const taken: Proof = ['emulator/manners.test.ts', 'covers all sixteen'];
+const taken: Proof = ['emulator/manners.test.ts', 'covers all sixteen endpoints'];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
   const [file = '', declaration = ''] = emulator.split(' ');
@@ -96,7 +96,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
-      ['service/wire.test.ts', 'one tag by its id'],
+      ['service/wire.test.ts', 'reads one tag by its id'],
       ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
@@ -120,7 +120,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeString'],
     emulator: ['emulator/wire/answer-schemas.ts', 'conversationAnswer'],
     tests: [
-      ['service/wire.test.ts', 'write results: whole, or an id alone'],
+      ['service/wire.test.ts', 'reads write results: whole, or an id alone'],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
     ],
     field: { at: ['POST /v1/conversations/read response'], path: '', type: 'string' },

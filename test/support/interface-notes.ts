@@ -35,7 +35,7 @@ export const noteRows: readonly Row[] = [
       ['emulator/users.test.ts', 'overwrites both halves of a name if only one is sent'],
       [
         'service/wire.test.ts',
-        'a patch has only what changes, both halves of a name, digits of a phone, an exact role',
+        'a patch has only changed fields, both halves of a name, digits of a phone, an exact role',
       ],
       ['system/two-way.test.ts', 'pushes both halves of a name if only the first name was edited'],
     ],
@@ -76,7 +76,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
-      ['service/client.test.ts', '%s is on time'],
+      ['service/client.test.ts', 'createSchedule accepts %s as on time'],
       ['emulator/schedules.test.ts', 'a repeated local_id makes no second message, or does'],
     ],
     variants: ['local-id'],

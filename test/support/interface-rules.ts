@@ -62,7 +62,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('a user has the documented fields, of the documented types'),
-      ['service/wire.test.ts', 'every documented field, exactly, and nothing left over'],
+      ['service/wire.test.ts', 'reads every documented field exactly, and leaves no key over'],
       ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
     ],
     variants: ['fraction'],
@@ -96,7 +96,7 @@ const fields: readonly Row[] = [
     tests: [
       [
         'service/wire.test.ts',
-        'inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus',
+        'reads inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus',
       ],
     ],
     variants: ['invited'],
@@ -129,7 +129,7 @@ const fields: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
-      ['service/wire.test.ts', 'write results: whole, or an id alone'],
+      ['service/wire.test.ts', 'reads write results: whole, or an id alone'],
       ['emulator/schedules.test.ts', 'can be created, read, replaced and cancelled, with rev, uuid and op'],
     ],
     variants: ['schedule-answer'],
@@ -183,7 +183,7 @@ const open: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/wire.test.ts', 'all fields, absent ones as null, unknown and mistyped ones in `raw`'],
+      ['service/wire.test.ts', 'reads all fields, absent ones as null, unknown and mistyped ones in `raw`'],
       ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
     ],
     variants: ['fraction'],
