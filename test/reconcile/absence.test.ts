@@ -83,7 +83,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences([], 100, settings)).toEqual({ due: [], refused: null });
   });
 
-  it('returns only rows that have been missing for the whole wait', () => {
+  it('marks a row as gone only after it has been missing for the whole wait', () => {
     const rows: readonly AbsentRow[] = [
       { id: 1n, missingForMs: undefined },
       { id: 2n, missingForMs: 0 },
@@ -94,7 +94,7 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 600_001), 100, settings).due).toEqual([1n]);
   });
 
-  it('waits for a second pass even if the wait is 0', () => {
+  it('marks no row as gone at its first missing pass, even with a wait of 0', () => {
     const first = [{ id: 1n, missingForMs: undefined }];
     expect(judgeAbsences(first, 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([]);
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
@@ -181,7 +181,7 @@ describe('judgeAbsences', () => {
 });
 
 describe('absenceHash', () => {
-  it('depends on the rows and the resource, not on their order', () => {
+  it('hashes the rows and the resource in any order', () => {
     expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));

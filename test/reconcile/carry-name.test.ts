@@ -85,7 +85,7 @@ describe('the name that goes along', () => {
     },
   );
 
-  it('goes along in the halves of an editor once a person has approved just these', () => {
+  it('carries the halves that an editor gave once a person has approved just these', () => {
     const policy = { ...holdAll, approvesSplits: true };
     const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
       const state = stateOf(joined, 'known');
@@ -134,7 +134,7 @@ describe('a name that an update may clear', () => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 
-  it('goes along in the agreed halves if it has two words, also for a guessed split', () => {
+  it('carries the agreed halves of a name of two words, even if its split is a guess', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
   });
@@ -149,7 +149,7 @@ describe('a name that an update may clear', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('appears in the reason of the hold, with its halves and the command', () => {
+  it('names the halves that would go along, and the command, in the reason of a hold', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';
@@ -166,7 +166,7 @@ describe('a name that an update may clear', () => {
     expect(wordsOf(renamed, false)).toBe(guess);
   });
 
-  it('stays unapproved if the hold was about an earlier edit of the field', () => {
+  it('leaves a carried name unapproved if the hold was about an earlier edit', () => {
     const state = stateOf(names['three words'], 'known');
     const detail = wordsOf(state, true) ?? '';
     const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;
@@ -175,7 +175,7 @@ describe('a name that an update may clear', () => {
     expect([plans[0]?.fields.email.kind, along.size]).toEqual(['hold', 0]);
   });
 
-  it('makes a user wait and the run partial if it cannot be read', () => {
+  it('makes users with an unreadable name wait, and the run partial', () => {
     const state = { ...stateOf('Anne Berg', 'known'), service: { ...shown, name: { unreadable: '[1]' } } };
     const { plans, remarks } = carried(state, false);
     expect(plans[0]?.fields.email).toEqual({ kind: 'wait' });

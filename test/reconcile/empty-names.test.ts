@@ -25,7 +25,7 @@ describe('an empty name of the service', () => {
   it.each([
     ['a run', planInLists],
     ['a resync', planResyncOf],
-  ] as const)('never replaces a full name, whatever is known of the user, in %s', (_, plan) => {
+  ] as const)('lets an empty name replace no full name, whatever is known of the user, in %s', (_, plan) => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
         let state: UserState = {
@@ -50,7 +50,7 @@ describe('an empty name of the service', () => {
   describe.each(emptyNames)('%j', (name) => {
     const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
 
-    it.each(policies)('holds an unedited full name ($name)', (policy) => {
+    it.each(policies)('holds a full name over an empty one ($name)', (policy) => {
       const state = makeState({ service: { name } });
       const plan = planInLists(state, member, policy);
       expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
@@ -62,7 +62,7 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it.each(policies)('never wins over an edit ($name)', (policy) => {
+    it.each(policies)('keeps an edited name over an empty one ($name)', (policy) => {
       const state = makeState({ mirror: robin, service: { name } });
       const { moves, holds } = planInLists(state, member, policy);
       if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
@@ -92,13 +92,13 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it('gives the reason of its hold in a resync as well', () => {
+    it('gives the reason of a hold over an empty name in a resync as well', () => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
     });
 
-    it('causes a hold only if there is a name to lose', () => {
+    it('holds an empty name only if there is a name to lose', () => {
       const none = { name: { first: '', last: '' } };
       const agreed = makeState({ base: { ...none, joined: '' }, mirror: none, service: { name } });
       expect(planInLists(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
@@ -108,7 +108,7 @@ describe('an empty name of the service', () => {
       expect(planInLists(lost, member, holdAll)).toMatchObject({ case: 'adopt', holds: [] });
     });
 
-    it('renames no user if the team listing gives it', () => {
+    it('renames no user by an empty name of the team listing', () => {
       const unknown = { email: null, phone: null, roleId: null };
       const listed = makeState({
         base: unknown,
@@ -124,7 +124,7 @@ describe('an empty name of the service', () => {
     });
   });
 
-  it('stays away from a name that a person asked to hold', () => {
+  it('keeps a requested hold of a name over an empty name', () => {
     const asked = { field: 'name', reason: 'asked', detail: '', endsInMs: 1, service: null } as const;
     const held = [{ ...asked, base: base.name, mirror: base.name }];
     for (const mirror of [{ gone: true }, null]) {
@@ -143,11 +143,11 @@ describe('a name that an update of ours emptied', () => {
     });
   const anne = splitName('Anne Marie Berg');
 
-  it.each(policies)('goes back ($name)', (policy) => {
+  it.each(policies)('puts a cleared name back ($name)', (policy) => {
     expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
   });
 
-  it('goes back once the guess of its split is accepted', () => {
+  it('puts a cleared name back once the guess of its split is accepted', () => {
     const state = harmed(anne, 'guessed');
     const plan = planInLists(state, member, holdAll);
     expect(plan).toMatchObject({
@@ -169,12 +169,12 @@ describe('a name that an update of ours emptied', () => {
     expect(planInLists(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
   });
 
-  it.each(policies)('goes out as edited since ($name)', (policy) => {
+  it.each(policies)('sends the later edit of a cleared name ($name)', (policy) => {
     const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
-  it('becomes a conflict if the service has a new name since, unless both agree', () => {
+  it('holds a cleared name as a conflict if the service has a new name, unless both agree', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
     for (const name of ['Eva Borg', 'Berg'])

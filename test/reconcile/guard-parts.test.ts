@@ -32,7 +32,7 @@ describe('earlier holds', () => {
     ['that it is sent', push, false],
     ['that it is pulled', { kind: 'pull', values, ends: false }, false],
     ['that it is held anew', { kind: 'hold', hold: hold() }, false],
-  ])('stay or end by the decision about the field: %s', (_, decision, stays) => {
+  ])('a hold stays or ends by the decision about its field: %s', (_, decision, stays) => {
     const held = [{ userId: id, field: 'email' as const }];
     const plans = decision === undefined ? [] : [planOf(decision)];
     expect(stayingOf(plans, held, (one) => one)).toEqual(stays ? held : []);
@@ -43,7 +43,7 @@ describe('earlier holds', () => {
     ['by a limit on the run', hold(), 1],
     ['because somebody asked', hold({ reason: 'asked' }), 1],
     ['because somebody rejected it', hold({ reason: 'rejected' }), 1],
-  ])('count with the new hold, %s', (_, anew, count) => {
+  ])('counts a new hold beside earlier holds, or not: %s', (_, anew, count) => {
     const before = [{ userId: 99n, field: 'email' as const }];
     expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
   });
@@ -63,7 +63,7 @@ describe('a limit', () => {
     [20, 6],
     [21, 6],
     [10, 5],
-  ])('lets for a team of %i users %i pass', (population, limit) => {
+  ])('massLimit lets for a team of %i users %i pass', (population, limit) => {
     expect(massLimit(population, settings)).toBe(limit);
   });
 
@@ -82,7 +82,7 @@ describe('a limit', () => {
     ['those that were sent today already', 40, 5, ids(12), []],
     ['none, on a day that is full', 40, 0, ids(30), []],
     ['everybody of a small team', 3, 3, [], []],
-  ])('gives a reason only if it is exceeded: %s', (_, population, count, today, reasons) => {
+  ])('massChange gives a reason only above the limit: %s', (_, population, count, today, reasons) => {
     const history = { population, pushedToday: new Set(today) };
     expect(massChange(ids(count), history, settings)).toEqual(reasons);
   });
@@ -108,7 +108,7 @@ it('the words of a refusal', () => {
 });
 
 describe('pushed values', () => {
-  it('take the base that is about to be written, if the user has none yet', () => {
+  it('a pushed value takes the base that is about to be written, if the user has none yet', () => {
     const write = { base: { email: 'w@example.com' } } as UserPlan['write'];
     expect(pushedValues({ ...planOf(push), write }, 'email', values)).toEqual({
       ...values,
@@ -117,7 +117,7 @@ describe('pushed values', () => {
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
   });
 
-  it('name the edit if it is on record and sent', () => {
+  it('a push names its edit if it is on record', () => {
     expect([pushedEdit(planOf(push), 'email'), pushedEdit(planOf({ kind: 'wait' }), 'email')]).toEqual([
       5n,
       undefined,

@@ -217,7 +217,7 @@ describe('a field that would be pushed', () => {
     expect(found).toEqual([fate]);
   });
 
-  it('replaces its hold if it is held again', () => {
+  it('replaces the hold of a field that is held again', () => {
     const view = viewOf({ edits: { 2: { email: emailOf(3n), phone: '15550999' } } });
     const plans = view.plans.map((plan) =>
       mapPushes(plan, (field, push) => ({ ...push, ends: field === 'email' })),
@@ -226,7 +226,7 @@ describe('a field that would be pushed', () => {
     expect(plan).toMatchObject({ releases: [], holds: [{ field: 'email' }], patch: { phone: '15550999' } });
   });
 
-  it('passes alone if the user has a second field that does not pass', () => {
+  it('passes an approved field while another field of the user waits', () => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com', phone: '15550999' }, ...many(9) },
       held: { 2: [holdOf(2n, 'new@example.com', approved)] },
@@ -243,7 +243,7 @@ describe('with review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('holds every edit, and reports no refusal', () => {
+  it('holds every edit under review, and reports no refusal', () => {
     const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
     const verdict = reviewed({ edits });
     expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -253,7 +253,7 @@ describe('with review of each push', () => {
     expect(verdict.waiting.map(({ userId }) => userId)).toEqual([2n, 3n, 4n, 5n, 6n]);
   });
 
-  it('sends only approved edits, however many are edited', () => {
+  it('sends only approved edits under review, however many are edited', () => {
     const mine = { email: 'mine@example.com' };
     const held = { 2: [holdOf(2n, mine.email, { ...approved, reason: 'review' })] };
     const verdict = reviewed({ edits: { 2: mine, ...many(20) }, held });
@@ -318,7 +318,7 @@ describe('a name that an update of ours cleared', () => {
   const back = [40n, { name: whole }];
 
   it.each(['', 'Anne', 'Berg'])(
-    'goes back although a limit stops other pushes, if "%s" is left of it',
+    'puts a name back although a limit stops other pushes, if "%s" is left of it',
     (left) => {
       expect(sent(judgeCleared(left, { edits: many(9) }))).toEqual({
         sent: [back],
@@ -328,7 +328,7 @@ describe('a name that an update of ours cleared', () => {
     },
   );
 
-  it('does not count against a limit', () => {
+  it('does not count a restored name against a limit', () => {
     const verdict = judgeCleared('', { edits: many(5) });
     expect(verdict).toMatchObject({ refused: [], stopped: false });
     expect(verdict.plans.filter(isPush)).toHaveLength(6);
@@ -338,17 +338,17 @@ describe('a name that an update of ours cleared', () => {
   it.each<readonly [string, Parameters<typeof judgeCleared>[1] & object]>([
     ['it was edited', { cleared: { edits: { name: edit } } }],
     ['the service shows another by now', { shows: 'Kim' }],
-  ])('waits like any push if %s', (_, given) => {
+  ])('makes a restored name wait like any push if %s', (_, given) => {
     const policy = { edits: many(9), ...given };
     expect(sent(judgeCleared('', policy))).toEqual({ sent: [], stopped: true, refused: 1 });
   });
 
-  it('waits if words were removed or replaced', () => {
+  it('makes a name wait if words were removed or replaced', () => {
     expect(sent(judgeCleared('Anne Marie Louise Berg', { edits: many(9) }))).toMatchObject({ sent: [] });
     expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
   });
 
-  it('counts as an edit of the user if another field was edited, and goes back without that edit', () => {
+  it('counts a restored name as an edit if another field was edited, and sends it without that edit', () => {
     expect(judgeCleared('', { edits: many(8) }).refused).toEqual([]);
     const edited = { name: whole, split: 'known', joined: '', email: 'new@example.com' } as const;
     const { mirror } = makeState({ mirror: edited });
@@ -357,7 +357,7 @@ describe('a name that an update of ours cleared', () => {
     expect(both.waiting.map(({ userId, hold }) => [userId, hold.field]).at(-1)).toEqual([40n, 'email']);
   });
 
-  it('waits under review of each push', () => {
+  it('makes a restored name wait under review of each push', () => {
     const reviewed = judgeCleared('', { guarded: { ...settings, isReviewed: true } });
     expect(sent(reviewed)).toMatchObject({ sent: [] });
     expect(reviewed.waiting.map(({ hold }) => hold.field)).toEqual(['name']);
@@ -372,7 +372,7 @@ describe('an approved edit', () => {
     ['the service as it was last agreed on', { service: undefined }, false],
     ['another base', { base: 'other@example.com' }, false],
     ['another value', { mirror: 'other@example.com' }, false],
-  ])('with %s passes: %s', (_, other, passes) => {
+  ])('an approved edit with %s passes: %s', (_, other, passes) => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com' }, ...many(9) },
       shows: { 2: { email: 'web@example.com' } },
@@ -386,7 +386,7 @@ describe('an approved edit', () => {
 });
 
 describe('a batch', () => {
-  it('keeps waiting beside fields that a limit on single fields holds', () => {
+  it('keeps a batch waiting beside fields that a limit on single fields holds', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
@@ -423,7 +423,7 @@ describe('a batch', () => {
     ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
     ['another user waits, and many are held alone', another, false, { ...another, ...sharing(9) }, 'no', 1],
     ['what waited was taken back', many(9), true, {}, 'no', 0],
-  ])('gets reported, or not, when %s', (_, before, isOld, edits = {}, told, waits) => {
+  ])('reports a batch, or not, when %s', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
     const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
@@ -447,14 +447,14 @@ describe('a batch', () => {
     ],
     ['a part of it is taken back', { edits: many(5) }, 5, 0],
     ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
-  ])('stays unsent when %s', (_, given, waits, anew) => {
+  ])('keeps a batch unsent when %s', (_, given, waits, anew) => {
     const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
     expect([later.waiting.length, later.writes.holds.length]).toEqual([waits, anew]);
     expect(later).toMatchObject({ stopped: false, isNews: false });
     expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
   });
 
-  it('holds all its fields from the first run on', () => {
+  it('holds all fields of a batch from the first run on', () => {
     const { plans, writes, hash = '' } = { ...judge({ edits: many(9) }), hash: undefined };
     expect(hash).toBe('');
     expect(writes.holds.map(({ id }) => id)).toEqual(Array.from({ length: 9 }, (_, i) => BigInt(i + 11)));
@@ -463,7 +463,7 @@ describe('a batch', () => {
     expect(after.filter(({ held }) => held.includes('email')).length).toBe(9);
   });
 
-  it('leaves out a field that is held for its own reason', () => {
+  it('leaves a field with a hold of its own out of a batch', () => {
     const edits = { 2: { email: 'new@example.com' }, ...many(9) };
     const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
     const after = afterBatch(plans).map(inLists);
@@ -472,7 +472,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('keeps its count if a part is planned again and more would be pushed', () => {
+  it('keeps the count of a batch if a part is planned again and more would be pushed', () => {
     const held = heldBy(judge({ edits: many(9) }));
     const more = Object.fromEntries(
       Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
@@ -485,7 +485,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('reports how many of it still wait, and keeps quiet about as many as one run may push', () => {
+  it('reports how many users of a batch wait, and keeps quiet about as many as one run may push', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
     const fresh = Object.fromEntries([2, 3, 4, 5, 6, 7, 8, 9].map((id) => [id, { phone: `1555020${id}` }]));
@@ -497,7 +497,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('names its users, and explains a void approval', () => {
+  it('names the users of a batch, and explains a void approval', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };
     const hold = holdOf(2n, 'new@example.com', approved);
@@ -519,7 +519,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('ends once the edit is taken back', () => {
+  it('ends the hold of a batch once the edit is taken back', () => {
     expect(judge({ held: { 2: [holdOf(2n, 'new@example.com')] } })).toMatchObject({
       waiting: [],
       refused: [],
@@ -706,7 +706,7 @@ describe('the demotion of an administrator', () => {
     expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
   });
 
-  it('waits alone, and another edit of the user is sent', () => {
+  it('makes a demotion wait alone, and sends another edit of the user', () => {
     const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
     const { plans } = judge({ edits });
     expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });
@@ -714,7 +714,7 @@ describe('the demotion of an administrator', () => {
     expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
   });
 
-  it('keeps its place in a waiting batch, even if another user is promoted', () => {
+  it('keeps a demotion in its waiting batch, even if another user is promoted', () => {
     const { waiting, postponed } = judge({
       edits: { 1: { roleId: 4n }, 3: { roleId: 1n } },
       held: { 1: [holdOf(1n, 4n, { field: 'roleId' })] },
@@ -848,14 +848,14 @@ describe('A hold by a limit on one field', () => {
   it.each<readonly [string, Id, 'email' | 'roleId', FieldValue, string]>([
     ['an address that another user has', 11n, 'email', emailOf(12n), has(12)],
     ['a demotion that waits for a promotion', 1n, 'roleId', 4n, ''],
-  ])('ends beside %s, which stays held', (_, id, field, value, detail) => {
+  ])('ends a hold by a limit beside %s, which stays held', (_, id, field, value, detail) => {
     const edits = { [Number(id)]: { [field]: value, phone }, 2: { roleId: 1n } };
     const held = { [Number(id)]: [alone(id, value, detail, field), alone(id, phone, '', 'phone')] };
     const plan = planOf(look({ edits, held }).verdict.plans.map(inLists), id);
     expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
-  it('ends once no other user has the address, and names who has it now', () => {
+  it('ends the hold of an address once no other user has it, and names who has it now', () => {
     const email = emailOf(12n);
     const given = (detail: string, shows: NonNullable<Edits['shows']>) =>
       look({ edits: { 11: { email } }, held: { 11: [alone(11n, email, detail)] }, shows });
@@ -864,7 +864,7 @@ describe('A hold by a limit on one field', () => {
     expect(given(has(12), { 12: { email: 'moved@example.com' } }).sent).toEqual([11]);
   });
 
-  it('ends once few enough roles are left to change', () => {
+  it('ends the hold of a role once few enough roles are left to change', () => {
     const change = (count: number) => {
       const ids = Array.from({ length: count }, (_, at) => at + 11);
       const words = `${count} roles would change in one run, more than 3`;
@@ -877,7 +877,7 @@ describe('A hold by a limit on one field', () => {
     expect(change(3)).toMatchObject({ sent: [11, 12, 13], stays: [] });
   });
 
-  it('ends once the service shows another administrator', () => {
+  it('ends the hold of a demotion once the service shows another administrator', () => {
     const words = 'no administrator would be left';
     const demote = (shows: NonNullable<Edits['shows']>) =>
       look({ edits: { 1: { roleId: 4n } }, held: { 1: [alone(1n, 4n, words, 'roleId')] }, shows });

@@ -249,7 +249,7 @@ describe('a held field', () => {
     ['hold', 'stays'],
     ['mirror-wins', 'held anew'],
     ['service-wins', 'pulled'],
-  ])('follows the policy %s if the service has moved: %s', (policy, fate) => {
+  ])('a decided field follows the policy %s if the service has moved: %s', (policy, fate) => {
     for (const approved of [false, true]) {
       const state = stateOf('limit on a run');
       const moved = change['service moved'](approved ? change.approved(state) : state);
@@ -257,7 +257,7 @@ describe('a held field', () => {
     }
   });
 
-  it('follows the service after a resolution if the service wins and has a new value', () => {
+  it('pulls a resolved field if the service wins and has a new value', () => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
@@ -273,14 +273,14 @@ describe('a held field', () => {
     expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
 
-  it('goes out after a rejection if a person lets it pass, with that value alone', () => {
+  it('sends a rejected edit that a person lets pass, with that value alone', () => {
     const state = change.approved(stateOf('rejected'));
     expect(fateOf(state, settings.maxRows)).toBe('sent');
     // The rejection does not come back: a person had decided otherwise.
     expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('conflict');
   });
 
-  it('shows a new value of the service, but not one that differs in case alone', () => {
+  it('a held field shows a new value of the service, but not one that differs in case alone', () => {
     const shownOf = (email: string) => {
       const state = {
         ...stateOf('limit on a run'),
@@ -295,7 +295,7 @@ describe('a held field', () => {
     ]);
   });
 
-  it('shows that the service has its value back, so that it can be approved again', () => {
+  it('a held field can be approved again once the service has its value back', () => {
     const state = stateOf('limit on a run');
     const held = state.held.map((hold): Hold => ({ ...hold, shown: 'later@example.com' }));
     expect(planUser({ ...state, held }, member, holdAll).fields.email).toEqual({

@@ -185,7 +185,7 @@ describe('a field in which both sides agreed on nothing', () => {
 });
 
 describe('the name', () => {
-  it('gets pushed for a new split of the same joined name', () => {
+  it('pushes a new split of the same joined name', () => {
     const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const mirror = { ...row, name: { first: 'Anne Marie', last: 'Berg' } };
     expect(mergeField('name', agreed, mirror, { ...shown, name: 'Anne Marie Berg' })).toBe('push');

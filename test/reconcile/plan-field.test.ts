@@ -96,7 +96,7 @@ describe('a name that cannot be sent', () => {
     expect(unsendable('name', { ...row, split: 'known', name: { first, last } }, agreed)).toBeUndefined();
   });
 
-  it('includes a name without a letter', () => {
+  it('holds a name without a letter', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
     expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
   });
@@ -178,7 +178,7 @@ describe('a hold', () => {
     });
   });
 
-  it.each(fields)('on %s lasts while both values are unchanged', (field) => {
+  it.each(fields)('a hold on %s lasts while both values are unchanged', (field) => {
     const { state } = conflictOf(field);
     expect(plan(field, state)).toMatchObject({ kind: 'held' });
     const reasons: Record<Exclude<HoldReason, 'unsupported' | 'asked'>, true> = {
@@ -199,7 +199,7 @@ describe('a hold', () => {
     }
   });
 
-  it.each(fields)('on %s that a person requested lasts until its time, whatever the values do', (field) => {
+  it.each(fields)('a requested hold on %s lasts until its time, whatever the values do', (field) => {
     const { state } = conflictOf(field);
     const asked = (endsInMs: number) =>
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
@@ -211,7 +211,7 @@ describe('a hold', () => {
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
   });
 
-  it.each(fields)('on %s that was rejected lasts, whatever the service and the policy', (field) => {
+  it.each(fields)('a rejected edit of %s stays held, whatever the service and the policy', (field) => {
     const { state } = conflictOf(field);
     const held = state.held.map((hold) => ({ ...hold, reason: 'rejected' as const }));
     const elsewhere = field === 'roleId' ? 11n : field === 'name' ? 'Anne Burg' : '15550155';
@@ -228,13 +228,13 @@ describe('a hold', () => {
     expect(plan(field, { ...makeState({}), held })).toEqual({ kind: 'same', ends: true });
   });
 
-  it.each(fields)('on %s keeps its decision until the edit has been sent', (field) => {
+  it.each(fields)('a hold on %s keeps its decision until the edit has been sent', (field) => {
     const { state } = conflictOf(field);
     const held = state.held.map((hold) => ({ ...hold, decision: 'approved' as const }));
     expect(plan(field, { ...state, held })).toMatchObject({ kind: 'push', ends: false });
   });
 
-  it.each(fields)('on %s lasts if the service leaves the field out', (field) => {
+  it.each(fields)('a hold on %s lasts if the service leaves the field out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
     expect(plan(field, { ...state, service: without(field) })).toMatchObject({ kind: 'held' });
@@ -256,12 +256,12 @@ describe('half an edit of a guessed split', () => {
     mirror: { ...row, ...half.mirror, ...mirror },
   });
 
-  it('waits', () => {
+  it('holds half an edit of a guessed split', () => {
     expect(hold).toMatchObject({ reason: 'unsupported', field: 'name' });
     expect(plan('name', withMirror({}))).toMatchObject({ kind: 'held' });
   });
 
-  it('goes once the split is accepted, though no name changed', () => {
+  it('sends half an edit once the split is accepted, even if no name changed', () => {
     expect(plan('name', withMirror({ split: 'known' }))).toMatchObject({
       kind: 'push',
       ends: true,
@@ -269,16 +269,16 @@ describe('half an edit of a guessed split', () => {
     });
   });
 
-  it('goes once the second half is set too', () => {
+  it('sends the name once the second half is set too', () => {
     const both = withMirror({ name: { first: 'Anne', last: 'Marie Borg' } });
     expect(plan('name', both)).toMatchObject({ kind: 'push', ends: true });
   });
 
-  it('ends when it is undone', () => {
+  it('ends the hold of half an edit when it is undone', () => {
     expect(plan('name', withMirror(agreed))).toEqual({ kind: 'same', ends: true });
   });
 
-  it('becomes a conflict when the service renames the user', () => {
+  it('makes half an edit a conflict when the service renames the user', () => {
     const renamed = { ...withMirror({}), service: { ...shown, name: 'Anne Marie Burg' } };
     expect(holdIn(plan('name', renamed))).toMatchObject({ reason: 'conflict', service: 'Anne Marie Burg' });
   });

@@ -85,7 +85,7 @@ function expectFromSomewhere(
 }
 
 describe('a plan', () => {
-  it('decides each field once, whatever the state', () => {
+  it('decides each field of a plan once, whatever the state', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -103,7 +103,7 @@ describe('a plan', () => {
     );
   });
 
-  it('writes nothing more once it is applied, and sends the same', () => {
+  it('an applied plan writes nothing more, and sends the same', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect([releasesOf('known'), releasesOf('guessed')]).toEqual([['email'], []]);
   });
 
-  it('falls silent once the service has taken the push', () => {
+  it('plans nothing more once the service has taken the push', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const applied = applyPlan(state, planInLists(state, member, policy));
@@ -220,7 +220,7 @@ describe('a plan', () => {
     );
   });
 
-  it('stays the same in any order of properties and holds', () => {
+  it('plans the same in any order of properties and holds', () => {
     const turned = <T extends object>(value: T): T =>
       Object.fromEntries(Object.entries(value).toReversed()) as T;
     fc.assert(
@@ -242,7 +242,7 @@ describe('a plan', () => {
 const saidBy = ({ service }: UserState, field: Field) => service && serviceValue(service, field);
 
 describe('a field', () => {
-  it('in conflict keeps both values and leaves base unmoved', () => {
+  it('keeps base and both values of a field in conflict', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
         const plan = planInLists(state, member, holdAll);
@@ -264,7 +264,7 @@ describe('a field', () => {
     );
   });
 
-  it('changes neither side if the service leaves it out or it cannot be read', () => {
+  it('changes neither side of a field that is left out or unreadable', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, moves } = planInLists(state, member, policy);
@@ -283,7 +283,7 @@ describe('a field', () => {
     );
   });
 
-  it('keeps its hold while it is unknown whether it moved', () => {
+  it('keeps the hold of a field while it is unknown whether it moved', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
@@ -297,7 +297,7 @@ describe('a field', () => {
     );
   });
 
-  it('moves in base only to what the service shows, and never by a push', () => {
+  it('moves base only to a value that the service shows, and never by a push', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, patch, case: userCase } = planInLists(state, member, policy);
@@ -350,7 +350,7 @@ describe('a field', () => {
 describe('a name', () => {
   const pushedName = (plan: UserPlan) => pushOf(plan).name;
 
-  it('goes out as the whole pair of the mirror, and never empty', () => {
+  it('sends a name as the whole pair of the mirror, and never empty', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -363,7 +363,7 @@ describe('a name', () => {
     );
   });
 
-  it('stays unpushed with half a guess of three words or more', () => {
+  it('does not push half a guess of three words or more', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -376,7 +376,7 @@ describe('a name', () => {
     );
   });
 
-  it('stays unpushed if its halves are unedited', () => {
+  it('does not push a name whose halves are unedited', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         if (state.mirror === undefined || state.base === undefined) return;
@@ -387,7 +387,7 @@ describe('a name', () => {
     );
   });
 
-  it('becomes known only by an editor: a plan turns a known split into a guess, never back', () => {
+  it('a plan turns a known split into a guess, and never a guess into a known split', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write } = planInLists(state, member, policy);

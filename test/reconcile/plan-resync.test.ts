@@ -108,7 +108,7 @@ describe('taking everything from the service', () => {
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
   });
 
-  it('takes an older version, too', () => {
+  it('a resync takes an older version, too', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
   });

@@ -82,7 +82,7 @@ describe('a merge', () => {
 });
 
 describe('the split of a name', () => {
-  it('becomes a guess if the service renames a user, even if it was known', () => {
+  it('turns a known split into a guess if the service renames the user', () => {
     const { write } = merge(makeState({ mirror: { split: 'known' }, service: { name: 'Anne Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name: { first: 'Anne Marie', last: 'Berg' }, split: 'guessed' });
     expect(write?.base).toMatchObject({
@@ -91,19 +91,19 @@ describe('the split of a name', () => {
     });
   });
 
-  it.each(['known', 'guessed'] as const)('stays %s when an edit is settled', (split) => {
+  it.each(['known', 'guessed'] as const)('leaves a split %s when an edit is settled', (split) => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name, split });
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
 
-  it('stays a guess when mirror and service are found equal without a base', () => {
+  it('leaves a split a guess when mirror and service are equal without a base', () => {
     const { write } = merge(makeState({ base: null }));
     expect(write?.mirror.split).toBe('guessed');
   });
 
-  it('stays a guess after half an edit that the service happens to agree with', () => {
+  it('leaves a split a guess after half an edit that the service agrees with', () => {
     const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
     const half = { first: 'Anne Marie', last: 'Borg' };
     const state = makeState({ base: agreed, mirror: { name: half }, service: { name: 'Anne Marie Borg' } });
@@ -115,7 +115,7 @@ describe('the split of a name', () => {
     expect(merge(again).holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
   });
 
-  it('sends both halves if one was edited', () => {
+  it('sends both halves of a name if one was edited', () => {
     const { patch } = merge(makeState({ mirror: { name: { first: 'Robin', last: 'Berg' } } }));
     expect(patch).toEqual({ name: { first: 'Robin', last: 'Berg' } });
   });
@@ -128,7 +128,7 @@ describe('a merge without a base', () => {
     service: { roleId: 9n },
   });
 
-  it('settles equal fields, and holds different fields with both values', () => {
+  it('settles equal fields without a base, and holds different fields with both values', () => {
     const plan = merge(state);
     expect(plan.moves.map(({ kind, field }) => [kind, field])).toEqual([
       ['settle', 'name'],
@@ -142,7 +142,7 @@ describe('a merge without a base', () => {
     expect(plan.write?.mirror).toMatchObject({ email: 'anne@example.com', phone: '15550177', roleId: 5n });
   });
 
-  it('still holds both values the next time, and pushes nothing', () => {
+  it('holds both values without a base in the next run, too', () => {
     const next = merge(applyPlan(state, merge(state)));
     expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], moves: [], write: null });
   });
@@ -159,7 +159,7 @@ describe('a merge without a base', () => {
     expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ moves: [], held: ['name'] });
   });
 
-  it('waits if a field is unreadable', () => {
+  it('waits without a base if a field is unreadable', () => {
     const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
     expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
   });
@@ -175,7 +175,7 @@ describe('a user who is back', () => {
   const back = (given: Parameters<typeof makeState>[0]) =>
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
-  it('gets adopted again', () => {
+  it('adopts a user who is back', () => {
     const { write, holds, case: userCase } = merge(back({ service: otherShown }));
     expect(userCase).toBe('return');
     expect(holds).toEqual([]);
@@ -205,7 +205,7 @@ describe('a user who is back', () => {
     expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], moves: [], write: null });
   });
 
-  it('gets adopted again if the service leaves the name out', () => {
+  it('adopts a user who is back even if the service leaves the name out', () => {
     const { holds, write } = merge({ ...back({}), service: without('name') });
     expect([holds, write?.base]).toEqual([[], base]);
   });
@@ -216,7 +216,7 @@ describe('a user who is back', () => {
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 
-  it('keeps a new split of the same joined name on hold, and out of base', () => {
+  it('keeps a new split of a user who is back on hold, and out of base', () => {
     const name = { first: 'Anne Marie', last: 'Berg' };
     const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const state = back({
@@ -231,7 +231,7 @@ describe('a user who is back', () => {
     expect(merge(next)).toMatchObject({ held: ['name'], moves: [] });
   });
 
-  it('ends an edit whose very bytes the service shows', () => {
+  it('ends an edit of a user who is back if the service shows its very bytes', () => {
     const plan = merge(
       back({ mirror: { email: 'ANNE@example.com' }, service: { email: 'ANNE@example.com' } }),
     );
@@ -243,7 +243,7 @@ describe('a user who is back', () => {
     expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
   });
 
-  it('keeps the hold of a waiting edit, and ends each finished hold', () => {
+  it('keeps the hold of a waiting edit of a user who is back, and ends each finished hold', () => {
     const hold = { reason: 'refused', base: null, mirror: null, service: null, detail: '' } as const;
     const state = back({ mirror: { email: otherValues.email } });
     const plan = merge({
@@ -257,7 +257,7 @@ describe('a user who is back', () => {
     expect(plan.releases).toEqual(['phone']);
   });
 
-  it('comes back unresolved if only the team lists them, with the edit held', () => {
+  it('brings a user back unresolved if only the team lists them, with the edit held', () => {
     const state = back({ mirror: { email: otherValues.email }, service: null });
     const plan = merge(state);
     expect(plan).toMatchObject({
@@ -280,7 +280,7 @@ describe('a requested hold', () => {
     endsInMs,
   });
 
-  it.each(fields)('on %s lasts for a user who is back, and leaves both sides unchanged', (field) => {
+  it.each(fields)('a requested hold on %s lasts for a user who is back, and keeps both sides', (field) => {
     const held = [asked(field, 1)];
     for (const mirror of [{}, { [field]: otherValues[field] }]) {
       const plan = merge(makeState({ mirror: { ...mirror, gone: true }, service: otherShown, held }));
@@ -292,26 +292,26 @@ describe('a requested hold', () => {
     }
   });
 
-  it('ends with the return once its time is over', () => {
+  it('a requested hold ends with the return once its time is over', () => {
     const held = [asked('phone', 0)];
     const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
     expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
   });
 
-  it('stays in place if the user is only listed again', () => {
+  it('a requested hold stays if the user is only listed again', () => {
     const mirror = { phone: '15550177', email: 'robin@example.com', gone: true };
     const plan = merge(makeState({ mirror, service: null, held: [asked('phone', 1)] }));
     expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
   });
 
-  it('on the name outweighs the listing for a member without a lookup', () => {
+  it('a requested hold on the name outweighs the listing for a member without a lookup', () => {
     const unknown = { email: null, phone: null, roleId: null };
     const state = makeState({ base: unknown, mirror: unknown, service: null, held: [asked('name', 1)] });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
-  it.each(fields)('on %s of a lost row keeps the agreed value', (field) => {
+  it.each(fields)('a requested hold on %s of a lost row keeps the agreed value', (field) => {
     const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
     expect(plan).toMatchObject({ case: 'adopt', releases: [], held: [field] });
     for (const other of fields)
@@ -320,7 +320,7 @@ describe('a requested hold', () => {
 });
 
 describe('an adoption', () => {
-  it('takes mirror and base from the service together', () => {
+  it('adopts mirror and base from the service together', () => {
     const { write } = merge(makeState({ base: null, mirror: null, service: { phone: '' } }));
     expect(write).toMatchObject({
       expected: null,
@@ -350,7 +350,7 @@ describe('an adoption', () => {
     }
   });
 
-  it('takes a nameless user', () => {
+  it('adopts a nameless user', () => {
     for (const name of [null, '', ' ']) {
       const { write } = merge(makeState({ base: null, mirror: null, service: { name } }));
       expect(write?.mirror.name).toEqual({ first: '', last: '' });
@@ -363,7 +363,7 @@ describe('an adoption', () => {
 describe('a member whom no lookup answers', () => {
   const unknown = makeState({ base: null, mirror: null, service: null });
 
-  it('enters the mirror with the values of the team listing', () => {
+  it('adds a member without a lookup with the values of the team listing', () => {
     const plan = planInLists(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
     const values = { name: { first: 'Anne Marie', last: 'Berg' }, email: null, phone: null, roleId: null };
     expect(plan).toMatchObject({
@@ -380,7 +380,7 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
 
-  it('follows the listing until a lookup answers, and keeps a pair that joins to the new name', () => {
+  it('renames a member without a lookup by the listing, and keeps a pair that joins to the new name', () => {
     const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const renamed = planInLists(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
     expect(renamed.write).toMatchObject({
@@ -396,7 +396,7 @@ describe('a member whom no lookup answers', () => {
     });
   });
 
-  it('keeps an edit of the name over what the listing says', () => {
+  it('keeps an edit of the name over the name in the listing', () => {
     const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const name = { first: 'Robin', last: 'Doe' };
     const edited = { ...first, mirror: { ...row, ...first.mirror, name } };
@@ -404,7 +404,7 @@ describe('a member whom no lookup answers', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
-  it('pulls name and role while they follow the listing', () => {
+  it('pulls name and role from the listing for a member without a lookup', () => {
     const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,
@@ -431,7 +431,7 @@ describe('a member whom no lookup answers', () => {
     expect('role' in same).toBe(false);
   });
 
-  it('keeps its edits, and is neither pulled nor pushed', () => {
+  it('leaves both sides of a member without a lookup, and keeps their edits', () => {
     const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
     expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
@@ -441,26 +441,26 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
   });
 
-  it('keeps its name if more than the name was agreed on', () => {
+  it('keeps the name of an unresolved member if more than the name was agreed on', () => {
     const known = { phone: null, roleId: null };
     const state = makeState({ base: known, mirror: known, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
-  it('takes part again as soon as a lookup answers', () => {
+  it('merges a member again as soon as a lookup answers', () => {
     const state = makeState({ mirror: { email: 'robin@example.com' }, service: null });
     const unresolved = applyPlan(state, planInLists(state, member, holdAll));
     expect(merge({ ...unresolved, service: shown }).patch).toEqual({ email: 'robin@example.com' });
   });
 
-  it('gets no base out of the mirror', () => {
+  it('gives an unresolved member no base out of the mirror', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
     const { fields: decided, write } = planInLists(state, member, holdAll);
     expect([decided, write]).toEqual([decideEach(() => ({ kind: 'wait' })), null]);
   });
 
-  it('keeps the addresses of base if its row was lost', () => {
+  it('keeps the addresses of base for an unresolved member whose row was lost', () => {
     const state = makeState({ mirror: null, service: null });
     expect(planInLists(state, { ...member, role: null }, holdAll)).toMatchObject({
       case: 'adopt',
@@ -472,7 +472,7 @@ describe('a member whom no lookup answers', () => {
 describe('a row that only the mirror has', () => {
   const state = makeState({ base: null, service: null });
 
-  it('gets one hold, since the interface cannot create users', () => {
+  it('holds a row that only the mirror has once, since the interface cannot create users', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',
@@ -494,12 +494,12 @@ describe('a row that only the mirror has', () => {
     ['missing', {}],
     ['waiting', { mirror: { gone: true } }],
     ['forget', { mirror: null }],
-  ] as const)('differs from a row that base has, too: %s', (userCase, given) => {
+  ] as const)('tells a row that only the mirror has from a row with a base: %s', (userCase, given) => {
     const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
     expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
   });
 
-  it('merges once the service has the user', () => {
+  it('merges a row that only the mirror had once the service has the user', () => {
     const held = applyPlan(state, planInLists(state, undefined, holdAll));
     expect(merge({ ...held, service: shown })).toMatchObject({
       case: 'merge',
@@ -510,7 +510,7 @@ describe('a row that only the mirror has', () => {
 });
 
 describe('a user with an open push', () => {
-  it.each(fields)('waits for its verdict, whatever happens to %s', (field: Field) => {
+  it.each(fields)('makes a user with an open push wait, whatever happens to %s', (field: Field) => {
     const state = makeState({
       mirror: { [field]: otherValues[field] },
       service: { ...otherShown, [field]: null },

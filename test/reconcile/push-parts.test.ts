@@ -54,7 +54,7 @@ describe('a request', () => {
     breaker: { open: false },
   };
 
-  it('leaves at its deadline, and not later', async () => {
+  it('lets a request leave at its deadline, and not later', async () => {
     const leave = async (now: number) => {
       const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
       await options.beforeSend?.();
@@ -127,7 +127,7 @@ describe('an open push of an earlier run', () => {
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])('settles by its known answer and the shown values: %s', async (_, known, says, outcomes, isSeen) => {
+  ])('settles an open push by answer and shown values: %s', async (_, known, says, outcomes, isSeen) => {
     const { service, mirror, intents, places } = createParts(1);
     for (const intent of intents)
       mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
@@ -150,11 +150,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('replaces a new read for a second', async () => {
+  it('uses the read of a plan in place of a new read for a second', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('does not count if a name has to go along, or if it lacks a user', async () => {
+  it('reads again if a name has to go along, or if the read of the plan lacks a user', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });

@@ -119,7 +119,7 @@ const robin: UserValues = {
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('many edits', () => {
-  it('take 80 requests for 1,000 users: each batch is read, and then sent', async () => {
+  it('pushes 1,000 edits in 80 requests: each batch is read, and then sent', async () => {
     const { service, mirror, run, ids } = createStage({ users: 1_000 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { notes } = await run();
@@ -128,7 +128,7 @@ describe('many edits', () => {
     expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(1_000);
   });
 
-  it('follow the lesson of the first update, whatever was known when they were planned', async () => {
+  it('lets later batches follow the lesson of the first update, whatever was known when they were planned', async () => {
     const { service, mirror, run, ids } = createStage({ users: 60 });
     mirror.nameSafety = 'unknown';
     for (const id of ids) mirror.edit(id, { phone: `155503${id}` });
@@ -141,7 +141,7 @@ describe('many edits', () => {
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
     ['field by field', 3, 1, ({ roleId }, id) => id === 1n && roleId !== undefined],
-  ])('leave two at a time, once the first was taken %s', async (_, users, batchSize, refuses) => {
+  ])('sends two batches at a time, once the first was taken %s', async (_, users, batchSize, refuses) => {
     const { service, mirror, run, ids } = createStage({ users, batchSize });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) }, roleId: 9n });
     service.refusesPatch = refuses;
@@ -159,7 +159,7 @@ describe('many edits', () => {
     expect(new Set(sentIds(service.updates).flat())).toEqual(new Set(ids));
   });
 
-  it('stop after three without an answer', async () => {
+  it('stops pushing after three updates without an answer', async () => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (_, request) => (request > 1 ? { kind: 'lost', applied: false } : { kind: 'nothing' });
@@ -172,7 +172,7 @@ describe('many edits', () => {
   it.each([
     ['none', () => ({ kind: 'status', status: 401 }) as const],
     ['no connection', () => ({ kind: 'not-sent' }) as const],
-  ])('end at the first batch that is turned away, with known outcomes recorded: %s', async (_, fault) => {
+  ])('stops pushing at the first batch turned away, with known outcomes recorded: %s', async (_, fault) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches, request) => (request > 1 && patches.has(30n) ? fault() : { kind: 'nothing' });
@@ -184,7 +184,7 @@ describe('many edits', () => {
     expect(service.updates.length).toBeLessThanOrEqual(1 + 3);
   });
 
-  it('stay back once an earlier update has harmed a name', async () => {
+  it('keeps waiting updates back once an earlier update has harmed a name', async () => {
     const { service, mirror, run, ids } = createStage({ users: 200 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -207,7 +207,7 @@ describe('many edits', () => {
   it.each([
     ['is too late', undefined],
     ['is answered 429', 429],
-  ])('stay unread once an update has harmed a name, if one of them %s', async (_, status) => {
+  ])('reads no update again once an earlier one has harmed a name, if one of them %s', async (_, status) => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -237,7 +237,7 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
-  it('stay back if recording them took longer than their read is valid', async () => {
+  it('keeps updates back if recording them took longer than their read is valid', async () => {
     const { service, mirror, run, clock } = createStage();
     mirror.edit(1n, { name: { first: 'Robin', last: 'Doe' } });
     const openIntents = mirror.openIntents.bind(mirror);
@@ -250,7 +250,7 @@ describe('many edits', () => {
     expect(notes.reasons).toHaveLength(1);
   });
 
-  it('stay back beside the one update that shows what happens to names', async () => {
+  it('keeps updates back beside the one update that shows what happens to names', async () => {
     const { service, mirror, run, ids } = createStage({ users: 300 });
     mirror.nameSafety = 'unknown';
     for (const id of ids) mirror.edit(id, { roleId: 9n });
@@ -285,7 +285,7 @@ describe('many edits', () => {
     for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
   };
 
-  it('end with the first rejection once updates in flight are recorded', async () => {
+  it('ends the pushes at the first rejection, once updates in flight are recorded', async () => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'status', status: 401 } : { kind: 'nothing' });
@@ -302,7 +302,7 @@ describe('many edits', () => {
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
     ['credentials', refusal(401)],
-  ])('end with the error that ends the run, whatever failed before: %s', async (code, ending) => {
+  ])('ends the pushes with the error that ends the run, whatever failed before: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'not-sent' } : { kind: 'nothing' });
@@ -315,7 +315,7 @@ describe('many edits', () => {
     expect(error).toMatchObject({ code });
   });
 
-  it('go one batch at a time until one of them was taken', async () => {
+  it('sends one batch at a time until one of them was taken', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.slice(0, 25));
@@ -323,7 +323,7 @@ describe('many edits', () => {
     expect(service.filters.map(({ emails }) => emails.length).filter(Boolean)).toEqual([25, 25, 25, 25, 25]);
   });
 
-  it('report their progress, and the longest request', async () => {
+  it('reports the progress of pushes, and the longest request', async () => {
     const { service, mirror, run, ids } = createStage({ users: 75 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { events, notes } = await run();
@@ -337,7 +337,7 @@ describe('many edits', () => {
     expect((await run()).events.filter(({ kind }) => kind === 'progress')).toEqual([]);
   });
 
-  it('continue side by side after batches without an update', async () => {
+  it('sends two batches at a time again after batches without an update', async () => {
     const { service, mirror, run, ids } = createStage({ users: 425 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.filter((id) => id > 25n && id <= 325n));
@@ -345,7 +345,7 @@ describe('many edits', () => {
     expect(service.filters.at(-1)?.emails).toEqual(ids.slice(400).map((id) => `user${id}@example.com`));
   });
 
-  it('leave last and alone for users whose last push got no answer', async () => {
+  it('sends updates of users whose last push got no answer last and alone', async () => {
     const { service, mirror, run, ids } = createStage({ users: 40, batchSize: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -357,7 +357,7 @@ describe('many edits', () => {
     expect(sentIds(service.updates).slice(-2)).toEqual([[1n], [2n]]);
   });
 
-  it('continue beside a batch that gets a 429, which waits for the next run', async () => {
+  it('continues beside a batch that gets a 429, which waits for the next run', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(60n) ? { kind: 'status', status: 429 } : { kind: 'nothing' });
@@ -370,7 +370,7 @@ describe('many edits', () => {
 });
 
 describe('an edit that the service takes', () => {
-  it.each(fields)('goes out with %s alone; base and mirror take the bytes of the service', async (field) => {
+  it.each(fields)('sends %s alone; base and mirror take the bytes of the service', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
     const { notes } = await run();
@@ -386,7 +386,7 @@ describe('an edit that the service takes', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('goes in batches of a limited size, and an event reports the time of each', async () => {
+  it('sends edits in batches of a limited size, and an event reports the time of each', async () => {
     const { service, mirror, run, ids } = createStage({ users: 7, batchSize: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     const { notes, events } = await run();
@@ -407,7 +407,7 @@ describe('an edit that the service takes', () => {
     ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'clears', 0],
     ['a moment ago, and one of them has no name', 900, [{ name: robin.name }, { roleId: 9n }], 'clears', 1],
   ] as const)(
-    'skips or repeats the read before it is sent: the plan read it %s',
+    'reads a user again before the push, or not: the plan read it %s',
     async (_, readAgoMs, edits, safety, reads) => {
       const { service, mirror, run, show } = createStage({ users: edits.length });
       mirror.nameSafety = safety;
@@ -419,7 +419,7 @@ describe('an edit that the service takes', () => {
     },
   );
 
-  it('leaves within the deadline that began when the plan read it, or waits for the next run', async () => {
+  it('sends an edit within the deadline that began when the plan read it, or in the next run', async () => {
     const { service, mirror, clock, run } = createStage();
     mirror.edit(1n, { name: robin.name });
     mirror.beforeIntents = () => {
@@ -432,7 +432,7 @@ describe('an edit that the service takes', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('gets recorded before it is sent', async () => {
+  it('records an edit before it is sent', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     mirror.edit(2n, { name: robin.name, phone: null });
@@ -449,7 +449,7 @@ describe('an edit that the service takes', () => {
     expect(mirror.intents.size).toBe(0);
   });
 
-  it('goes into base if it was edited again meanwhile, and the later edit is sent next', async () => {
+  it('confirms an edit in base that was edited again meanwhile, and sends the later edit next', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.fault = () => {
@@ -620,7 +620,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('stays unsent if it was prepared too long ago, and the next run merges it again', async () => {
+  it('does not send a batch that was prepared too long ago, and merges it again in the next run', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -655,7 +655,7 @@ describe('a batch that waits before it leaves', () => {
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],
     ['is sent, although it waits for a place each time,', 5_500, 1_000],
-  ])('%s when the second request that reads it takes %i ms, and a place %i ms', async (says, ms, placeMs) => {
+  ])('a batch %s when its second read takes %i ms, and a place %i ms', async (says, ms, placeMs) => {
     const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
     const { users } = service;
     mirror.edit(1n, { roleId: 9n });
@@ -672,7 +672,7 @@ describe('a batch that waits before it leaves', () => {
     expect([sentIds(service.updates), notes.reasons]).toEqual(isSent ? [[[1n, 2n]], []] : [[], [late]]);
   });
 
-  it('stays unsent if the check of the lease took too long', async () => {
+  it('does not send a batch if the check of the lease took too long', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = () => {
@@ -686,7 +686,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n).open).toBeUndefined();
   });
 
-  it('stays unsent if opening the connection took too long', async () => {
+  it('does not send a batch if opening the connection took too long', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     let starts = 0;
@@ -704,7 +704,7 @@ describe('a batch that waits before it leaves', () => {
     expect(notes).toMatchObject({ reasons: [late], counts: {} });
   });
 
-  it('stays unsent if the lease may have run out while the connection was opened', async () => {
+  it('does not send a batch if the lease may have run out while the connection was opened', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeStart = () => {
@@ -718,7 +718,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('waits for the next run if it is late, and the next batch leaves', async () => {
+  it('leaves a late batch for the next run, and sends the next batch', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -735,7 +735,7 @@ describe('a batch that waits before it leaves', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('stays unsent if the lease was lost meanwhile', async () => {
+  it('does not send a batch if the lease was lost meanwhile', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeDispatch = () => {
@@ -748,7 +748,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('goes through a new merge in the next run after a 429, and three of them end the pushing', async () => {
+  it('merges a batch again in the next run after a 429, and stops pushing after three of them', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 8, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = () => ({ kind: 'status', status: 429 });
@@ -771,7 +771,7 @@ describe('a batch that waits before it leaves', () => {
 describe('a batch that is refused', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
-  it('goes again user by user and field by field, until only the bad value is held', async () => {
+  it('sends a refused batch again user by user and field by field, until only the bad value is held', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 25 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
     mirror.edit(13n, { email: robin.email });
@@ -808,7 +808,7 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('takes one run to split, however slow the service is', async () => {
+  it('splits a refused batch within one run, however slow the service is', async () => {
     const stage = createStage({ users: 25 });
     const { service, mirror, run, ids, show } = stage;
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
@@ -841,7 +841,7 @@ describe('a batch that is refused', () => {
   it.each([
     ['before it', [2n], [], [1n, 3n]],
     ['again', [], [2n], [1n, 2n, 3n]],
-  ])('skips a user who could not be read %s', async (_, before, after, first) => {
+  ])('drops a user from a refused batch who could not be read %s', async (_, before, after, first) => {
     const { service, mirror, run, ids, show } = createStage({ users: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.hidden = new Set(before);
@@ -869,7 +869,7 @@ describe('a batch that is refused', () => {
     expect(notes.counts).toEqual({ pushed: 8, held: 3 });
   });
 
-  it('skips users who were taken before the bad user', async () => {
+  it('sends a refused batch again without users who were taken before the bad user', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -900,7 +900,7 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).not.toContain('the service refused every user of a batch: pushing stopped');
   });
 
-  it('goes again to a user who has a part of it', async () => {
+  it('sends a refused batch again to a user who has a part of it', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n, phone: robin.phone });
     service.take = (user, { phone }) => takePatch(user, phone === undefined ? {} : { phone });
@@ -914,7 +914,7 @@ describe('a batch that is refused', () => {
     expect(show(1n).base).toMatchObject({ roleId: 5n, phone: taken.phone });
   });
 
-  it('keeps the id of the request that refused it', async () => {
+  it('records the request that refused a batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -931,7 +931,7 @@ describe('a batch that is refused', () => {
     ]);
   });
 
-  it('for every user stops the pushing', async () => {
+  it('stops pushing if every user of a batch is refused', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = () => true;
@@ -940,7 +940,7 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
-  it('for every field of every user stops the pushing, too', async () => {
+  it('stops pushing if every field of every user is refused', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: `1555090${id}` });
     service.refusesPatch = () => true;
@@ -952,7 +952,7 @@ describe('a batch that is refused', () => {
     expect(new Set(pushes)).toEqual(new Set([null]));
   });
 
-  it('for one field of each user continues with the next batch', async () => {
+  it('continues with the next batch if one field of each user is refused', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, email: `new${id}@example.com` });
     service.refusesPatch = (patch) => patch.roleId !== undefined;
@@ -962,7 +962,7 @@ describe('a batch that is refused', () => {
     expect(ids.map((id) => show(id).held.map(({ field }) => field))).toEqual(ids.map(() => ['roleId']));
   });
 
-  it('for its one field causes no second read', async () => {
+  it('reads no user again if the refused request had one field', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { roleId: 5n });
     service.refusesPatch = () => true;
@@ -993,7 +993,7 @@ describe('a batch that is refused', () => {
       'is shown without that field',
       ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n))),
     ],
-  ])('goes out three times at most for a user whom afterwards %s', async (_, hide) => {
+  ])('sends a refused field three times at most to a user whom afterwards %s', async (_, hide) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177', roleId: 5n });
     const before = new Map(service.held);
@@ -1013,7 +1013,7 @@ describe('a batch that is refused', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it.each([401, 429])('with status %i counts as no try', async (status) => {
+  it.each([401, 429])('counts a refusal with %i as no try', async (status) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177' });
     service.fault = () => ({ kind: 'status', status });
@@ -1024,7 +1024,7 @@ describe('a batch that is refused', () => {
     expect(show(1n)).toMatchObject({ held: [], base: { phone: '15550177' } });
   });
 
-  it('with a 403 for one user holds that user and pushes the remaining users', async () => {
+  it('holds a user that is refused with a 403, and pushes the remaining users', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
@@ -1066,7 +1066,7 @@ describe('a batch that is refused', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
-  it('for one bad user lets all remaining users through', async () => {
+  it('pushes all remaining users if one user is refused', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = (_, id) => id === 1n;
@@ -1136,7 +1136,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(mirror.intents.size).toBe(0);
   });
 
-  it.each([401])('ends at a %i, and holds nothing for it', async (status) => {
+  it.each([401])('ends the push field by field at a %i, and holds nothing for it', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1169,7 +1169,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
-  it('ends at a field without an answer: it stays open, and later fields wait', async () => {
+  it('ends the push field by field at a field without an answer, and later fields wait', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1423,7 +1423,7 @@ describe('a push without an answer', () => {
     return made;
   };
 
-  it('closes as confirmed at once if a lookup of the new address shows it', async () => {
+  it('confirms an unanswered push at once if a lookup of the new address shows it', async () => {
     const { service, mirror, run, show } = lostStage(true);
     service.unfiltered = 'none';
     // Without a phone the email is the only address, and the old one finds nobody any more.
@@ -1444,7 +1444,7 @@ describe('a push without an answer', () => {
     ['phone', 'agreed on'],
     ['phone', 'shown before'],
   ] as const)(
-    'finds the user by the %s that was %s, if the user has no second address',
+    'finds an unanswered push by the %s that was %s, if the user has no second address',
     async (field, old) => {
       const policy: Policy = { ...holdAll, [field]: 'mirror-wins' };
       const { service, mirror, run, show } = createStage({ policy });
@@ -1468,7 +1468,7 @@ describe('a push without an answer', () => {
     },
   );
 
-  it('stays open without effect, and goes again only after the quiet period', async () => {
+  it('keeps a push without effect open, and sends it again only after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -1488,7 +1488,7 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('keeps all of the user waiting, also a field that is edited meanwhile', async () => {
+  it('keeps all of a user waiting behind an unanswered push, also a field that is edited meanwhile', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     mirror.edit(1n, { roleId: 9n });
@@ -1499,7 +1499,7 @@ describe('a push without an answer', () => {
     expect(show(1n).row?.phone).toBe('15550101');
   });
 
-  it('closes as confirmed in the next run if it arrives late', async () => {
+  it('confirms an unanswered push in the next run if it arrives late', async () => {
     const { service, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
@@ -1509,7 +1509,7 @@ describe('a push without an answer', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
-  it('stays open if its user is shown older than before', async () => {
+  it('keeps an unanswered push open if its user is shown older than before', async () => {
     const { service, mirror, run, show } = lostStage(true);
     const showOlder = (stale: boolean) => mirror.states.set(1n, { ...mirror.state(1n), stale });
     service.fault = () => {
@@ -1524,7 +1524,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('makes the run partial if no lookup shows its user after the quiet period', async () => {
+  it('ends partial if no lookup shows the user of an unanswered push after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -1539,7 +1539,7 @@ describe('a push without an answer', () => {
   it.each([
     ['email', { email: 'third@example.com', phone: null }],
     ['phone', { email: null, phone: '15550133' }],
-  ])('finds the user by the %s that the team lists, once both addresses have changed', async (_, listed) => {
+  ])('finds an unanswered push by the listed %s, once both addresses have changed', async (_, listed) => {
     const { service, mirror, run, show } = lostStage(false, { name: robin.name });
     await run();
     service.held.set(1n, {
@@ -1553,7 +1553,7 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.name).toEqual(robin.name);
   });
 
-  it('closes for a value that a lookup shows, and stays open for an unseen value', async () => {
+  it('confirms values of an unanswered push that a lookup shows, and keeps unseen values open', async () => {
     const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
     await run();
@@ -1564,7 +1564,7 @@ describe('a push without an answer', () => {
     expect(Object.keys(show(1n).open ?? {})).toEqual(['phone']);
   });
 
-  it('goes again after the quiet period if it carries a new split, which no lookup shows', async () => {
+  it('sends a new split again after the quiet period, since no lookup shows it', async () => {
     const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const made = createStage();
     const { mirror, service, run, show } = made;
@@ -1583,7 +1583,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { name, joined: 'Anne Marie Berg' } });
   });
 
-  it('becomes a conflict if a third value shows after the quiet period', async () => {
+  it('holds an unanswered push as a conflict if a third value shows after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'third@example.com' }));
@@ -1654,7 +1654,7 @@ describe('a user whose pushes never get an answer', () => {
     return made;
   };
 
-  it('goes alone and last after the first time, delays no other user, and is held in the end', async () => {
+  it('sends to a user without answers alone and last, and holds the field in the end', async () => {
     const { service, mirror, run, ids, show } = poisoned(4, 2n);
     await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n, 4n]]);
@@ -1692,7 +1692,7 @@ describe('a user whose pushes never get an answer', () => {
     expect(notes.reasons).toContain('3 updates did not get through: pushing stopped');
   });
 
-  it('stops nothing where those three were the last', async () => {
+  it('stops nothing if the three unanswered users were the last', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1711,13 +1711,13 @@ describe('an update that leaves the name out', () => {
     return made;
   };
 
-  it('goes alone and first if its effect on the name is unknown', async () => {
+  it('sends an update without the name alone and first if its effect on the name is unknown', async () => {
     const { service, run } = nameless('unknown');
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
   });
 
-  it('goes first for a user whose name can be put back, and never beside a name that is held', async () => {
+  it('sends a nameless update first if the name can be put back, and never beside a held name', async () => {
     const made = nameless('unknown');
     const { service, run } = made;
     rename(made, 2n, 'Anne Marie Berg');
@@ -1746,7 +1746,7 @@ describe('an update that leaves the name out', () => {
       [1n, 2n, 3n],
       1n,
     ],
-  ] as const)('goes first for a user %s', async (_, names, held, first) => {
+  ] as const)('sends an update without the name first for a user %s', async (_, names, held, first) => {
     const made = createStage({ users: 3, batchSize: 2 });
     made.mirror.nameSafety = 'unknown';
     for (const [at, name] of names.entries()) {
@@ -1761,7 +1761,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('goes in batches if it is known to keep the name', async () => {
+  it('sends updates without the name in batches if they are known to keep it', async () => {
     const { service, run } = nameless('keeps');
     await run();
     expect(sentIds(service.updates)).toEqual([
@@ -1770,14 +1770,14 @@ describe('an update that leaves the name out', () => {
     ]);
   });
 
-  it('goes alone one after another until one of them was taken', async () => {
+  it('sends updates without the name one after another until one of them was taken', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('takes the name along if such updates clear it', async () => {
+  it('sends the name along if updates without it clear it', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1804,7 +1804,7 @@ describe('an update that leaves the name out', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('waits with a reason if the halves of the name are unknown, until an editor gives them', async () => {
+  it('holds an update if the halves of its name are unknown, until an editor gives them', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1833,7 +1833,7 @@ describe('an update that leaves the name out', () => {
     });
   });
 
-  it('gets one hold if the name itself is in conflict, and later runs add none', async () => {
+  it('holds an update once if the name itself is in conflict', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1880,7 +1880,7 @@ describe('an update that leaves the name out', () => {
 
 describe('a service that turns us away', () => {
   it.each([{ kind: 'status', status: 401 } as const, { kind: 'not-sent' } as const])(
-    'with $kind $status ends the pushing, closes its push and holds nothing',
+    'stops pushing at $kind $status, closes the push and holds nothing',
     async (fault) => {
       const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
       for (const id of ids) mirror.edit(id, { roleId: 9n });
@@ -1895,7 +1895,7 @@ describe('a service that turns us away', () => {
     },
   );
 
-  it.each([500, 502, 503])('with a %i may have taken it, so the user is read back', async (status) => {
+  it.each([500, 502, 503])('reads a user back after a %i, which may have taken the push', async (status) => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'status', status, applied: [2n] });
@@ -1935,7 +1935,7 @@ describe('a field that cannot be read any more', () => {
     ['left out', (user: ServiceUser) => without('phone', user)],
   ] as const;
 
-  it.each(hidden)('stays unsent if it turns unreadable right before the push: %s', async (_, hide) => {
+  it.each(hidden)('does not send a field that turns unreadable before the push: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.mirror.edit(2n, { roleId: 9n });
@@ -1951,7 +1951,7 @@ describe('a field that cannot be read any more', () => {
     expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
   });
 
-  it('counts as unknown in the answer, and as confirmed once a lookup shows it', async () => {
+  it('leaves a field open that the answer hides, and confirms it once a lookup shows it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => ({ ...user, phone: odd });
@@ -1965,7 +1965,7 @@ describe('a field that cannot be read any more', () => {
     expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
-  it.each(hidden)('goes out no more after a refusal: %s', async (_, hide) => {
+  it.each(hidden)('does not resend a field that turns unreadable after a refusal: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     for (const id of made.ids) made.mirror.edit(id, { phone: String(15559000n + id) });
     made.service.fault = (__, request) =>
@@ -1976,7 +1976,7 @@ describe('a field that cannot be read any more', () => {
     expect(made.show(1n)).toMatchObject({ open: undefined, base: { phone: '15550101' } });
   });
 
-  it.each(hidden)('stays unsent field by field, too: %s', async (_, hide) => {
+  it.each(hidden)('does not send a field alone that turns unreadable: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.service.fault = (__, request) =>
@@ -2005,7 +2005,7 @@ describe('a field that cannot be read any more', () => {
 });
 
 describe('an incomplete answer', () => {
-  it('leads to a lookup of a missing user: a seen value is confirmed, an unseen one stays open', async () => {
+  it('looks up a user that the answer leaves out: confirms a seen value, and keeps an unseen one open', async () => {
     const { service, mirror, run, show } = createStage({ users: 3 });
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
@@ -2017,7 +2017,7 @@ describe('an incomplete answer', () => {
     expect(service.updates).toHaveLength(1);
   });
 
-  it('leaves a missing field open alone', async () => {
+  it('keeps a field open that the answer leaves out', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => without('phone', user);
@@ -2037,7 +2037,7 @@ describe('a push to no effect', () => {
     return made;
   };
 
-  it('goes out three times, and is held then', async () => {
+  it('sends a push without effect three times, and holds it then', async () => {
     const { service, run, show } = ignoring();
     for (let tried = 0; tried < 2; tried += 1) {
       const { notes } = await run();
@@ -2065,7 +2065,7 @@ describe('a push to no effect', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('stays held until one of the values changes', async () => {
+  it('keeps an ineffective field held until one of the values changes', async () => {
     const { service, mirror, run, show } = ignoring();
     for (let i = 0; i < 3; i += 1) await run();
     mirror.edit(1n, { phone: '15550188' });
@@ -2079,7 +2079,7 @@ describe('a push to no effect', () => {
 });
 
 describe('a push that leads to a third value', () => {
-  it('becomes a conflict with both values, and base stays', async () => {
+  it('holds a field with both values if the answer shows a third value, and base stays', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
     service.take = (user) => ({ ...user, name: 'Ludwig van d' });
@@ -2103,7 +2103,7 @@ describe('an update of an email that changes the name as well', () => {
     return made;
   };
 
-  it('opens the breaker: nobody else is pushed, and the next run puts the name back', async () => {
+  it('opens the breaker if an update of an email changes the name, and the next run puts the name back', async () => {
     const { service, run, show } = clearing(3, 1);
     const { notes, breaker } = await run();
     expect(breaker.open).toBe(true);
@@ -2138,7 +2138,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(show(1n).held).toMatchObject([{ field: 'name', mirror: robin.name, service: '' }]);
   });
 
-  it('opens the breaker even if it is only found out by a later run, before anything is sent', async () => {
+  it('opens the breaker even if a later run finds the harmed name, before anything is sent', async () => {
     const { service, run, mirror } = clearing(2, 25);
     mirror.edit(2n, { email: 'user2@example.com' });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -2151,7 +2151,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('goes unseen if the name changed right before the push', async () => {
+  it('does not blame an update for a name that changed right before the push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const read = service.users;
@@ -2165,7 +2165,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne', email: 'robin@example.com' }, held: [] });
   });
 
-  it('goes unseen if the name was in conflict before', async () => {
+  it('does not blame an update for a name that was in conflict before', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
@@ -2183,7 +2183,7 @@ describe('an update of an email that changes the name as well', () => {
 });
 
 describe('a row that an editor holds when the answer comes', () => {
-  it('gets confirmed and counted by the next run', async () => {
+  it('confirms a push in the next run if an editor holds the row when the answer comes', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = async () => {
@@ -2203,7 +2203,7 @@ describe('a row that an editor holds when the answer comes', () => {
 });
 
 describe('a row that an editor locks when its push is recorded', () => {
-  it('makes the run partial, and pushes of unlocked users leave', async () => {
+  it('ends partial if an editor locks a row when its push is recorded, and sends further pushes', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.locked = new Set([1n]);
@@ -2217,7 +2217,7 @@ describe('a row that an editor locks when its push is recorded', () => {
 });
 
 describe('a row that an editor holds when it is read again', () => {
-  it('makes the run partial: the edit would be in no later transaction where the editor goes back', async () => {
+  it('ends partial if an editor holds a row that is read again', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
     const { ...as } = mirror;
@@ -2244,7 +2244,7 @@ describe('a conflict that the mirror wins', () => {
     return made;
   };
 
-  it('gets held if the service refuses it, and is not pushed again', async () => {
+  it('holds a winning edit that the service refuses, and does not push it again', async () => {
     const { service, run, show } = conflict();
     service.refusesPatch = () => true;
     await run();
@@ -2256,7 +2256,7 @@ describe('a conflict that the mirror wins', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('goes again after the quiet period if it got no answer', async () => {
+  it('pushes a winning edit without an answer again after the quiet period', async () => {
     const { service, mirror, run, show } = conflict();
     service.fault = () => ({ kind: 'lost', applied: false });
     await run();
@@ -2267,7 +2267,7 @@ describe('a conflict that the mirror wins', () => {
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, open: undefined, held: [] });
   });
 
-  it('waits for the next run as postponed if the service moves before it leaves', async () => {
+  it('postpones a winning edit if the service moves before it leaves', async () => {
     const { service, mirror, run, show } = conflict();
     const { ...as } = mirror;
     mirror.applyUsers = (plans) => {
@@ -2281,7 +2281,7 @@ describe('a conflict that the mirror wins', () => {
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, held: [] });
   });
 
-  it('goes over the value of the service', async () => {
+  it('pushes a winning edit over the value of the service', async () => {
     const { run, show } = conflict();
     await run();
     expect(show(1n)).toMatchObject({
@@ -2294,7 +2294,7 @@ describe('a conflict that the mirror wins', () => {
 });
 
 describe('a recorded push whose run ended before it left', () => {
-  it('closes at once, counts as no try, and leaves in the next run', async () => {
+  it('closes a push that never left, and sends it in the next run as its first try', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     const isAlive = mirror.checkLease;
@@ -2319,7 +2319,7 @@ describe('a recorded push whose run ended before it left', () => {
     expect(service.filters).toHaveLength(1);
   });
 
-  it('waits for the quiet period once it may have left', async () => {
+  it('keeps a push that may have left open until the quiet period is over', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     service.fault = () => ({ kind: 'lost', applied: false });

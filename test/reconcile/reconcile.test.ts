@@ -71,7 +71,7 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
 }
 
 describe('the pushes of a run', () => {
-  it('leave out a user whose row an editor locked during the write', async () => {
+  it('pushes no user whose row an editor locked during the write', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin1@example.com' });
@@ -94,7 +94,7 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([new Map([[1n, { email: 'robin1@example.com' }]])]);
   });
 
-  it('leave out a user whose row is locked right before the push', async () => {
+  it('pushes no user whose row is locked right before the push', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
@@ -108,7 +108,7 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([new Map([[2n, { email: 'robin2@example.com' }]])]);
   });
 
-  it('leave out edits made after the guard had looked', async () => {
+  it('pushes no edit made after the guard had looked', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin@example.com', phone: '15550177' });
@@ -137,7 +137,7 @@ describe('the pushes of a run', () => {
     ]);
   });
 
-  it('count as approved for a user if a person let pass all that is sent', async () => {
+  it('marks a push as approved if a person let pass all that is sent of the user', async () => {
     const { mirror, run } = createStage();
     const openIntents = mirror.openIntents.bind(mirror);
     const asked: (readonly Id[])[] = [];
@@ -157,7 +157,7 @@ describe('the pushes of a run', () => {
     expect(asked).toEqual([[1n]]);
   });
 
-  it('wait for the next run if the guard stops the run, even if a person had approved them', async () => {
+  it('postpones approved pushes if the guard stops the run', async () => {
     const { service, mirror, run } = createStage();
     const email = (id: Id) => `robin${id}@example.com`;
     for (const id of ids.slice(0, 8)) mirror.edit(id, { email: email(id) });
@@ -173,7 +173,7 @@ describe('the pushes of a run', () => {
     expect(notes.counts).toMatchObject({ postponed: 2 });
   });
 
-  it('stop altogether if the guard refuses the plan, and nothing is pulled', async () => {
+  it('neither pushes nor pulls if the guard refuses the plan', async () => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.applyUsers = () => Promise.reject(new Error('written'));

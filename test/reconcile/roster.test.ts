@@ -110,7 +110,7 @@ describe('isRefusal', () => {
 });
 
 describe('a service that answers no filter', () => {
-  it('gets one request if it answers with all users', async () => {
+  it('asks once if the service answers with all users', async () => {
     const service = createServiceStandIn(users);
     const { roster, found } = await read(service);
     expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -119,7 +119,7 @@ describe('a service that answers no filter', () => {
   });
 
   it.each(['none', 'refuse', 2] as const)(
-    'with %s gets lookups by the known addresses',
+    'asks by known addresses if the service answers no filter with %s',
     async (unfiltered) => {
       const service = createServiceStandIn(users);
       service.unfiltered = unfiltered;
@@ -134,7 +134,7 @@ describe('a service that answers no filter', () => {
     },
   );
 
-  it.each([401, 403, 429, 500])('with a %i fails the roster', async (status) => {
+  it.each([401, 403, 429, 500])('fails if the service answers no filter with a %i', async (status) => {
     const service = createServiceStandIn(users);
     const failing = answeringBy(service, () => Promise.reject(refusal(status)));
     await expect(read(failing)).rejects.toMatchObject({ status });
@@ -151,7 +151,7 @@ describe('members that only a lookup by address shows', () => {
   const closed = (): ServiceStandIn =>
     Object.assign(createServiceStandIn(users), { unfiltered: 'none' as const });
 
-  it('get looked up by email, and by phone if they are still missing', async () => {
+  it('looks members up by email, and by phone if they are still missing', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([
       known(1n),
@@ -165,7 +165,7 @@ describe('members that only a lookup by address shows', () => {
     ]);
   });
 
-  it('get looked up by addresses of the team listing, and by user_lookups last', async () => {
+  it('looks members up by addresses of the team listing, and by user_lookups last', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([]);
     mirror.lookups = { emails: ['user1@example.com', 'USER2@example.com'], phones: ['15550103'] };
@@ -180,7 +180,7 @@ describe('members that only a lookup by address shows', () => {
     ]);
   });
 
-  it('stay unresolved at no cost if their addresses are unknown', async () => {
+  it('leaves members unresolved at no cost if their addresses are unknown', async () => {
     const service = closed();
     const { roster, notes } = await read(service);
     expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -188,7 +188,7 @@ describe('members that only a lookup by address shows', () => {
     expect(notes.reasons).toEqual([]);
   });
 
-  it('get looked up in every spelling, since some deployments match case', async () => {
+  it('looks members up in every spelling, since some deployments match case', async () => {
     const user = makeUser(1n, { phone: '' });
     const service = Object.assign(createServiceStandIn([user]), { unfiltered: 'none' as const });
     service.exactEmails = true;
@@ -213,7 +213,7 @@ describe('members that only a lookup by address shows', () => {
       return { service, ids, mirror: createMirrorStandIn(ids.map((id) => known(id, { phone: null }))) };
     };
 
-    it.each([1, 7, 30, 99])('get lookups with fewer addresses: %i at once', async (cap) => {
+    it.each([1, 7, 30, 99])('looks members up with fewer addresses at a time: %i at once', async (cap) => {
       const { service, ids, mirror } = capped(150, cap);
       const { roster, found } = await read(service, mirror, teamOf(ids));
       expect(found).toEqual(ids);
@@ -221,7 +221,7 @@ describe('members that only a lookup by address shows', () => {
       expect(service.filters.length).toBeLessThan(4 + (4 * 150) / cap);
     });
 
-    it('cost two more requests if the answers are whole, however many users they lack', async () => {
+    it('makes two more requests if the answers are whole, however many users they lack', async () => {
       const { service, ids, mirror } = capped(400, 1000);
       service.hidden = new Set(ids.filter((id) => id % 3n === 0n));
       const { roster } = await read(service, mirror, teamOf(ids));
@@ -231,7 +231,7 @@ describe('members that only a lookup by address shows', () => {
       ]);
     });
 
-    it('get no second lookup by an address that the service refuses', async () => {
+    it('looks no member up again by an address that the service refuses', async () => {
       const { service, ids, mirror } = capped(4, 1000);
       service.refusesAddress = (address) => address === 'user1@example.com';
       await read(service, mirror, teamOf(ids));
@@ -242,7 +242,7 @@ describe('members that only a lookup by address shows', () => {
     });
   });
 
-  it('get one lookup for each address, 100 in a request', async () => {
+  it('looks members up once by each address, 100 in a request', async () => {
     const many = Array.from({ length: 150 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
@@ -251,14 +251,14 @@ describe('members that only a lookup by address shows', () => {
     expect(service.filters.slice(1).map(({ emails }) => emails.length)).toEqual([100, 50]);
   });
 
-  it('get looked up together with users whom the team no longer lists', async () => {
+  it('looks up users whom the team no longer lists, too', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([known(1n), known(5n)]);
     const { found } = await read(service, mirror, teamOf([1n]));
     expect(found).toEqual([1n, 5n]);
   });
 
-  it('get a lookup after they are marked as gone only if the team lists them', async () => {
+  it('looks a gone user up only if the team lists them', async () => {
     const service = closed();
     const gone = (id: Id) => ({ ...known(id), mirror: { ...known(id).mirror, gone: true } }) as UserState;
     const mirror = createMirrorStandIn([gone(1n), gone(2n)]);
@@ -269,7 +269,7 @@ describe('members that only a lookup by address shows', () => {
 });
 
 describe('an address that the service refuses', () => {
-  it('gets found by halving, and all remaining addresses are answered', async () => {
+  it('finds a refused address by halving, and gets answers for all remaining addresses', async () => {
     const many = Array.from({ length: 16 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
@@ -285,7 +285,7 @@ describe('an address that the service refuses', () => {
     );
   });
 
-  it('never turns into a request for all users', async () => {
+  it('never turns a refused address into a request for all users', async () => {
     const service = createServiceStandIn(users);
     service.unfiltered = 'none';
     service.refusesAddress = () => true;
@@ -314,26 +314,26 @@ describe('a user who is given twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('takes the values of the last row, in one answer or in two', async () => {
+  it('takes the last row of a user who is given twice, in one answer or in two', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });
 
-  it('leaves a note if both rows are equal and all users were requested', async () => {
+  it('notes a user with two equal rows if all users were requested', async () => {
     expect(await readTwice('all', {})).toEqual([addressesOf(2n)[1], [[2n, false]]]);
     expect(await readTwice('none', {})).toEqual([addressesOf(2n)[1], []]);
   });
 });
 
 describe('rows that are not the team’s', () => {
-  it('get rejected, and stay out of the roster', async () => {
+  it('rejects rows of another team, and keeps them out of the roster', async () => {
     const service = createServiceStandIn([makeUser(1n), makeUser(2n, { teamId: 77n })]);
     const { roster, found } = await read(service, createMirrorStandIn([]), teamOf([1n]));
     expect(found).toEqual([1n]);
     expect(roster.rejected).toMatchObject([{ resource: 'users', id: 2n, reason: 'it is of team 77' }]);
   });
 
-  it('count as foreign by a team id alone: a missing or null id is accepted', async () => {
+  it('recognizes a foreign row by its team id alone: a missing or null id is accepted', async () => {
     const unnamed = makeUser(1n);
     const withoutTeam: ServiceUser = { id: 1n, email: unnamed.email ?? null, raw: {} };
     const service = createServiceStandIn([withoutTeam, makeUser(2n, { teamId: null })]);
@@ -341,7 +341,7 @@ describe('rows that are not the team’s', () => {
     expect(found).toEqual([1n, 2n]);
   });
 
-  it('get passed on if they could not be decoded, from the team and from each answer', async () => {
+  it('passes on rows that could not be decoded, from the team and from each answer', async () => {
     const rejected = { resource: 'users', id: null, reason: 'no id', excerpt: '{}' };
     const service = createServiceStandIn(users);
     service.rejected = [rejected];

@@ -13,7 +13,7 @@ import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 
 describe('a user who is new to the mirror', () => {
-  it('gets the same write as from a plan, with nothing to decide', () => {
+  it('writes a new user like a plan, with nothing to decide', () => {
     const readableUser = anyService.filter((user) => !hasUnreadable(user));
     fc.assert(
       fc.property(readableUser, fc.constantFrom('agent', null, undefined), (user, role) => {
@@ -134,7 +134,7 @@ describe('users who are new to the mirror', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('get gathered beside the two parts under way, and no further ahead', async () => {
+  it('gathers new users beside the two parts under way, and no further ahead', async () => {
     const { ends, notes, applied } = takeByHand();
     await turn();
     expect(ends.length).toBe(2);
@@ -149,7 +149,7 @@ describe('users who are new to the mirror', () => {
     expect(notes.counts['adopted']).toBe(count - 2);
   });
 
-  it('get written in the order of their ids, however the service lists them', async () => {
+  it('writes new users in the order of their ids, however the service lists them', async () => {
     const parts: (readonly Id[])[] = [];
     const mirror = createMirrorStandIn([]);
     mirror.takeUsers = (writes) => {
@@ -171,7 +171,7 @@ describe('users who are new to the mirror', () => {
     expect(parts.flat()).toEqual(seen.unknown);
   });
 
-  it('wait unwritten if an earlier part fails', async () => {
+  it('writes no later part if an earlier part fails', async () => {
     const { ends, applied } = takeByHand();
     const failed = applied.catch((error: unknown) => error);
     await turn();
@@ -182,7 +182,7 @@ describe('users who are new to the mirror', () => {
     expect(ends.length).toBe(2);
   });
 
-  it('finish before the error of an earlier part is thrown', async () => {
+  it('lets parts under way finish before the error of an earlier part is thrown', async () => {
     const { ends, applied } = takeByHand();
     let isOver = false;
     const failed = applied.catch((error: unknown) => error).finally(() => (isOver = true));
@@ -198,7 +198,7 @@ describe('users who are new to the mirror', () => {
     ['alone', 0, []],
     ['beside pulls', 5000, []],
     ['of whom some are there by now', 5000, [3n, 5001n, 9999n]],
-  ])('get written and counted like users that a plan decides: %s', async (_, pulled, there) => {
+  ])('writes and counts new users like users that a plan decides: %s', async (_, pulled, there) => {
     const plan = planOf(pulled, count);
     const decided = { ...plan, plans: planUnknown(plan, holdAll), look: { ...plan.look, unknown: [] } };
     expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));

@@ -19,7 +19,7 @@ const edits = {
 } as const;
 
 describe('an edit of a field that is not shown', () => {
-  it.each(fields)('waits, and is not held, if %s cannot be read', (field) => {
+  it.each(fields)('makes an edit wait, and does not hold it, if %s cannot be read', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });
       const plan = planInLists(state, member, { ...holdAll, [field]: policy });
@@ -27,7 +27,7 @@ describe('an edit of a field that is not shown', () => {
     }
   });
 
-  it.each(fields)('gets held if %s may have been emptied, whatever the policy', (field) => {
+  it.each(fields)('holds an edit if %s may have been emptied, whatever the policy', (field) => {
     const mayBeEmpty = field === 'email' || field === 'phone';
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = { ...makeState({ mirror: edits[field] }), service: without(field) };
@@ -38,7 +38,7 @@ describe('an edit of a field that is not shown', () => {
     }
   });
 
-  it('leaves its hold and goes out once the service shows its old value again', () => {
+  it('sends a held edit again once the service shows its old value', () => {
     const hidden = { ...makeState({ mirror: edits.phone }), service: without('phone') };
     const held = planInLists(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
     expect(planInLists({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
@@ -48,7 +48,7 @@ describe('an edit of a field that is not shown', () => {
     });
   });
 
-  it.each(['unreadable', 'left out'] as const)('keeps the hold that it has: %s', (why) => {
+  it.each(['unreadable', 'left out'] as const)('keeps the hold of a hidden field: %s', (why) => {
     const hold: Hold = {
       field: 'phone',
       reason: 'refused',
@@ -62,7 +62,7 @@ describe('an edit of a field that is not shown', () => {
     expect(planInLists(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
   });
 
-  it('lets each remaining field move', () => {
+  it('moves each remaining field beside an unreadable one', () => {
     const service = { ...unreadable('phone'), email: 'moved@example.com' };
     const plan = planInLists(makeState({ mirror: edits.phone, service }), member, holdAll);
     expect(plan.moves).toMatchObject([{ kind: 'pull', field: 'email' }]);
@@ -71,12 +71,12 @@ describe('an edit of a field that is not shown', () => {
 });
 
 describe('a user with a field that nobody can read', () => {
-  it('gets a base only once all its fields can be read', () => {
+  it('writes a base only once all fields can be read', () => {
     const state = makeState({ base: null, service: unreadable('phone'), observedDiffers: true });
     expect(planInLists(state, member, holdAll)).toMatchObject({ case: 'merge', moves: [], write: null });
   });
 
-  it('gets adopted without the field, and pulls it once it can be read', () => {
+  it('adopts a user without an unreadable field, and pulls it once it can be read', () => {
     const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
       member,
@@ -87,7 +87,7 @@ describe('a user with a field that nobody can read', () => {
     expect(planInLists(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
   });
 
-  it('keeps the earlier edit on hold after a return', () => {
+  it('keeps an earlier edit of an unreadable field on hold after a return', () => {
     const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
     const { holds, write } = planInLists(state, member, holdAll);
     expect(holds).toMatchObject([{ field: 'phone', reason: 'returned', mirror: '15550177' }]);

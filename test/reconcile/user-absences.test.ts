@@ -43,7 +43,7 @@ async function judge(refused: readonly string[]) {
 }
 
 describe('a user who is missing', () => {
-  it('becomes gone if the service refuses only addresses of another user', async () => {
+  it('marks a missing user as gone if the service refuses only addresses of another user', async () => {
     const { gone, roster, warnings } = await judge(['user1@example.com']);
     expect(roster).toMatchObject({ refusedLookups: 1, unproven: new Set([1n]) });
     expect(gone).toEqual([2n]);
@@ -56,7 +56,7 @@ describe('a user who is missing', () => {
     ['the email', ['user1@example.com', 'user2@example.com']],
     ['the phone', ['15550101', '15550102']],
     ['all addresses', ['user1@example.com', 'user2@example.com', '15550101', '15550102']],
-  ])('stays present while the service refuses %s', async (_, refused) => {
+  ])('keeps a missing user present while the service refuses %s', async (_, refused) => {
     const { gone, warnings } = await judge(refused);
     expect(gone).toEqual([]);
     expect(warnings).toEqual([
