@@ -48,7 +48,7 @@ beforeEach(async () => {
   await withhold('tags', [10n, 1n, 2n]);
 });
 
-it('approves all waiting rows of a batch alone, and records who and why', async () => {
+it('approves all missing rows of a batch at once, and records who and why', async () => {
   await withhold('users', [1n]);
   await withhold('tags', [1n, 3n], {}, 42n);
   expect(await approve(`'${all.toUpperCase()}', reason => 'they left'`)).toEqual(
@@ -61,7 +61,7 @@ it('approves all waiting rows of a batch alone, and records who and why', async 
   await expect(approve(`'${all}'`)).rejects.toThrow(`Nothing is held in a batch ${all}`);
 });
 
-it('keeps rows that an approval leaves out in the batch, until the next pass renames it', async () => {
+it('keeps missing rows that an approval leaves out in the batch, until the next pass renames it', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
@@ -119,7 +119,7 @@ it('asks for the team if the same rows are missing from two teams', async () => 
   expect(await waiting(42n)).toEqual([]);
 });
 
-it('refuses a decision about an unseen team, or by a role that lacks the right', async () => {
+it('refuses a decision about missing rows of an unseen team, or by a role that lacks the right', async () => {
   const role = `test_absences_${process.pid}`;
   await sql(`create role ${role} login; grant musterd_approver to ${role};
     delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);

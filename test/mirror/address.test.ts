@@ -21,14 +21,14 @@ describe('the address of a database', () => {
   });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.2', '[::1]'])(
-    'belongs to this machine alone if it goes by way of %s',
+    'names an address of this machine alone by way of %s',
     (host) => {
       expect(of(`postgres://u:p@${host}/m`)).toEqual(of('postgres://localhost:5432/m'));
       expect(of(`postgres://u:p@${host}/m`).at).toBe('localhost:5432/m');
     },
   );
 
-  it('names each of several hosts, and equals the address of any of them', () => {
+  it('names each of several hosts, and finds a shared address with any of them', () => {
     const both = of('postgres://u:p@db-1.example.net,DB-2.example.net:6432/m');
     expect(both.at).toBe('db-1.example.net:5432/m or db-2.example.net:6432/m');
     const same = ['db-1.example.net', 'db-2.example.net:6432', 'db-2.example.net'].map((host) =>
@@ -37,7 +37,7 @@ describe('the address of a database', () => {
     expect(same).toEqual([true, true, false]);
   });
 
-  it('names the folder of a socket', () => {
+  it('names the folder of a socket as the address', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
   });
 
@@ -48,13 +48,13 @@ describe('the address of a database', () => {
     expect(of('postgres://db.example.net', { PGDATABASE: 'n' }).at).toBe('db.example.net:5432/n');
   });
 
-  it('holds neither user nor password', () => {
+  it('holds neither user nor password in an address', () => {
     expect(JSON.stringify(of('postgres://somebody:secret@db.example.net/m'))).not.toMatch(/somebody|secret/);
   });
 });
 
 describe('the id of a machine', () => {
-  it('hashes the first usable file, or returns null', () => {
+  it('hashes the first usable id of the machine, or returns null', () => {
     using folder = temporaryFolder();
     const [id, empty] = ['id', 'empty'].map((name) => join(folder.path, name)) as [string, string];
     const secret = '0123456789abcdef0123456789abcdef';
@@ -68,7 +68,7 @@ describe('the id of a machine', () => {
 });
 
 describe('the address of an embedded server', () => {
-  it('equals the folder, by whatever link', () => {
+  it('names the folder of an embedded server by whatever link', () => {
     using folder = temporaryFolder();
     const [real, link] = ['real', 'link'].map((name) => join(folder.path, name)) as [string, string];
     mkdirSync(real);

@@ -42,7 +42,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
       async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so' }, rows)).length,
     );
 
-  it('pass the limits once, with the confirmed values', async () => {
+  it('confirmed edits pass the limits once, with the confirmed values', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
     expect(
@@ -94,11 +94,11 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ]);
   });
 
-  it('pass even if an earlier edit of the field was held', async () => {
+  it('confirmed edits pass even if an earlier edit of the field was held', async () => {
     expect(await approve(email(2, { field: 'phone', to: null, base: '15550100' }))).toBe(1);
   });
 
-  it('pass if they were made past the triggers, under an unknown author', async () => {
+  it('confirmed edits pass if they were made past the triggers, under an unknown author', async () => {
     await run(`begin; select set_config('musterd.writing', 'on', true);
       update mirror.users set role_id = 7 where id = 2; commit`);
     expect(await approve(email(2, { field: 'roleId', to: 7n, base: null }))).toBe(1);
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ).toEqual([[[''], 7]]);
   });
 
-  it('stay held under four eyes if the person who confirms them made them, or may have', async () => {
+  it('confirmed edits stay held under four eyes if the person made them, or may have', async () => {
     await run(`insert into sync.teams (team, team_id, four_eyes) values ('north', 41, true);
       update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
@@ -151,7 +151,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
         ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
   const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
 
-  it('replace the hold of an earlier edit of the field', async () => {
+  it('confirmed edits replace the hold of an earlier edit of the field', async () => {
     await holdAs(12, 'refused', 'null', '0');
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];
@@ -163,7 +163,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
   it.each([
     ['another edit', '0', 'approved'],
     ['this edit', 'e.edit_id', 'resolved'],
-  ])('pass limits on single fields only if a limit held %s', async (_, edit, decision) => {
+  ])('confirmed edits pass limits on single fields only if a limit held %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');
@@ -173,7 +173,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     expect(hold?.decision).toBe(decision);
   });
 
-  it('pass over a value that the service showed, if it differs from the agreed value', async () => {
+  it('confirmed edits pass over a service value that differs from the agreed value', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],
@@ -193,7 +193,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ['a rejection', email(10)],
     ['a limit on it alone', email(11)],
     ['a user who is not there', email(9)],
-  ])('stay unapproved with %s', async (_, edit) => {
+  ])('confirmed edits stay unapproved with %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');
     expect(await approve(edit)).toBe(0);
     expect(await run('select * from sync.held_fields order by user_id, field')).toEqual(held);

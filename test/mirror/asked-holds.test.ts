@@ -124,7 +124,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   };
 
   describe.each(table)('over %s', (_, before, after) => {
-    it('lasts, and names the hold that comes back', async () => {
+    it('a requested hold lasts, and names the hold that comes back', async () => {
       await write(before);
       const asked = await ask();
       expect(asked).toMatchObject({
@@ -150,7 +150,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       ]);
     });
 
-    it.each(['somebody ends it', 'its time is up'])('leaves the earlier hold, once %s', async (how) => {
+    it.each(['somebody ends it', 'its time is up'])('brings the earlier hold back, once %s', async (how) => {
       await write(before);
       const was = await rows();
       await ask();
@@ -191,7 +191,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     });
   });
 
-  it('leaves the field to its batch once its time is up, which reaches only the same edit', async () => {
+  it('a requested hold returns the field to its batch, which reaches only the same edit', async () => {
     await write({ reason: 'limit', batch });
     await ask();
     await run(`update mirror.users set phone = '15550222'`);
@@ -205,7 +205,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   it.each([
     [{ reason: 'limit', batch }, 'approved', ['limit', 'why it was held', 'approved']],
     [{ reason: 'conflict', batch }, 'held', ['conflict', 'why it was held', null]],
-  ] as const)('lets a batch decide again over %j once its time is up: %s', async (before, outcome, row) => {
+  ] as const)('a batch decides again over %j after a requested hold: %s', async (before, outcome, row) => {
     await write(before);
     await run(
       `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
@@ -220,7 +220,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   it.each([
     ['lasts', [['asked', 'on leave', true]]],
     ['is over', []],
-  ] as const)('outlives a withdrawal of the edit beneath only while it lasts: it %s', async (when, left) => {
+  ] as const)('a requested hold outlives a withdrawn edit only while it lasts: it %s', async (when, left) => {
     await write({ reason: 'conflict' });
     await ask();
     if (when === 'is over') await pass();
@@ -242,7 +242,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     ],
     ['a conflict becomes that limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
   ] as const)(
-    'gives way to a limit on the field, except if a batch holds it: %s',
+    'a requested hold gives way to a limit on the field, except in a batch: %s',
     async (_, before, then) => {
       await write(before);
       const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
@@ -257,7 +257,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     },
   );
 
-  it('begins only between two runs, and only for fields of a present user', async () => {
+  it('a requested hold begins only between two runs, and only for fields of a present user', async () => {
     const lease = (seconds: number) =>
       run(`insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
         values ('harbour', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '${seconds} s')`);
@@ -284,7 +284,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
-  it('wakes the daemon, ends a transaction that stays open, and holds nothing of a user who has left', async () => {
+  it('a requested hold wakes the daemon, and holds nothing of a user who has left', async () => {
     await run(`insert into sync.due (team, run_group, mark) values ('harbour', 'edits', '1:1:')`);
     expect(
       await run(`select from sync.hold(41, 1, 'tomorrow'); select mark, current_setting('idle_in_transaction_session_timeout')
@@ -299,7 +299,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     await run('delete from sync.due');
   });
 
-  it('refuses an editor of another team', async () => {
+  it('refuses an editor of another team a hold', async () => {
     const role = `afar_${process.pid}`;
     await run(`create role ${role} login in role musterd_editor; delete from mirror.team_roles;
       insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
@@ -313,7 +313,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     }
   });
 
-  it('ends with the edit beneath it once its time is up and both sides agree', async () => {
+  it('a requested hold ends with the edit beneath it once its time is up and both sides agree', async () => {
     const agree = (phone: string) =>
       run(`begin; set local musterd.writing = 'on'; update sync.user_base set phone = '${phone}';
         select sync.end_edits(41, '{1}'); commit`);
@@ -326,7 +326,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     for (const phone of ['15550112', '15550111']) await run(`update mirror.users set phone = '${phone}'`);
   });
 
-  it('keeps the earlier reason if its field is rejected after its end', async () => {
+  it('keeps the earlier reason if a field is rejected after its requested hold has ended', async () => {
     await write({ reason: 'review', batch });
     await ask();
     await pass();

@@ -96,13 +96,13 @@ describe.each(servers())('authors of edits on $name:', (server) => {
         undefined,
       ],
       ['an i with or without a dot', ['kim', 'k\u0131m', 'KIM'], 'kim'],
-    ] as const)('stays one person with %s', async (_, names, form) => {
+    ] as const)('recognizes one person with %s', async (_, names, form) => {
       const found = new Set(await persons(names));
       expect(found.size).toBe(1);
       if (form !== undefined) expect(found).toEqual(new Set([form]));
     });
 
-    it('becomes a second person with another letter, another accent or another word', async () => {
+    it('tells persons apart by another letter, another accent or another word', async () => {
       const names = ['Zoe', 'Zo\u00eb', 'Zoey', 'Kim', 'Kimi', 'Kim Lee', 'KimLee', 'Lee Kim', 'k\u0456m'];
       expect(new Set(await persons(names)).size).toBe(names.length);
     });
@@ -118,7 +118,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ]);
     });
 
-    it('gets one form: the form of a form, or of any case of it, is the same', async () => {
+    it('gives a person one form: the form of a form, or of any case of it, is the same', async () => {
       // Every letter that has another case or another form, by itself and in a name; and anything at all.
       const letters = Array.from({ length: 0x1_ffff }, (_, at) => String.fromCodePoint(at)).filter((letter) =>
         /\p{Changes_When_NFKC_Casefolded}/u.test(letter),

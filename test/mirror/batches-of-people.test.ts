@@ -60,7 +60,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     ['of no edit', `update sync.held_fields set edit_id = null where user_id = 5`, null],
     ['of an edit that is over', `delete from sync.edits where user_id = 5`, null],
     ['of another team', `update sync.held_fields set team_id = 42 where user_id = 5`, null],
-  ])('leaves out a field that is %s', async (_, change, batch) => {
+  ])('leaves a field out of a batch that is %s', async (_, change, batch) => {
     await name();
     const [expected] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);

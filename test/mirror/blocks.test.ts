@@ -20,7 +20,7 @@ describe('text that is kept for a while', () => {
     ['in a file', 0, true],
     ['in both', 1_000_000, true],
     ['in memory alone, where no file can be made', 0, false],
-  ])('returns the text as written, %s', (_, inMemory, exists) => {
+  ])('returns stored text unchanged, %s', (_, inMemory, exists) => {
     const before = open();
     const blocks = createBlocks({ inMemory, folder: exists ? folder : join(folder, 'missing') });
     for (const line of lines) blocks.add(line);
@@ -35,7 +35,7 @@ describe('text that is kept for a while', () => {
     expect(open()).toBe(before);
   });
 
-  it('returns whole lines', () => {
+  it('returns stored text in whole lines', () => {
     const blocks = createBlocks({ inMemory: 1_000_000, folder });
     for (const line of lines) blocks.add(line);
     const read = [...blocks.read()];

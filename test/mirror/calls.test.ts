@@ -41,7 +41,7 @@ describe('the record of a call', () => {
     'true',
   ];
 
-  it('stores the sent values and the values before, as sent with an unknown outcome', async () => {
+  it('records a call with the sent values and the values before, as sent with an unknown outcome', async () => {
     await write();
     await write({ text: 'a' });
     expect(await rows()).toEqual([
@@ -55,7 +55,7 @@ describe('the record of a call', () => {
     ['refused', 'r-1', true],
     ['unknown', null, true],
     ['unsent', null, false],
-  ] as const)('stores the outcome %s', async (outcome, requestId, isSent) => {
+  ] as const)('records the outcome %s of a call', async (outcome, requestId, isSent) => {
     const id = await write();
     await database.db.transaction((tx) => closeCall(tx, id, 'message', { outcome, requestId }));
     expect(await rows()).toEqual([row('{}', outcome, requestId, isSent, true)]);

@@ -30,7 +30,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
   const of = async (team: string) =>
     (await readDaemons(database.db.kysely)).find((one) => one.team === team && one.pid === BigInt(mine));
 
-  it('record for each team that they run, since when, and how they end', async () => {
+  it('daemons record for each team that they run, since when, and how they end', async () => {
     await note(null, 'south', 'north');
     expect(await known()).toEqual([
       ['north', mine, null, false, true],
@@ -50,7 +50,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     expect(end).toMatchObject({ how: 'asked', startedAt: first?.startedAt, endedAt: end?.seenAt });
   });
 
-  it('leave running daemons alone, and forget ended ones', async () => {
+  it('daemons leave running daemons alone, and forget ended ones', async () => {
     await run(`update sync.learned set value = value || jsonb_build_object(
         'b', jsonb_build_object('pid', 7, 'host', 'b', 'by_systemd', false, 'seen_at', clock_timestamp(), 'started_at', clock_timestamp()),
         'c', jsonb_build_object('pid', 8, 'host', 'c', 'by_systemd', false, 'seen_at', now() - interval '1 hour', 'started_at', now() - interval '1 day'),
@@ -65,7 +65,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     await run(`delete from sync.learned`);
   });
 
-  it('show up for roles that see their team, and for no other role', async () => {
+  it('daemons show up for roles that see their team, and for no other role', async () => {
     await note(null, 'north', 'south');
     const asked = async (role: string) =>
       await database.db.transaction(async (tx) => {
@@ -82,7 +82,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     );
   });
 
-  it('keep recording that they run, for the teams of their present settings, until they end', async () => {
+  it('daemons keep recording that they run, for the teams of their present settings, until they end', async () => {
     let teams = ['north', 'south'];
     const presence = await createPresence({
       db: database.db,
@@ -107,7 +107,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     ]);
   });
 
-  it('end although the database is away', async () => {
+  it('daemons end although the database is away', async () => {
     const warnings: string[] = [];
     const away = { transaction: () => Promise.reject(new Error('away')) } as unknown as TestDatabase['db'];
     const presence = await createPresence({

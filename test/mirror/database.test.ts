@@ -137,7 +137,7 @@ describe.each(servers())('on $name', (server) => {
       expect(await read()).toHaveLength(2);
     });
 
-    test('runs once if its error is permanent', async () => {
+    test('runs a transaction once if its error is permanent', async () => {
       let runs = 0;
       const outcome = db.transaction(async (tx) => {
         runs += 1;
@@ -147,7 +147,7 @@ describe.each(servers())('on $name', (server) => {
       expect(runs).toBe(1);
     });
 
-    test('sets its limits, compiles no plan, and restores the settings of the session', async () => {
+    test('a transaction sets its limits, compiles no plan, and restores the settings of the session', async () => {
       const one = open({
         maxConnections: 1,
         statementTimeoutMs: 1_234,
@@ -166,7 +166,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
-    test('fails if an error inside it was swallowed, since Postgres has undone it', async () => {
+    test('fails a transaction if an error inside it was swallowed, since Postgres has undone it', async () => {
       const outcome = db.transaction(async (tx) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
@@ -178,7 +178,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await read()).map(({ n }) => n)).toEqual([0, 0]);
     });
 
-    test('fails if a deferred constraint refuses the commit', async () => {
+    test('fails a transaction if a deferred constraint refuses the commit', async () => {
       await sql`create table if not exists public.child (id bigint references public.t deferrable initially deferred)`.execute(
         db.kysely,
       );
@@ -189,7 +189,7 @@ describe.each(servers())('on $name', (server) => {
       await sql`drop table public.child`.execute(db.kysely);
     });
 
-    test('undoes everything if its last statement fails, and runs again after a temporary error', async () => {
+    test('undoes a transaction if its last statement fails, and repeats it after a temporary error', async () => {
       let runs = 0;
       const add = (id: bigint) =>
         db.transaction(async (tx) => {
@@ -212,7 +212,7 @@ describe.each(servers())('on $name', (server) => {
       await sql`drop function public.fail(text)`.execute(db.kysely);
     });
 
-    test('runs again after a deadlock', async () => {
+    test('repeats a transaction after a deadlock', async () => {
       const both = [createLatch(), createLatch()] as const;
       let runs = 0;
       const move = (first: bigint, second: bigint, mine: 0 | 1) =>
@@ -228,7 +228,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await read()).map(({ n }) => n)).toEqual([2, 2]);
     });
 
-    test('runs again after a serialization failure', async () => {
+    test('repeats a transaction after a serialization failure', async () => {
       let runs = 0;
       await db.transaction(
         async (tx) => {
@@ -244,7 +244,7 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test.each(['serializable', 'repeatable read'])(
-      'runs read committed even if the default is %s',
+      'runs a transaction read committed even if the default is %s',
       async (level) => {
         const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db.kysely);
         const name = sql.id(rows[0]?.name ?? '');
@@ -327,7 +327,7 @@ describe.each(servers())('on $name', (server) => {
       expect(error.hint).toMatch(/took longer/);
     });
 
-    test('ends if it stays idle for too long', async () => {
+    test('ends a transaction that stays idle for too long', async () => {
       const impatient = open({ idleTimeoutMs: 20 });
       const outcome = impatient.transaction(async (tx) => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
@@ -355,7 +355,7 @@ describe.each(servers())('on $name', (server) => {
     const pidOf = async (from: Parameters<ReturnType<typeof sql>['execute']>[0]) =>
       (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(from)).rows[0]?.pid;
 
-    test('gets replaced silently if it was idle', async () => {
+    test('replaces an idle connection silently that the server ends', async () => {
       const errors: Error[] = [];
       const other = open({ maxConnections: 1, onConnectionError: (error) => errors.push(error) });
       const pid = await pidOf(other.kysely);
@@ -364,7 +364,7 @@ describe.each(servers())('on $name', (server) => {
       expect(await pidOf(other.kysely)).not.toBe(pid);
     });
 
-    test('fails only its own transaction', async () => {
+    test('fails only the transaction whose connection the server ends', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -375,7 +375,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await readFrom(other.kysely)).map(({ n }) => n)).toEqual([0, 0]);
     });
 
-    test('leaves the outcome unknown between the last statement and the commit', async () => {
+    test('reports an unknown outcome if the server ends the connection before the commit', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -436,7 +436,7 @@ describe.each(servers())('on $name', (server) => {
       for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
     });
 
-    test('loses no place to a connection that fails', async () => {
+    test('loses no place in the pool to a connection that fails', async () => {
       const { proxy, url } = await openProxy();
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';

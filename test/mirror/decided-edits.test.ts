@@ -543,7 +543,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     const decisionsNow = () =>
       run('select user_id, field, decision from sync.held_fields where decision is not null order by 1, 2');
 
-    it('changes the named edits alone', async () => {
+    it('a decision changes the named edits alone', async () => {
       const [email, third] = [await editOf(1), await editOf(3)];
       expect(await decide('approve', `, only_edits => '{${email},${third}}'`)).toEqual([
         '1 email approved',
@@ -559,7 +559,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       ]);
     });
 
-    it('gives back the field of the named edit alone', async () => {
+    it('a decision gives back the field of the named edit alone', async () => {
       expect(await decide('revert', `, only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
         '1 role_id rejected',
       ]);
@@ -567,14 +567,14 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await run('select field from sync.held_fields where user_id = 1')).toEqual([['email']]);
     });
 
-    it('changes only edits named by user and by edit, if both are given', async () => {
+    it('a decision changes only edits named by user and by edit, if both are given', async () => {
       const edits = `${await editOf(1)},${await editOf(2)}`;
       expect(await decide('approve', `, only_users => '{1,3}', only_edits => '{${edits}}'`)).toEqual([
         '1 email approved',
       ]);
     });
 
-    it('reports a replaced edit as moved, and refuses its successor, which is in no batch', async () => {
+    it('a decision reports a replaced edit as moved, and refuses its successor, which is in no batch', async () => {
       const before = await editOf(1);
       await run(set('other'));
       expect(await decide('approve', `, only_edits => '{${before}}'`)).toEqual(['1 email moved']);
@@ -602,7 +602,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
           update sync.edits set authors = '{pat,kim}' where user_id = 1 and field = 'email'`),
       );
 
-      it('own edits are left out by naming edits or users of another author', async () => {
+      it('an approver leaves own edits out by naming edits or users of another author', async () => {
         await expect(decideAsKim('null')).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('for 1 users: 1');

@@ -84,7 +84,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
   });
 
-  it('lists how the service will act if that differs from the request', async () => {
+  it('migrate lists how the service will act if that differs from the request', async () => {
     await sql(`begin; set local musterd.writing = 'on';
       update mirror.scheduled_messages set cancels = true, id = 901, base = '{"execute_at": "2999-01-16T09:00:00Z"}' where local_id::text like '%1';
       update mirror.scheduled_messages set id = 907, base = '{"execute_at": "2999-01-25T09:00:00Z"}' where local_id::text like '%7';
@@ -97,7 +97,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(stderr).toContain(`  ${line}\n`);
   });
 
-  it('refuses to overwrite an existing file, and drops nothing then', async () => {
+  it('migrate refuses to overwrite an existing file of requests, and drops nothing then', async () => {
     const file = join(folder.path, 'requests.jsonl');
     writeFileSync(file, 'of another mirror');
     expect(await drop()).toMatchObject({
@@ -136,7 +136,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('No request was open') });
   });
 
-  it('keeps the ledger with the local_id in its values, and closes open pushes as unknown', async () => {
+  it('migrate keeps the ledger with the local_id, and closes open pushes as unknown', async () => {
     const before = await sql('select count(*)::int from sync.changes');
     await drop();
     expect(await sql('select count(*)::int from sync.changes')).toEqual(before);
@@ -197,7 +197,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     );
   });
 
-  it('turns the reason gone of a hold into returned', async () => {
+  it('migrate turns the reason gone of a hold into returned', async () => {
     await sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
     );
@@ -208,7 +208,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('keeps limit, batch and decision of held fields', async () => {
+  it('migrate keeps limit, batch and decision of held fields', async () => {
     await sql(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values
       (41, 5, 'email', 'limit', null, null), (41, 6, 'email', 'limit', null, 'approved'), (41, 7, 'email', 'limit', 'abc', 'approved'),
       (41, 8, 'email', 'limit', 'abc', 'rejected'), (41, 9, 'email', 'conflict', null, null), (41, 10, 'email', 'review', 'abc', null)`);
@@ -227,7 +227,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('marks pulls that a person chose as given up, and other pulls as pulls', async () => {
+  it('migrate marks pulls that a person chose as given up, and other pulls as pulls', async () => {
     await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
       insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
       select 41, user_id, max(run_id), kind, base::jsonb, old::jsonb, new::jsonb, now(), decided_by from sync.runs, (values
@@ -260,7 +260,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('keeps rights on views and functions that lose a column, and revokes rights of the messenger', async () => {
+  it('migrate keeps rights on changed views and functions, and revokes rights of the messenger', async () => {
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;

@@ -53,7 +53,7 @@ describe('due groups', () => {
     (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
   const sql = (text: string) => runSqlText(database.db, text);
 
-  it('include new groups, and known groups keep their time over a restart', async () => {
+  it('adds new groups as due, and keeps the time of known groups over a restart', async () => {
     await registerGroups(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
     expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
     expect(await due('b')).toEqual(['b: users']);
@@ -66,7 +66,7 @@ describe('due groups', () => {
     expect(await due('a')).toEqual(['a: counts users']);
   });
 
-  it('follow a schedule that has changed, and one that a one-shot run knew nothing of', async () => {
+  it('changes the due time with a schedule that has changed, or that a one-shot run knew nothing of', async () => {
     await registerGroups(database.db, [users('a')], false);
     await registerGroups(database.db, [users('a', '0 * * * * UTC')], false);
     expect(await due('a')).toEqual([]);
@@ -78,7 +78,7 @@ describe('due groups', () => {
     expect(await due('once')).toEqual(['once: users']);
   });
 
-  it('come in the order in which they became due', async () => {
+  it('lists due groups in the order in which they became due', async () => {
     await registerGroups(database.db, [users('a'), users('b'), users('c')], false);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 hour' where team = 'c'`);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 minute' where team = 'a'`);
@@ -86,13 +86,13 @@ describe('due groups', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('move on even if nothing of the run is on record', async () => {
+  it('sets the due time again even if nothing of the run is on record', async () => {
     await registerGroups(database.db, [users('a')], false);
     await (await takeUp('a'))();
     expect(await due('a')).toEqual([]);
   });
 
-  it('stay due and move on after the clock was set back', async () => {
+  it('finds a due group and sets its time again after the clock was set back', async () => {
     await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(
@@ -106,7 +106,7 @@ describe('due groups', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeLessThan(hour + 1);
   });
 
-  it('tell the last attempt from the last success, and count failures in a row', async () => {
+  it('tells the last attempt from the last success, and counts failures in a row', async () => {
     await run('a');
     const complete = (await standing('a'))?.completeAt;
     await run('a', 'failed');
@@ -122,7 +122,7 @@ describe('due groups', () => {
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
-  it('never include edits by their time, however the clock is set', async () => {
+  it('never lists edits as due by their time, however the clock is set', async () => {
     await run('a');
     await sql(
       `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,
@@ -131,7 +131,7 @@ describe('due groups', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeNull();
   });
 
-  it('count failures of the edits in a run of the users', async () => {
+  it('counts failures of the edits in a run of the users', async () => {
     const edits = async () => {
       const standings = await readStandings(database.db.kysely, ['a']);
       return standings.flatMap(({ group, failures, outcome }) =>

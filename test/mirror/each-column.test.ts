@@ -90,7 +90,7 @@ describe.each(
   const differing = async (row: typeof agreed) =>
     (await readDifferingUsers(database.db, teamId, [shown(row)])).map(({ id }) => id);
 
-  it('counts as differing on either side, even without version times', async () => {
+  it('finds a user that differs in one column on either side, even without version times', async () => {
     expect(await differing(agreed)).toEqual([]);
     expect(await differing(edited)).toEqual([1n]);
     await edit(edited);
@@ -100,7 +100,7 @@ describe.each(
     expect(await differing(edited)).toEqual([]);
   });
 
-  it('arrives in mirror, base and history', async () => {
+  it('stores one changed column in mirror, base and history', async () => {
     const { mirror, base } = await readUserState(database.db.kysely, teamId, 1n);
     if (mirror === undefined || base === undefined) throw new Error('no such user');
     const values = { [field]: typeof after === 'object' ? after : other[column] };
@@ -130,7 +130,7 @@ describe.each(
     ]);
   });
 
-  it('makes an edit with a history, until both sides agree or it is taken back', async () => {
+  it('makes an edit of one column with a history, until both sides agree or it is taken back', async () => {
     const edits = () =>
       query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
     const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
@@ -156,7 +156,7 @@ describe.each(
     expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
   });
 
-  it('keeps the values of all sides and its edit in a hold', async () => {
+  it('holds one column with the values of all sides and its edit', async () => {
     await edit(edited);
     const hold = {
       field,

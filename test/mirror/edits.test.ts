@@ -46,7 +46,7 @@ const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][nu
   );
 
 describe('an edit through a command', () => {
-  it('leaves a guessed name split alone if it changes another field', async () => {
+  it('an edit of another field leaves a guessed name split alone', async () => {
     expect(await edit({ 1: { phone: '15550190' }, 2: { phone: '15550191' } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
       [1n, 'Ana Maria', 'Garcia', 'guessed', '15550190'],
@@ -88,7 +88,7 @@ describe('an edit through a command', () => {
     ]);
   });
 
-  it('skips a row that has changed since it was read', async () => {
+  it('an edit skips a row that has changed since it was read', async () => {
     await sql(`update mirror.users set phone = '15550150' where id = 1`);
     expect(await edit({ 1: { phone: '15550190' }, 2: { name: { first: 'Eva', last: 'Borg' } } })).toEqual(
       new Set([2n]),

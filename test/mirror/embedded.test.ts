@@ -124,7 +124,7 @@ describe.each([
   });
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('starts in an empty folder, keeps its data, and starts again', async () => {
+  test('the embedded server starts in an empty folder, keeps its data, and starts again', async () => {
     const steps: string[] = [];
     const first = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
     expect(first).toMatchObject({ attached: false, dataDir });
@@ -139,7 +139,7 @@ describe.each([
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
-  test('listens on loopback alone, requires the password, and sorts and folds text alike everywhere', async () => {
+  test('the embedded server listens on loopback alone, requires the password, and sorts text alike everywhere', async () => {
     const { url } = await open({ dataDir, bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`
@@ -181,7 +181,7 @@ test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql connects withou
 });
 
 describe('several at once', () => {
-  test('in an empty folder one starts, and two attach', async () => {
+  test('in an empty folder, several processes start one server, and two attach', async () => {
     const children = await Promise.all([openChild(), openChild(), openChild()]);
     expect(children.filter(({ attached }) => attached)).toHaveLength(2);
     expect(new Set(children.map(({ url }) => url)).size).toBe(1);
@@ -193,7 +193,7 @@ describe('several at once', () => {
     expect(findPostmaster(join(folder, 'cluster', 'data'))).toBeUndefined();
   });
 
-  test('in one process one starts, and two attach', async () => {
+  test('in one process, several openings start one server, and two attach', async () => {
     seed();
     const all = await Promise.all([open(), open(), open()]);
     expect(all.filter(({ attached }) => !attached)).toHaveLength(1);
@@ -448,7 +448,7 @@ describe('the port', () => {
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
   const file = () => join(folder, 'cluster', 'port');
 
-  test('gets chosen once, below the ports of outgoing connections, and kept', async () => {
+  test('the port gets chosen once, below the ports of outgoing connections, and kept', async () => {
     seed();
     rmSync(file());
     const ports = [];
@@ -464,7 +464,7 @@ describe('the port', () => {
     expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
   });
 
-  test('changes until the next start if the kept port is taken, also by the original of a copied folder', async () => {
+  test('the port changes until the next start if it is taken, also by the original of a copied folder', async () => {
     seed();
     const original = await open();
     await note(original.url, 'before');
@@ -485,7 +485,7 @@ describe('the port', () => {
     expect(portOf(await open({ dataDir: copy }))).toBe(taken);
   });
 
-  test.each(['', 'nonsense', '70000'])('gets chosen again if the file contains %j', async (content) => {
+  test.each(['', 'nonsense', '70000'])('the port gets chosen again if its file has %j', async (content) => {
     seed();
     writeFileSync(file(), content);
     const opened = await open();
@@ -545,7 +545,7 @@ describe('ephemeral', () => {
   const gone = async (embedded: { dataDir: string }) =>
     await eventually('its folder is gone', () => !existsSync(embedded.dataDir));
 
-  test('leaves nothing behind', async () => {
+  test('leaves nothing of an ephemeral server behind', async () => {
     const opened = await openEmbedded({ ephemeral: true });
     await note(opened.url, 'brief');
     await opened.close();
@@ -553,7 +553,7 @@ describe('ephemeral', () => {
     await opened.close();
   });
 
-  test('leaves nothing behind when its process is killed', async () => {
+  test('leaves nothing of an ephemeral server behind when its process is killed', async () => {
     const child = await openElsewhere({ embedded: { ephemeral: true } });
     const { pid } = serverOf(child);
     await child.kill();
@@ -646,7 +646,7 @@ describe('as a plain user', () => {
     return child;
   };
 
-  test('with a home, uses a folder that root opens as that user', async () => {
+  test('with a home, a plain user gets a folder that root opens as that user', async () => {
     const child = await start(plain(join(folder, 'home')));
     expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
     await note(child.url, 'mine');
@@ -661,7 +661,7 @@ describe('as a plain user', () => {
     await root.close();
   });
 
-  test('without a home, uses a private folder for temporary files', async () => {
+  test('without a home, a plain user gets a private folder for temporary files', async () => {
     const child = await start({ ...plain(join(folder, 'home')), HOME: '/nonexistent' });
     const uid = isRoot ? nobody().uid : process.getuid?.();
     expect(child.dataDir).toBe(join(folder, 'home', `musterd-${uid}`, 'data'));
@@ -669,7 +669,7 @@ describe('as a plain user', () => {
     expect(await child.close()).toBe(0);
   });
 
-  test('refuses a folder that another user made for it', async () => {
+  test('a plain user refuses a folder that another user made for it', async () => {
     const uid = isRoot ? nobody().uid : process.getuid?.();
     const home = join(folder, 'home');
     const trap = join(home, `musterd-${uid}`);

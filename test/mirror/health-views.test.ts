@@ -24,7 +24,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
     const known = (team: string, group: 'users' | 'counts', staleAfterMs: number) =>
       ({ team, group, schedule, delayMs: hour, staleAfterMs }) as const;
 
-    it('uses the schedule that the daemon wrote, and stays null without one', async () => {
+    it('freshness uses the schedule that the daemon wrote, and stays null without one', async () => {
       await registerGroups(
         database.db,
         [
@@ -53,7 +53,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('moves its next time only if the schedule has changed', async () => {
+    it('the next run moves only if the schedule has changed', async () => {
       const dueAt = () =>
         query(`select due_at::text from sync.due where run_group = 'users' and team = 'north'`);
       await query(
@@ -113,7 +113,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
         ) r (command, ago, took, outcome, groups, requests, endpoints)`),
     );
 
-    it('get summed up by team: the last, the last complete, and seven days', async () => {
+    it('sums runs up by team: the last, the last complete, and seven days', async () => {
       expect(
         await query(`select team, round(extract(epoch from now() - last_attempt) / 86400)::int as attempt, last_outcome,
             round(extract(epoch from now() - last_success) / 86400)::int as success, runs, complete_runs, success_rate, p50_seconds, p95_seconds,
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('count requests by endpoint and day, and older requests without an endpoint', async () => {
+    it('counts requests by endpoint and day, and older requests without an endpoint', async () => {
       expect(
         await query(`select current_date - day > 10 as old, endpoint, sum(runs)::int as runs, sum(requests)::int as requests,
             sum(throttled)::int as throttled, sum(failed)::int as failed, max(slowest_ms)::int as slowest, max(mean_ms)::int as mean,

@@ -96,7 +96,7 @@ const agreed = async (id = 1, team = 41) =>
   )[0];
 
 describe('an intent', () => {
-  it('records the editor of each field, and leaves it empty for an unseen edit', async () => {
+  it('an intent records the editor of each field, and leaves it empty for an unseen edit', async () => {
     const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
     const asActor = (actor: string, edit: string) =>
       database.db.transaction(async (tx) => {
@@ -130,7 +130,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('records the agreed and the shown values as an open push', async () => {
+  it('an intent records the agreed and the shown values as an open push', async () => {
     const [intent, ...more] = await open([
       planOf(robin(), { name: 'Anna Berg', email: '', phone: undefined, roleId: 5n }),
     ]);
@@ -198,7 +198,7 @@ describe('an intent', () => {
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });
 
-    it('ignores holds on other users and teams', async () => {
+    it('an intent ignores holds on other users and teams', async () => {
       await hold(2, 'phone');
       await hold(1, 'phone', { team_id: '42' });
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('an intent', () => {
     }),
   });
 
-  it('carries the planned edit, and not another edit of the same value', async () => {
+  it('an intent carries the planned edit, and not another edit of the same value', async () => {
     const planned = await setPhone();
     await query(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
     const another = await setPhone();
@@ -234,7 +234,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('carries a lasting edit that the plan did not know, and records a missing one', async () => {
+  it('an intent carries a lasting edit that the plan did not know, and records a missing one', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -270,7 +270,7 @@ describe('an intent', () => {
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
        select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
-  ])('stays unsent with its whole request if its edit was %s meanwhile', async (_, change) => {
+  ])('an intent stays unsent with its whole request if its edit was %s meanwhile', async (_, change) => {
     await open([planOfPhone(await setPhone()), planOf({ roleId: 9n }, {}, 2n)]);
     await query(change);
     expect(await write((tx) => markSent(tx, teamId, [1n, 2n]))).toEqual([1n]);
@@ -287,7 +287,7 @@ describe('an intent', () => {
       select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits
       where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null;${more}`);
 
-  it('leaves under the approval of its own edit, even if other fields of the user are held', async () => {
+  it('an intent leaves under the approval of its own edit, even if other fields of the user are held', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'phone', 'conflict'), (41, 2, 'phone', 'conflict')`);
@@ -298,7 +298,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('spends the decision about its edit alone', async () => {
+  it('an intent spends the decision about its edit alone', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
       values (41, 1, 'email', 'limit', 'approved', ${edit}), (41, 1, 'role_id', 'limit', 'approved', null),
@@ -320,7 +320,7 @@ describe('an intent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
   });
 
-  it('spends a decision only if it opens, and stays closed under a spent decision', async () => {
+  it('an intent spends a decision only if it opens, and stays closed under a spent decision', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await query(
@@ -333,7 +333,7 @@ describe('an intent', () => {
     expect(await open([planOfPhone(edit)])).toEqual([]);
   });
 
-  it('stays unsent if its approval was rejected meanwhile', async () => {
+  it('an intent stays unsent if its approval was rejected meanwhile', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await open([planOfPhone(edit)]);
@@ -342,14 +342,14 @@ describe('an intent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: [] }]);
   });
 
-  it('records base values for its own fields alone', async () => {
+  it('an intent records base values for its own fields alone', async () => {
     await open([planOf({ phone: '15550177' })]);
     expect(await query('select base, new from sync.changes')).toEqual([
       { base: { phone: '15550100' }, new: { phone: '15550177' } },
     ]);
   });
 
-  it('counts as approved for exactly the users whom a person approved', async () => {
+  it('an intent counts as approved for exactly the users whom a person approved', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)], [2n]);
     expect(await query('select user_id, approved from sync.changes order by 1')).toEqual([
       { user_id: 1n, approved: false },
@@ -374,7 +374,7 @@ describe('an intent', () => {
       `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
       [],
     ],
-  ])('leaves out and names its user if an open transaction %s them', async (_, statement, busy) => {
+  ])('an intent leaves out and names its user if an open transaction %s them', async (_, statement, busy) => {
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
@@ -399,7 +399,7 @@ describe('an intent', () => {
     role: 'role_id = 10',
   };
   it.each(Object.entries(edits))(
-    'stays closed if the mirror has another value by now: %s',
+    'an intent stays closed if the mirror has another value by now: %s',
     async (_, edit) => {
       await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
       expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
@@ -407,7 +407,7 @@ describe('an intent', () => {
     },
   );
 
-  it('opens although another field has changed, and also for an emptied phone', async () => {
+  it('an intent opens although another field has changed, and also for an emptied phone', async () => {
     await query(`update mirror.users set phone = null where team_id = 41 and id = 1`);
     expect(await open([planOf({ email: robin().email })])).toHaveLength(1);
     await query('delete from sync.changes');
@@ -418,20 +418,20 @@ describe('an intent', () => {
     ['is gone', 'update mirror.users set gone_at = now() where id = 1'],
     ['has no row', 'delete from mirror.users where team_id = 41 and id = 1'],
     ['has no base', 'delete from sync.user_base where team_id = 41 and id = 1'],
-  ])('stays closed if the user %s', async (_, change) => {
+  ])('an intent stays closed if the user %s', async (_, change) => {
     await force(change);
     expect(await open([planOf(robin())])).toEqual([]);
     expect(await ledger()).toEqual([]);
   });
 
-  it('stays closed while the user has an open push in this team', async () => {
+  it('an intent stays closed while the user has an open push in this team', async () => {
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 1, ${runId}, 'push', 'open'), (41, 1, ${runId}, 'push', 'closed')`);
     expect(await open([planOf({ roleId: 9n })])).toHaveLength(1);
     expect(await open([planOf({ email: robin().email })])).toEqual([]);
   });
 
-  it('counts as sent for the noted users alone', async () => {
+  it('an intent counts as sent for the noted users alone', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)]);
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 2, ${runId}, 'push', 'open'), (41, 2, ${runId}, 'push', 'closed')`);
@@ -523,7 +523,7 @@ const opened = async (id: Id = 1n): Promise<Intent> => {
 };
 
 describe('a confirmed field', () => {
-  it('goes into mirror and base with the bytes of the service, in that team alone', async () => {
+  it('stores a confirmed field in mirror and base with the bytes of the service, in that team alone', async () => {
     expect(await apply(resultOf(await opened()))).toEqual([]);
     expect(await mirrored()).toEqual({
       ...takenInSql,
@@ -551,7 +551,7 @@ describe('a confirmed field', () => {
     ]);
   });
 
-  it.each([true, false])('counts as sent only if it has left: %s', async (hasLeft) => {
+  it.each([true, false])('an intent counts as sent only if it has left: %s', async (hasLeft) => {
     const intent = await opened();
     await write((tx) => markSent(tx, teamId, [1n]));
     const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
@@ -559,7 +559,7 @@ describe('a confirmed field', () => {
     expect(await query('select sent_at is not null as sent from sync.changes')).toEqual([{ sent: hasLeft }]);
   });
 
-  it('takes for each user of an answer the values of that user', async () => {
+  it('stores for each user of an answer the values of that user', async () => {
     const [one, other] = [await opened(), await opened(2n)];
     const others = { name: { first: 'Robin', last: 'E.' }, email: 'E@example.com', phone: '1', roleId: 12n };
     const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
@@ -613,7 +613,7 @@ describe('a confirmed field', () => {
     ['email', ['email']],
     ['phone', ['phone']],
     ['roleId', ['role_id']],
-  ])('changes that field alone: %s', async (field, columns) => {
+  ])('a confirmation of one field changes that field alone: %s', async (field, columns) => {
     const outcomes = { name: 'changed', email: 'missing', phone: 'refused', roleId: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes: { ...outcomes, [field]: 'confirmed' }, closed: false }));
     const took = Object.fromEntries(
@@ -656,7 +656,7 @@ describe('the user row in an answer', () => {
     ],
     ['older in one and newer in the other', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
     ['as old', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
-  ])('does not replace newer times: %s', async (_, times, raw) => {
+  ])('an answer does not replace newer times: %s', async (_, times, raw) => {
     expect(await shownWith(times)).toBe(raw);
   });
 
@@ -670,7 +670,7 @@ describe('the user row in an answer', () => {
     ['what nobody decided about', `41, 1, 'phone', 'limit', 'abc', null`, 'now'],
     ['what was decided of another user', `41, 2, 'phone', 'limit', 'abc', 'approved'`, 'now'],
     ['what was decided in another team', `42, 1, 'phone', 'limit', 'abc', 'approved'`, 'now'],
-  ])('waits for the next run, or not, after a lookup: %s', async (_, hold, raw) => {
+  ])('a user read by a lookup stays new to the next run, or not: %s', async (_, hold, raw) => {
     for (const isDirect of [false, true]) {
       const [intent] = await open([planOf({ email: `robin1@example.com` })]);
       if (intent === undefined) throw new Error('nothing to send');
@@ -684,7 +684,7 @@ describe('the user row in an answer', () => {
     }
   });
 
-  it('stays as before if the user was not seen', async () => {
+  it('leaves a row unchanged if the user was not seen', async () => {
     await apply(resultOf(await opened(), { seen: null, outcomes: { ...all, name: 'missing' } }));
     expect(await mirrored()).toMatchObject({
       last_name: 'Doe',
@@ -706,7 +706,7 @@ describe('an unconfirmed field', () => {
     detail: 'no such host',
   };
 
-  it('leaves both sides alone, closes, and is held', async () => {
+  it('leaves both sides of an unconfirmed field alone, closes its push, and holds it', async () => {
     await apply(resultOf(await opened(), { outcomes: none, seen: null, holds: [hold] }));
     expect(await mirrored()).toMatchObject({ ...inMirror, name: 'Anne Berg', times: timesBefore });
     expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
@@ -747,7 +747,7 @@ describe('an unconfirmed field', () => {
     const others = () =>
       query(`select distinct decision from sync.held_fields where (team_id, user_id) <> (41, 1)`);
 
-    it('gets its approval back if it was unsent, or unanswered and unseen', async () => {
+    it('gives an approval back to a field that was unsent, or unanswered and unseen', async () => {
       const intent = await openDecided();
       const outcomes = { name: 'unsent', email: 'unanswered', phone: 'missing', roleId: 'unknown' } as const;
       await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
@@ -760,7 +760,7 @@ describe('an unconfirmed field', () => {
       expect(await others()).toEqual([{ decision: 'spent' }]);
     });
 
-    it('loses its approval by any other outcome, held or not', async () => {
+    it('takes the approval of a field by any other outcome, held or not', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'changed',
@@ -772,7 +772,7 @@ describe('an unconfirmed field', () => {
       expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
     });
 
-    it('leaves the batch if its outcome holds it', async () => {
+    it('takes a field out of its batch if its outcome holds it', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'confirmed',
@@ -796,7 +796,7 @@ describe('an unconfirmed field', () => {
       ).toEqual([{ batch: null }]);
     });
 
-    it('keeps a decision made meanwhile, and gives no approval to a new edit', async () => {
+    it('keeps a decision made during a push, and gives no approval to a new edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set decision = 'rejected' where field = 'phone';
         update sync.held_fields set decision = null where field = 'email';
@@ -811,14 +811,14 @@ describe('an unconfirmed field', () => {
       });
     });
 
-    it('it ends with the edit that has arrived, and stays with the one that took its place', async () => {
+    it('ends a decision whose edit has arrived, and keeps it for an edit that took its place', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set edit_id = edit_id + 1000 where field = 'phone'`);
       await apply(resultOf(intent));
       expect(await decided()).toEqual({ phone: 'spent' });
     });
 
-    it('gets its approval back if its row no longer exists', async () => {
+    it('gives an approval back if the row no longer exists', async () => {
       const intent = await openDecided();
       await force('delete from mirror.users where team_id = 41 and id = 1');
       await apply(resultOf(intent));
@@ -827,7 +827,7 @@ describe('an unconfirmed field', () => {
     });
   });
 
-  it('takes a harmed name into base alone', async () => {
+  it('stores a harmed name in base alone', async () => {
     const intent = { ...(await opened()), sent: { email: robin().email } };
     await apply(
       resultOf(intent, {
@@ -843,7 +843,7 @@ describe('an unconfirmed field', () => {
 });
 
 describe('a row that cannot be written', () => {
-  it('keeps its push open if an editor locks it, and other users are written', async () => {
+  it('keeps a push open if an editor locks its row, and writes other users', async () => {
     const [one, two] = [await opened(), await opened(2n)];
     await other.transaction(async (tx) => {
       await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
@@ -858,7 +858,7 @@ describe('a row that cannot be written', () => {
     ]);
   });
 
-  it('closes its push as missing if it no longer exists', async () => {
+  it('closes a push as missing if its row no longer exists', async () => {
     const intent = await opened();
     await force('delete from mirror.users where team_id = 41 and id = 1');
     expect(await apply(resultOf(intent))).toEqual([]);

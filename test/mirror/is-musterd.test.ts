@@ -50,7 +50,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
     { who: 'an editor who bypasses row-level security', role: bypassing, before: grants },
     { who: 'an editor where row-level security is off', role: editor, before: rowSecurityOff },
   ];
-  it.each(tries)('grants nothing to $who', async ({ role, before }) => {
+  it.each(tries)('musterd.writing grants nothing to $who', async ({ role, before }) => {
     const edit = (setting: string) => as(role, `update mirror.users set ${setting}`, before);
     await expect(edit(`phone = 'mine'`)).rejects.toThrow('not a phone number');
     await expect(edit(`email = ''`)).rejects.toThrow('cannot be emptied');
@@ -78,7 +78,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
       alter table mirror.users enable row level security; alter table mirror.tags enable row level security`);
   });
 
-  it.each(['the owner', 'a daemon of its own role'])('lets %s write like musterd', async (who) => {
+  it.each(['the owner', 'a daemon of its own role'])('musterd.writing works for %s', async (who) => {
     const role = who === 'the owner' ? 'none' : daemon;
     const text = `update mirror.users set phone = 'as the service says', raw = '{"a": 1}' where id = (select min(id) from mirror.users) returning phone`;
     const answer = stage.db.transaction(async (tx) => {

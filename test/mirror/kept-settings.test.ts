@@ -44,7 +44,7 @@ describe('sync.teams.four_eyes', () => {
     expect([seen, await kept('south')]).toEqual([left, false]);
   });
 
-  it('turns on by a command that decides or edits, and stays on', async () => {
+  it('a command that decides or edits turns four eyes on, and never off', async () => {
     expect([await act(false), await act(true), await act(false), await kept()]).toEqual([
       false,
       true,
@@ -53,13 +53,13 @@ describe('sync.teams.four_eyes', () => {
     ]);
   });
 
-  it('stays out of the database for a team without a run', async () => {
+  it('four eyes stay out of the database for a team without a run', async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
     expect([await act(true), await kept()]).toEqual([true, null]);
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
   });
 
-  it('gets written only if it changes', async () => {
+  it('writes four eyes only if they change', async () => {
     const version = async () =>
       (await runSqlText(database.db, `select xmin::text from sync.teams where team = 'north'`)).rows;
     const before = await version();

@@ -24,7 +24,7 @@ const note = (
 ) => placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
 
 describe('placeToNote', () => {
-  it('records this place if none is on record', () => {
+  it('records this place as home if none is on record', () => {
     const first = {
       kind: 'home',
       ...here,
@@ -37,7 +37,7 @@ describe('placeToNote', () => {
     expect(note('unrecorded', null)).toEqual(recorded);
   });
 
-  it('adds address and server if only the database is on record', () => {
+  it('adds address and server to a place with only the database on record', () => {
     expect(note('unrecorded', { ...home, identifier: null, addresses: [] })).toEqual({
       ...home,
       identifier: '1',
@@ -45,13 +45,13 @@ describe('placeToNote', () => {
     });
   });
 
-  it.each(['here', 'copy'] as const)('returns nothing if everything is on record: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('records no place if everything is on record: %s', (verdict) => {
     expect(note(verdict, home)).toBeUndefined();
     expect(note(verdict, home, { identifier: null })).toBeUndefined();
     expect(note(verdict, { ...home, identifier: null }, { identifier: null })).toBeUndefined();
   });
 
-  it.each(['here', 'copy'] as const)('adds the server if it was unknown: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('adds the server to a place if it was unknown: %s', (verdict) => {
     expect(note(verdict, { ...home, identifier: null })).toEqual(home);
   });
 

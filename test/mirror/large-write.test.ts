@@ -31,7 +31,7 @@ describe('more rows than a statement has parameters', () => {
   });
   const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
 
-  it('get published as tags in one transaction, and change nothing the second time', async () => {
+  it('publishes more tags than a statement has parameters in one transaction', async () => {
     const tags = numbers.map((number) => ({
       id: BigInt(number),
       teamId: 41n,
@@ -56,7 +56,7 @@ describe('more rows than a statement has parameters', () => {
     expect(await publish(tags.slice(1))).toMatchObject({ absent: [{ id: 1n }] });
   });
 
-  it('get compared as users, and found by their ids', async () => {
+  it('compares more users than a statement has parameters, and finds them by their ids', async () => {
     const users = numbers.map(
       (number): ServiceUser => ({
         id: BigInt(number),

@@ -92,7 +92,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     );
 
   describe('the begin of an edit', () => {
-    it('records time, editor, person and application of a statement', async () => {
+    it('an edit records time, editor, person and application of its statement', async () => {
       const [before] = await objects('select clock_timestamp() as at');
       const xid = await other.transaction(async (tx) => {
         await text`select set_config('musterd.actor', ' Kim  of HR', true)`.execute(tx);
@@ -125,7 +125,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('leaves the actor empty if the session names none', async () => {
+    it('an edit leaves the actor empty if the session names none', async () => {
       await edit('', `phone = '15550101'`);
       expect(await sql('select actor, authors from sync.edits')).toEqual([[null, [me]]]);
     });
@@ -141,12 +141,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])('records a change of %s by %s', async (field, set, old, now) => {
+    ])('an edit records a change of %s by %s', async (field, set, old, now) => {
       await edit('Kim', set);
       expect(await edits('true')).toEqual([[field, old, now, null, ['kim']]]);
     });
 
-    it('makes two edits for a statement with two fields, and each ends separately', async () => {
+    it('a statement with two fields makes two edits, and each ends separately', async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`);
       expect(
         await sql('select count(distinct edit_id), count(distinct xid::text) as xids from sync.edits'),
@@ -160,7 +160,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 role_id conflict']);
     });
 
-    it('makes edits for exactly the users of a statement, whatever their teams', async () => {
+    it('a statement makes edits for exactly its users, whatever their teams', async () => {
       await edit('Kim', `phone = case when (team_id, id) = (41, 2) then phone else '15550101' end`, 'id < 3');
       expect(
         await sql('select team_id, user_id, field from sync.edits where ended_at is null order by 1, 2'),
@@ -175,14 +175,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ).toEqual([[41n, 1n, 'phone']]);
     });
 
-    it('records a new split of a name, and ends that edit at once', async () => {
+    it('an edit of a name split is recorded, and over at once', async () => {
       await edit('Kim', `name_split = 'known'`);
       expect(await edits()).toEqual([['name_split', 'guessed', 'known', 'replaced', ['kim']]]);
     });
   });
 
   describe('a replaced edit', () => {
-    it('hands its authors alone to the next edit of the field', async () => {
+    it('a replaced edit hands its authors alone to the next edit of the field', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await hold('phone', 'limit', ', batch', `, 'aaaaaaaaaaaa'`);
@@ -204,7 +204,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select edit_id, batch from sync.held_fields')).toEqual([[first, 'aaaaaaaaaaaa']]);
     });
 
-    it('hands its authors on within a transaction as well', async () => {
+    it('a replaced edit hands its authors on within a transaction as well', async () => {
       await other.transaction(async (tx) => {
         for (const phone of ['15550101', '15550102', '15550100', '15550103'])
           await text`update mirror.users set phone = ${phone} where team_id = 41 and id = 1`.execute(tx);
@@ -212,7 +212,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).map((row) => row[3])).toEqual(['replaced', 'withdrawn', 'withdrawn', null]);
     });
 
-    it('hands on whether the split of the name was known before', async () => {
+    it('a replaced edit hands on whether the split of the name was known before', async () => {
       await edit('Kim', `last_name = 'Borg'`);
       await edit('Kim', `name_split = 'known'`);
       await edit('Lee', `last_name = 'Berg'`);
@@ -229,7 +229,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
 
   describe('a withdrawn edit', () => {
     it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
-      'ends its hold with the reason %s',
+      'a withdrawn edit ends its hold with the reason %s',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);
         await hold('phone', reason);
@@ -242,14 +242,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it.each(['approved', 'rejected'])('ends its hold with the decision %s', async (decision) => {
+    it.each(['approved', 'rejected'])('a withdrawn edit ends its hold with decision %s', async (decision) => {
       await edit('Kim', `phone = '15550101'`);
       await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
       await edit('Kim', `phone = '15550100'`);
       expect(await held()).toEqual([]);
     });
 
-    it('leaves a requested hold, and holds of other edits, users and teams', async () => {
+    it('a withdrawn edit leaves a requested hold, and holds of other edits, users and teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
         select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;
@@ -272,7 +272,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('makes way for a new edit if the same value is set again', async () => {
+    it('setting the same value again after a withdrawal makes a new edit', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await edit('Kim', `phone = '15550100'`);
@@ -282,7 +282,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).at(-1)).toEqual(['phone', '15550100', '15550101', null, ['lee']]);
     });
 
-    it('needs both halves of a name back, not one', async () => {
+    it('an edit of a name is withdrawn by both halves, and not by one', async () => {
       await edit('Kim', `first_name = 'Eva', last_name = 'Borg'`);
       await edit('Kim', `first_name = 'Ana Maria'`);
       expect(await lastingId('name')).toBeDefined();
@@ -331,7 +331,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(others);
     };
 
-    it('follows if the service has the edited value', async () => {
+    it('an edit ends if the service has the edited value', async () => {
       const both = { phone: '15550101' };
       await apply({
         fields: decisions({ phone: moveOf('settle', { mirror: '15550101', service: '15550101' }) }),
@@ -340,7 +340,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended();
     });
 
-    it('follows if the service’s value was taken', async () => {
+    it('an edit ends if the service’s value was taken', async () => {
       const taken = { phone: '15550199' };
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550199' }, true) }),
@@ -352,7 +352,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('follows if the earlier agreed value was taken, and base stays', async () => {
+    it('an edit ends if the earlier agreed value was taken, and base stays', async () => {
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550100' }, true) }),
         write: { ...writeOf({ phone: '15550101', roleId: 3n }, { roleId: 3n }), base: was },
@@ -360,12 +360,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('follows if the edit arrived', async () => {
+    it('an edit ends if it arrived', async () => {
       await pushed({ phone: '15550101' }, { phone: 'confirmed' });
       await ended();
     });
 
-    it('leaves a requested hold of the field', async () => {
+    it('an edit that ends leaves a requested hold of the field', async () => {
       await sql(
         `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where field = 'phone' and user_id = 1`,
       );
@@ -374,14 +374,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 phone asked', ...others]);
     });
 
-    it('leaves a hold of another edit of the field', async () => {
+    it('an edit that ends leaves a hold of another edit of the field', async () => {
       await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
       await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
-    it('follows for a user who was forgotten meanwhile and comes back', async () => {
+    it('an edit ends for a user who was forgotten meanwhile and comes back', async () => {
       await force('update mirror.users set gone_at = now() where team_id = 41 and id = 1');
       await write((tx) => forgetUsers(tx, run(), [1n]));
       await edit('Lee', `phone = '15550105'`);
@@ -395,7 +395,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  it('ends as forgotten with its user, in that team alone', async () => {
+  it('an edit ends as forgotten with its user, in that team alone', async () => {
     await edit('Kim', `phone = '15550101'`, 'id < 3');
     await write((tx) => forgetUsers(tx, run(), [1n]));
     expect(
@@ -471,7 +471,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
     const back = ['phone', '15550101', '15550100', null, ['kim', 'lee']];
 
-    it('lasts until the outcome of the push is known', async () => {
+    it('an edit taken back during its push lasts until the outcome is known', async () => {
       expect((await edits()).at(-1)).toEqual(back);
       expect((await edits()).filter((row) => row[3] === 'replaced')).toEqual([
         ['phone', '15550100', '15550101', 'replaced', ['kim']],
@@ -482,7 +482,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
 
     it.each(['missing', 'refused', 'unsent', 'ineffective'] as const)(
-      'ends if the outcome is %s',
+      'an edit taken back during its push ends if the outcome is %s',
       async (outcome) => {
         await answered(intent, { phone: outcome, roleId: 'confirmed' });
         expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550100', 'agreed', ['kim', 'lee']]);
@@ -490,7 +490,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('stays an edit with its authors if the push arrived', async () => {
+    it('an edit taken back during its push stays with its authors if the push arrived', async () => {
       await answered(intent, { phone: 'confirmed', roleId: 'confirmed' });
       expect((await edits()).at(-1)).toEqual(back);
       expect(await sql(`select phone from sync.user_base where team_id = 41 and id = 1`)).toEqual([
@@ -501,7 +501,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('phone')).toBeUndefined();
     });
 
-    it('ends at once for a field with a known outcome, and for a push of another user', async () => {
+    it('an edit taken back ends at once for a field with a known outcome, and for another user’s push', async () => {
       await answered(intent, { phone: 'unknown', roleId: 'missing' }, false);
       await edit('Lee', 'role_id = 2');
       expect(await lastingId('role_id')).toBeUndefined();
@@ -513,7 +513,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('lasts while the outcome is known, and base does not have it yet', async () => {
+    it('an edit taken back lasts while the outcome is known, and base does not have it yet', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );
@@ -521,7 +521,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('role_id')).toBeDefined();
     });
 
-    it('becomes a new edit if it is made again', async () => {
+    it('an edit taken back during its push and made again is a new edit', async () => {
       const carried = await sql(`select (edits ->> 'phone')::bigint from sync.changes where state = 'open'`);
       await edit('Kim', `phone = '15550101'`);
       expect(await lastingId('phone')).toBeGreaterThan(carried[0]?.[0] as bigint);
@@ -537,7 +537,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ['serializable', 'confirmed', null],
     ['repeatable read', 'ineffective', 'agreed'],
   ] as const)(
-    'outlives a withdrawal in a transaction (%s) older than its push, unless the push is %s',
+    'a withdrawal in a transaction (%s) older than the push lasts, unless the push is %s',
     async (isolation, outcome, ended) => {
       await edit('Kim', `phone = '15550101'`);
       await other.transaction(async (tx) => {
@@ -553,7 +553,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     },
   );
 
-  it('ends its own holds on arrival, and leaves a hold of its successor', async () => {
+  it('an edit that arrived ends its own holds, and leaves a hold of its successor', async () => {
     await edit('Kim', `phone = '15550101', role_id = 3`);
     const intent = await opened({ phone: '15550101', roleId: 3n });
     await hold('role_id', 'limit');
@@ -581,7 +581,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])('gets recorded once it is looked for, without an author: %s', async (field, set, old, now) => {
+    ])('an edit past the triggers is recorded without an author: %s', async (field, set, old, now) => {
       await force(`update mirror.users set ${set} where team_id = 41 and id = 1`);
       expect(await edits('true')).toEqual([]);
       const found = await find(field);
@@ -609,13 +609,13 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('stays the edit on record, and adds no second', async () => {
+    it('an edit past the triggers stays the edit on record, and adds no second', async () => {
       await edit('Kim', `phone = '15550101'`);
       expect(await find()).toBe(await lastingId('phone'));
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('replaces an edit on record, whose authors had part in it', async () => {
+    it('an edit past the triggers replaces an edit on record, whose authors had part in it', async () => {
       await edit('Kim', `phone = '15550101', last_name = 'Borg'`);
       await force(
         `update mirror.users set phone = '15550102', last_name = 'Berg', name_split = 'known' where team_id = 41 and id = 1`,
@@ -631,7 +631,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       );
     });
 
-    it('gets no record if both sides agree, and ends an edit on record', async () => {
+    it('an edit past the triggers gets no record if both sides agree', async () => {
       expect(await find()).toBeNull();
       await edit('Kim', `phone = '15550101'`);
       await force(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
@@ -640,14 +640,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await find('phone', 9)).toBeNull();
     });
 
-    it('counts as an unknown author of the next edit', async () => {
+    it('an edit past the triggers counts as an unknown author of the next edit', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await find();
       await edit('Kim', `phone = '15550102'`);
       expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550102', null, ['', 'kim']]);
     });
 
-    it('counts as an unknown author of the next edit, even if it was never looked for', async () => {
+    it('an edit past the triggers counts as an unknown author even if it was never looked for', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await edit('Kim', `phone = '15550102'`);
       expect(await edits()).toEqual([['phone', '15550101', '15550102', null, ['', 'kim']]]);
@@ -659,7 +659,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   });
 
   it.each(['before the tables were analysed', 'afterwards'])(
-    'gets recorded and replaced without a look at edits of other users, %s',
+    'edits of some users are recorded without a look at edits of other users, %s',
     async (when) => {
       await force(`
         insert into sync.user_base (team_id, id, name, first_name, last_name, phone) select 41, n, 'A', 'A', '', '15550100' from generate_series(10, 3000) n;

@@ -32,7 +32,7 @@ describe('stored facts about a deployment', () => {
       )
     ).rows;
 
-  it('keep apart by team and topic, whichever way the team is named', async () => {
+  it('stores facts apart by team and topic, whichever way the team is named', async () => {
     await write('north', [
       { topic: 'a', value: { of: 'north', id: 2n ** 62n } },
       { topic: 'b', value: false },
@@ -48,12 +48,12 @@ describe('stored facts about a deployment', () => {
     ]);
   });
 
-  it('stay unwritten for a team that no run has met', async () => {
+  it('stores facts only for teams that a run has met', async () => {
     await write(43n, [{ topic: 'a', value: 1 }]);
     expect(await writtenAt()).toEqual([]);
   });
 
-  it('replace earlier facts, and their time never goes back', async () => {
+  it('a new fact replaces the old one, and its time never goes back', async () => {
     await write('north', [{ topic: 'a', value: 1, atMs: 2_000 }]);
     await write('north', [{ topic: 'a', value: 2, atMs: 1_000 }]);
     expect(await writtenAt()).toEqual([['a', 2_000, expect.anything()]]);
@@ -64,7 +64,7 @@ describe('stored facts about a deployment', () => {
     expect(ageMs).toBeLessThan(3_600_000);
   });
 
-  it('skip the write on request if the value is unchanged', async () => {
+  it('skips the write of a fact on request if the value is unchanged', async () => {
     const known = { first: 1, second: [null, 450.5] };
     await write('north', [{ topic: 'a', value: known }], true);
     await write('north', [{ topic: 'b', value: 'other' }], true);

@@ -79,7 +79,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     });
   };
 
-  it('survives a transaction of its own that takes longer than it lasts', async () => {
+  it('a lease survives a transaction of its own that takes longer than it lasts', async () => {
     const lease = await takeLease(database.db, 'long', { ttlMs });
     await fenced(database.db, lease, async (tx) => {
       await sql`select 1`.execute(tx);
@@ -102,7 +102,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('allows two transactions of its run at once, and no other process until both end', async () => {
+  it('a lease allows two transactions of its run at once, and no other process until both end', async () => {
     const lease = await takeLease(database.db, 'beside', { ttlMs });
     const thief = async () => {
       const asked = takeLease(counted, 'beside', { ttlMs }).catch((error: unknown) => error);
@@ -138,7 +138,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('counts as valid until its last renewal or extension runs out, without a query', async () => {
+  it('a lease counts as valid until its last renewal or extension runs out, without a query', async () => {
     const lease = await takeLease(counted, 'known', { ttlMs });
     for (let quarter = 1; quarter <= 8; quarter += 1) {
       await pass('known', ttlMs / 4);
@@ -177,7 +177,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('gets extended by a transaction once half of it is over, and not before', async () => {
+  it('a transaction extends its lease once half of it is over, and not before', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs });
     const expireIn = async (share: number) => {
       await sql`
@@ -218,7 +218,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   };
 
-  it('stays with a holder that renewed it after it was found expired', async () => {
+  it('a lease stays with a holder that renewed it after it was found expired', async () => {
     const first = await takeLease(database.db, 'renewed', { ttlMs });
     await pass('renewed', ttlMs);
     const thief = await askSlowly('renewed', async () => {
@@ -232,7 +232,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('passes from an expired holder to the next, and the old holder can commit no more', async () => {
+  it('a lease passes from an expired holder to the next, and the old holder can commit no more', async () => {
     const first = await takeLease(database.db, 'expired', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'expired'`.execute(
       other.kysely,
@@ -247,7 +247,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('allows no write once it has run out, even if it is free', async () => {
+  it('a lease allows no write once it has run out, even if it is free', async () => {
     const lease = await takeLease(database.db, 'idle', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'idle'`.execute(
       other.kysely,
@@ -262,7 +262,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('passes at once from a dead process of this host', async () => {
+  it('a lease passes at once from a dead process of this host', async () => {
     const first = await takeLease(database.db, 'dead', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'dead'`.execute(other.kysely);
     const second = await takeLease(other, 'dead', { ttlMs });
@@ -270,7 +270,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('stays with a process of another host, another boot or another container', async () => {
+  it('a lease stays with a process of another host, another boot or another container', async () => {
     const first = await takeLease(database.db, 'remote', { ttlMs });
     await sql`
       update sync.leases set host = host || ' of another', process = '1', pid = 4194304, lease_id = gen_random_uuid()
@@ -284,7 +284,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('fails with lease-held after a short retry if another transaction locks its row', async () => {
+  it('fails with lease-held after a short retry if another transaction locks the lease', async () => {
     const first = await takeLease(database.db, 'locked', { ttlMs });
     await other.transaction(async (tx) => {
       await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'locked'`.execute(
@@ -317,7 +317,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('gets requested again until the row of a dead holder is unlocked', async () => {
+  it('requests a lease again until the row of a dead holder is unlocked', async () => {
     await takeLease(database.db, 'killed', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'killed'`.execute(
       other.kysely,
@@ -333,7 +333,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     expect(Number.isNaN(await expiry('killed'))).toBe(true);
   });
 
-  it('passes from a dead holder to one of many who find it', async () => {
+  it('a lease passes from a dead holder to one of many who find it', async () => {
     await takeLease(database.db, 'contested', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'contested'`.execute(
       other.kysely,
@@ -349,7 +349,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await taken?.release();
   });
 
-  it('passes from a dead holder only to the faster of two', async () => {
+  it('a lease passes from a dead holder only to the faster of two', async () => {
     await takeLease(database.db, 'faster', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'faster'`.execute(
       other.kysely,
@@ -366,7 +366,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   });
 
-  it('lasts at most its own length after its dead holder’s clock was ahead', async () => {
+  it('a lease of a dead holder lasts at most its own length after the clock was set back', async () => {
     const dead = await takeLease(database.db, 'set back', { ttlMs });
     // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
     await sql`
@@ -383,7 +383,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   it.each([
     ['is longer than that of whoever asks', '14 min', 1_000],
     ['is of a length that only whoever asks may choose', '59 min', 3_600_000],
-  ])('stays unchanged if it %s', async (_, ahead, askedMs) => {
+  ])('a lease stays unchanged if it %s', async (_, ahead, askedMs) => {
     const first = await takeLease(database.db, 'long ago', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() + ${ahead}::interval where team = 'long ago'`.execute(
       other.kysely,
@@ -396,7 +396,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('gets its length back at the next renewal after the clock was set back', async () => {
+  it('a lease gets its length back at the next renewal after the clock was set back', async () => {
     const lease = await takeLease(database.db, 'alive', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() + interval '1 day' where team = 'alive'`.execute(
       other.kysely,
@@ -413,7 +413,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('ends a wait at a stop, and allows no write then', async () => {
+  it('a stop ends the wait for a lease, and allows no write under it', async () => {
     const first = await takeLease(database.db, 'stopped', { ttlMs });
     const stop = new AbortController();
     const told: string[] = [];
@@ -436,7 +436,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await expect(underLease(other, of(new AbortController().signal), work)).rejects.toThrow('worked');
   });
 
-  it('remains ours if a table that its last transaction reads stays locked', async () => {
+  it('a lease remains ours if a table that its last transaction reads stays locked', async () => {
     const lease = await takeLease(database.db, 'last', { ttlMs: 6_000 });
     await other.transaction(async (tx) => {
       await sql`lock table sync.runs`.execute(tx);

@@ -56,7 +56,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     return found.map(({ id }) => id);
   };
 
-  it('fill one table each, with the described columns', async () => {
+  it('rows of a listing fill one table each, with the described columns', async () => {
     const types = {
       text: 'text',
       integer: 'bigint',
@@ -87,7 +87,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     );
   });
 
-  it('get written column by column', async () => {
+  it('writes rows of a listing column by column', async () => {
     const whole = {
       id: 7,
       name: 'Sales',
@@ -120,7 +120,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
     ['null', { members: null, phones: null, widget_settings: null }],
     ['of another type', { members: 'all', phones: true, widget_settings: [] }],
-  ])('keep a list and an object if they are %s in the answer', async (_, without) => {
+  ])('keeps a list and an object of a row if they are %s in the answer', async (_, without) => {
     await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
     const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
     const before = await query(kept);
@@ -135,7 +135,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query('select members, phones from mirror.inboxes')).toEqual([[[], []]]);
   });
 
-  it('lack a row-by-row field if they are new, changed or never looked up', async () => {
+  it('finds rows that lack a row-by-row field: new, changed or never looked up', async () => {
     const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
     expect(await lacking(9, ...all)).toEqual([1n, 2n]);
     expect(await lacking(1, ...all)).toEqual([1n]);
@@ -150,7 +150,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await lacking(9, survey(3))).toEqual([3n]);
   });
 
-  it('keep a row-by-row field until they change', async () => {
+  it('keeps a row-by-row field until the row changes', async () => {
     const question = `select question from mirror.surveys`;
     await show(surveys, survey(1, { question: 'How?' }));
     expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
@@ -159,7 +159,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query(question)).toEqual([[null]]);
   });
 
-  it('belong to their own team, whatever another team has under the same id', async () => {
+  it('keeps rows of a listing apart by team, whatever another team has under the same id', async () => {
     await withSpool(tableOf(surveys), [survey(1, { question: 'Theirs?' })], (spool) =>
       write((tx) => publishListing(tx, { ...run, teamId: 42n }, spool)),
     );
@@ -172,21 +172,21 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ]);
   });
 
-  it.each(listedResources)('reject any write to $name outside of a run', async ({ name }) => {
+  it.each(listedResources)('rejects any write to $name outside of a run', async ({ name }) => {
     for (const edit of [`insert into mirror.${name} (team_id, id) values (41, 9)`, `truncate mirror.${name}`])
       await expect(query(edit)).rejects.toThrow(
         /^(INSERT|TRUNCATE) on mirror\.\w+ is not|^A new tag has only team_id, tag/,
       );
   });
 
-  it('count as missing no more once they are gone', async () => {
+  it('does not miss a row again that is gone', async () => {
     await show(surveys, survey(1), survey(2));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });
     await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 2`.execute(tx));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
   });
 
-  it('end their own absence alone when they are shown again', async () => {
+  it('ends the absence of a row alone when it is shown again', async () => {
     await show(surveys, survey(1), survey(2));
     await write((tx) =>
       sql`insert into sync.absences (team_id, resource, id, missing_since)
@@ -202,7 +202,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ]);
   });
 
-  it('give one row per member of an inbox, known or unknown', async () => {
+  it('gives one row per member of an inbox, known or unknown', async () => {
     await show(
       inboxes,
       inbox(1, { members: [2, 99, 2] }),
@@ -232,7 +232,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     await expect(query('insert into mirror.inbox_members values (41, 1, 3)')).rejects.toThrow('view');
   });
 
-  it('come with the team, whose number of members is written when it changes', async () => {
+  it('writes the number of members of the team when it changes', async () => {
     const member = (id: number) => ({ id: BigInt(id), name: null, role: null, email: null, phone: null });
     const team = { id: teamId, name: 'North', listSize: 5n, rejected: [], raw: {} };
     await query(`insert into sync.teams (team, team_id) values ('north', 41) on conflict do nothing`);

@@ -81,7 +81,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   });
 
-  it('records a changed name or colour, a loss and a return, and no first sight', async () => {
+  it('the history records a changed name or colour, a loss and a return, and no first sight', async () => {
     await show(tag(9, 'There before'));
     await showFields(field(9, 'There before'));
     await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
@@ -125,7 +125,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ]);
   });
 
-  it('records the name of a team, and not its number of contacts', async () => {
+  it('the history records the name of a team, and not its number of contacts', async () => {
     const team = { id: teamId, name: 'Acme', listSize: 5n, members: [], rejected: [], raw: {} };
     await write((tx) => writeTeam(tx, team));
     await write((tx) => writeTeam(tx, { ...team, listSize: 6n }));
@@ -135,7 +135,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([['teams', 41n, 'Acme Ltd', 'changed', 'name', 'Acme', 'Acme Ltd']]);
   });
 
-  it('gets written in one statement, by a plan that never compares each row with each', async () => {
+  it('writes the history in one statement, by a plan that never compares each row with each', async () => {
     const many = (name: string) => Array.from({ length: 4000 }, (_, n) => tag(n + 1, `${name} ${n}`));
     await show(...many('Tag'));
     const watch = await watchStatements(database.url);
@@ -195,7 +195,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([[7, 1]]);
   });
 
-  it('begins with the first complete run that read them, or else with the first row', async () => {
+  it('the history begins with the first complete run that read the tags, or else with the first tag', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at)
       select t, n, 'Tag ' || n, now() - (9 - n) * interval '1 hour' from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
@@ -234,7 +234,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
         insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select t, n, '', '', '', ${roleId}
         from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t`);
 
-    it('show the agreed roles of users, under the name that most of them show', async () => {
+    it('shows the agreed roles of users, under the name that most of them show', async () => {
       await people(1, 5, 1, 'Agent');
       await people(6, 7, 2, 'Owner');
       await people(8, 8, 3, '');
@@ -276,7 +276,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await query(added)).toEqual([[3n]]);
     });
 
-    it('may be outdated if a role moved since the last run of the users, or by its pushes', async () => {
+    it('marks roles as outdated if a role moved since the last run of the users, or by its pushes', async () => {
       const runs = async (...each: readonly string[]) => {
         await force(`truncate sync.runs cascade; insert into sync.teams (team, team_id) values ('main', 41) on conflict do nothing;
           insert into sync.runs (team, team_id, command, outcome, groups) values
@@ -314,7 +314,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await mayLack()).toBe(false);
     });
 
-    it('warn an editor who sets a role that nobody has, and list the known roles', async () => {
+    it('warns an editor who sets a role that nobody has, and lists the known roles', async () => {
       await people(1, 40, 1, 'Agent');
       await people(41, 42, 2, 'Owner');
       await learnRoles();

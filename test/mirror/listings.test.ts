@@ -38,7 +38,7 @@ describe('the population of a listing', () => {
     return [published.population, published.absent.map(({ id }) => id)];
   };
 
-  it('counts right whether rows are absent or not', async () => {
+  it('counts the rows of a listing right whether rows are absent or not', async () => {
     const three = [1, 2, 3].map(tag);
     expect(await both(three)).toEqual([0, []]);
     expect(await both(three)).toEqual([3, []]);
@@ -47,7 +47,7 @@ describe('the population of a listing', () => {
     expect(await both([])).toEqual([4, [1n, 2n, 3n, 4n]]);
   });
 
-  it('fails if another transaction adds one of its rows, and takes the row the next time', async () => {
+  it('publishing fails if another transaction adds one of its rows, and takes the row the next time', async () => {
     const spool = createSpool(tableOf(tagsListed));
     spool.add([tag(7), tag(8)]);
     const publish = () =>

@@ -13,7 +13,7 @@ describe.each(servers())('addresses to look users up by, on $name:', (server) =>
   });
   afterAll(() => database.close());
 
-  it('a team stores 200,000 of them at most, and one more is an error', async () => {
+  it('a team stores 200,000 lookup addresses at most, and one more is an error', async () => {
     const insert = (team: number, count: number) =>
       run(
         `insert into mirror.user_lookups (team_id, email) select ${team}, n::text from generate_series(1, ${count}) n`,
