@@ -43,7 +43,7 @@ describe('the look for due teams', () => {
     expect(await look).toBeLessThanOrEqual(5_000);
   });
 
-  it('takes a small part of the time, however many runs end meanwhile', async () => {
+  it('the look for due teams takes a small part of the time, however many runs end', async () => {
     for (; now < 110_000; now += 5) {
       teams.done('team 1', 'complete');
       await teams.look();
@@ -52,7 +52,7 @@ describe('the look for due teams', () => {
     expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
   });
 
-  it('looks once more after a run, as soon as twenty times the last look have passed', async () => {
+  it('looks for due teams again after a run, once twenty times the last look have passed', async () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(20 * lookMs);
@@ -61,14 +61,14 @@ describe('the look for due teams', () => {
     expect(looks).toBe(2);
   });
 
-  it('waits at most a second after a run, however slow the database is', async () => {
+  it('looks for due teams within a second after a run, however slow the database is', async () => {
     lookMs = 4_000;
     await teams.look();
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(1_000);
   });
 
-  it('looks once more if it is woken during a look', async () => {
+  it('looks for due teams once more if it is woken during a look', async () => {
     isWoken = true;
     expect(await teams.look()).toBe(20 * lookMs);
     expect(await teams.look()).toBe(20 * lookMs);

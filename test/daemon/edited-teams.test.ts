@@ -50,7 +50,7 @@ describe('the look for edited teams', () => {
     return await edited.look();
   };
 
-  it('offers a team 50 ms after its first edit, without a query', async () => {
+  it('offers an edited team 50 ms after its first edit, without a query', async () => {
     edited.note('a');
     expect(await pass(30)).toBe(20);
     edited.note('a');
@@ -60,7 +60,7 @@ describe('the look for edited teams', () => {
     expect([offered, asked]).toEqual([['a'], []]);
   });
 
-  it('offers a team again if an earlier run of it ends during the offer', async () => {
+  it('offers an edited team again if an earlier run of it ends during the offer', async () => {
     isFree = false;
     fresh = { isFresh: true };
     onOffer = () => edited.done('a', true);
@@ -71,7 +71,7 @@ describe('the look for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('neither queries nor offers a team while this process works on it', async () => {
+  it('neither queries nor offers an edited team while this process works on it', async () => {
     edited.note('a');
     await pass(50);
     edited.begun('a');
@@ -84,7 +84,7 @@ describe('the look for edited teams', () => {
     expect(offered).toEqual(['a']);
   });
 
-  it('queries a team again after a run that left its edits', async () => {
+  it('queries an edited team again after a run that left its edits', async () => {
     edited.note('a');
     await pass(50);
     edited.begun('a');
@@ -96,7 +96,7 @@ describe('the look for edited teams', () => {
     expect(asked).toEqual([['a']]);
   });
 
-  it('offers a team again after a run that has not seen its waiting edits', async () => {
+  it('offers an edited team again after a run that has not seen its waiting edits', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
     edited.note('a');
     await pass(50);
@@ -109,7 +109,7 @@ describe('the look for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('leaves a team alone after a run that saw all its edits, and queries it after one that did not', async () => {
+  it('leaves an edited team alone after a run that saw all its edits', async () => {
     edited.note('a');
     await pass(50);
     edited.done('a', true);

@@ -73,7 +73,7 @@ const request = (changed: Partial<ServiceEvent & { kind: 'request' }> = {}): Ser
 });
 
 describe('metrics of the database', () => {
-  it('read the database at each scrape', async () => {
+  it('metrics read the database at each scrape', async () => {
     expect(await scrape(open())).toMatchObject({
       'last_attempt_timestamp_seconds{team="harbour",group="users"}': '1893499200',
       'last_success_timestamp_seconds{team="harbour",group="users"}': '1893499202.5',
@@ -91,7 +91,7 @@ describe('metrics of the database', () => {
     });
   });
 
-  it('drop a series whose row is gone', async () => {
+  it('metrics drop a series whose row is gone', async () => {
     let read = standings;
     const metrics = open({ readStandings: async () => read, readHeld: async () => [] });
     await scrape(metrics);
@@ -100,7 +100,7 @@ describe('metrics of the database', () => {
     expect(Object.keys(after).filter((name) => /^(last_|failures|held)/.test(name))).toEqual([]);
   });
 
-  it('share one query between two scrapes at once', async () => {
+  it('metrics share one query between two scrapes at once', async () => {
     let asked = 0;
     const answer = Promise.withResolvers<readonly GroupStatus[]>();
     const metrics = open({
@@ -119,7 +119,7 @@ describe('metrics of the database', () => {
 describe('while the database is away', () => {
   const away = () => Promise.reject(new Error('somebody is away'));
 
-  it('reports database_up 0 and the metrics of the process', async () => {
+  it('reports database_up 0 and the metrics of the process while the database is away', async () => {
     const metrics = open({ readStandings: away, readHeld: away, readInBatches: away, readRate: away });
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
     const shown = await scrape(metrics);
@@ -134,13 +134,13 @@ describe('while the database is away', () => {
     expect(Object.keys(await scrape(metrics)).filter((name) => /^(held|refused)/.test(name))).toEqual([]);
   });
 
-  it('waits only briefly for the database', async () => {
+  it('waits only briefly for a database that is away', async () => {
     const silent = () => new Promise<never>(() => undefined);
     const metrics = open({ readStandings: silent, readHeld: silent, readRate: silent, patienceMs: 20 });
     expect(await scrape(metrics)).toMatchObject({ database_up: '0' });
   });
 
-  it('lets the standings that were read last grow old', async () => {
+  it('lets the standings that were read last grow old while the database is away', async () => {
     let nowMs = 0;
     let isAway = false;
     const metrics = open({
@@ -171,7 +171,7 @@ describe('while the database is away', () => {
 });
 
 describe('metrics of the process', () => {
-  it('count each event of the service and of runs', async () => {
+  it('metrics count each event of the service and of runs', async () => {
     const metrics = open();
     const events: readonly ServiceEvent[] = [
       request(),
@@ -219,7 +219,7 @@ describe('metrics of the process', () => {
     expect(JSON.stringify(shown)).not.toMatch(/secret-request|4711|somebody/);
   });
 
-  it('count unknown operations and outcomes as "other"', async () => {
+  it('metrics count unknown operations and outcomes as "other"', async () => {
     const metrics = open();
     for (let i = 0; i < 100; i += 1) {
       metrics.onServiceEvent('harbour', request({ operation: `GET /v1/users/${i}`, status: 1_000 + i }));
@@ -238,7 +238,7 @@ describe('metrics of the process', () => {
     expect(Object.keys(shown).filter((name) => /^(requests|runs|changes)_total/.test(name)).length).toBe(2);
   });
 
-  it('start at 0 for each team and label, and keep their counts when the teams are named again', async () => {
+  it('metrics start at 0 for each team and label, and keep counts when teams are named again', async () => {
     const metrics = open({
       readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
       readInBatches: async () => [{ team: 'quay', users: 3 }],
@@ -278,7 +278,7 @@ describe('metrics of the process', () => {
     ).toEqual([]);
   });
 
-  it('drop a team that is removed', async () => {
+  it('metrics drop a team that is removed', async () => {
     const metrics = open({
       judge: () => [],
       readStandings: async () => [],

@@ -170,7 +170,7 @@ describe('the notices of a look', () => {
       before?.id,
     ]);
 
-  it('name the events of each team, and only holds that wait for a person', () => {
+  it('notices name the events of each team, and only holds that wait for a person', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
       ['north failing', true, ago, undefined],
@@ -184,7 +184,7 @@ describe('the notices of a look', () => {
     ]);
   });
 
-  it('report that the mirror is at another place, and leave out the batches and holds in it', () => {
+  it('notices report that the mirror is at another place, and leave out its batches and holds', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
       ['north failing', true, ago, undefined],

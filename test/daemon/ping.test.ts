@@ -53,7 +53,7 @@ test('calls after a complete run of the users, and only then', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('makes one call at a time for each team, and calls for two teams in parallel', async () => {
+test('the ping makes one call at a time for each team, and calls for two teams in parallel', async () => {
   const held: (() => void)[] = [];
   const { url, calls } = await watch((_, response) => held.push(() => response.end()));
   const { ping, warnings } = open({ harbour: url, quay: url });
@@ -71,7 +71,7 @@ test('makes one call at a time for each team, and calls for two teams in paralle
   expect(warnings).toEqual([]);
 });
 
-test('stops at a redirect, and warns about a failed call without its address', async () => {
+test('the ping stops at a redirect, and warns about a failed call without its address', async () => {
   const { url, calls } = await watch((_, response) => {
     response.writeHead(302, { location: '/elsewhere' }).end();
   });

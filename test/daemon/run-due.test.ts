@@ -97,7 +97,7 @@ describe('the next time of a group', () => {
     return { asked, delayMs: next[0]?.delayMs };
   };
 
-  it('moves away with the number of failures, which only a failed run reads', async () => {
+  it('the next run moves away with the number of failures, which only a failed run reads', async () => {
     expect(await nextAfter('failed')).toEqual({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
     expect(await nextAfter('complete')).toEqual({ asked: [], delayMs: minute });
     expect(await nextAfter('partial')).toEqual({ asked: [], delayMs: minute });

@@ -34,7 +34,7 @@ describe('the queue that daemons share', () => {
     await database.close();
   });
 
-  it('takes teams that are offered together in one statement, and works on each of them', async () => {
+  it('the shared queue takes teams offered together in one statement, and works on each', async () => {
     sent.take();
     const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
     expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
@@ -44,7 +44,7 @@ describe('the queue that daemons share', () => {
     expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });
 
-  it('takes no advisory lock at the start or when it looks for dead workers', async () => {
+  it('the shared queue takes no advisory lock at the start or when it looks for dead workers', async () => {
     const seen: string[] = [];
     await eventually('it has looked', () => {
       seen.push(...sent.take());

@@ -14,7 +14,7 @@ describe('the memory of a team', () => {
   };
   const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
 
-  it('returns the members for a minute after they were read, and for the same configuration alone', () => {
+  it('remembers the members of a team for a minute, and for the same configuration alone', () => {
     let now = 1_000;
     const memoryOf = createTeamMemories(() => now);
     expect(memoryOf(one).recall()).toBeUndefined();

@@ -12,7 +12,7 @@ describe('the timetable', () => {
     vi.useRealTimers();
   });
 
-  it('returns the time until the next run of each group, and the gap between two runs', async () => {
+  it('the timetable returns the time until the next run of each group, and the gap between two runs', async () => {
     const table = await createTimetable([{ name: 'only', schedule }], () => {});
     expect(table.delayMs('only', 'users')).toBe(2.5 * minute);
     expect(table.gapMs('only', 'users')).toBe(5 * minute);

@@ -30,7 +30,7 @@ const send = (url: URL, more: Partial<WebhookPost> = {}) =>
     ...more,
   });
 
-test('posts the given body, signed as Standard Webhooks specifies', async () => {
+test('the webhook posts the given body, signed as Standard Webhooks specifies', async () => {
   const received: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = [];
   const url = await listen((request, response) => {
     const { method, headers } = request;
@@ -79,7 +79,7 @@ test('follows no redirect, and returns before the body of the answer ends', asyn
   expect(paths).toEqual(['/secret-path', '/secret-path']);
 });
 
-test('gives up at its deadline, and keeps the address out of errors', async () => {
+test('the webhook gives up at its deadline, and keeps the address out of errors', async () => {
   const url = await listen(() => undefined);
   const late = await send(url, { signal: AbortSignal.timeout(50) }).catch(describeCallError);
   expect(late).toBe('no answer in time');

@@ -39,7 +39,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
       await expect(distrusting.send('GET /v1/team')).rejects.toThrow(/certificate/);
     }));
 
-  it('serves a process that is started with its environment', () =>
+  it('the emulator serves a process that is started with its environment', () =>
     withEmulator({ http: false }, async (emulator) => {
       const bearer = token(secretOf(emulator.environment));
       const program = `fetch(process.env.MUSTERD_BASE_URL + '/v1/team', { headers: { authorization: 'Bearer ${bearer}' } })
@@ -72,7 +72,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
       expect(code).toBe('ECONNRESET');
     }));
 
-  it('leaves a file behind only at the path that it was given', async () => {
+  it('the emulator leaves a file behind only at the path that it was given', async () => {
     const authorityFile = join(directory, 'authority.pem');
     await withEmulator({ http: false, authorityFile }, async (emulator) => {
       expect(emulator.environment['NODE_EXTRA_CA_CERTS']).toBe(authorityFile);
@@ -135,7 +135,7 @@ describe('errors and settings of the emulator itself', () => {
 });
 
 describe('several teams at once', () => {
-  it('keep their own secrets, limits and ids', () =>
+  it('several teams keep their own secrets, limits and ids', () =>
     withEmulator(
       { teams: [{ users: 3 }, { teamId: 7, name: 'Seven', users: 4, seed: 9 }] },
       async (emulator) => {
@@ -158,7 +158,7 @@ describe('several teams at once', () => {
       },
     ));
 
-  it('must not share an id or a secret, nor have three secrets', async () => {
+  it('several teams must not share an id or a secret, nor have three secrets', async () => {
     await expect(createEmulator({ http: true, users: 1, teams: [{ teamId: 41 }] })).rejects.toThrow(
       'the id 41',
     );
@@ -173,7 +173,7 @@ describe('several teams at once', () => {
 });
 
 describe('a state file', () => {
-  it('restores the teams exactly', async () => {
+  it('a state file restores the teams exactly', async () => {
     const stateFile = join(directory, 'state.json');
     const options = { stateFile, teams: [{ users: 2 }], apiKey: 'legacy' };
     const look = await withEmulator(options, async (emulator) => {
@@ -216,13 +216,13 @@ describe('a state file', () => {
     });
   });
 
-  it('fails to load without the state of an emulator in it', async () => {
+  it('a state file fails to load without the state of an emulator in it', async () => {
     const stateFile = join(directory, 'other.json');
     writeFileSync(stateFile, '{"teams":[]}');
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
   });
 
-  it('leaves files alone that links of another user point to', async () => {
+  it('a state file leaves files alone that links of another user point to', async () => {
     const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
     writeFileSync(target, 'theirs');
     symlinkSync(target, `${stateFile}.new`);
@@ -268,7 +268,7 @@ describe('the control endpoint', () => {
     return { status: answer.status, json: await answer.json() };
   };
 
-  it('shows the requests, and none of its own', () =>
+  it('the control endpoint shows the requests, and none of its own', () =>
     withEmulator({}, async (emulator) => {
       await call(emulator, 'GET /v1/team');
       await call(emulator, 'POST /v1/tags', { limit: 1 });
@@ -310,7 +310,7 @@ describe('the control endpoint', () => {
       expect((await control(emulator.url, 'GET clock')).json).toMatchObject({ skewMs: 5000 });
     }));
 
-  it('edits users, tags, fields and contacts as the web app does', () =>
+  it('the control endpoint edits users, tags, fields and contacts as the web app does', () =>
     withEmulator({}, async (emulator) => {
       const { url, team } = emulator;
       const users = (await control(url, 'GET teams/41/users')).json as { id: number; first: string }[];
@@ -399,7 +399,7 @@ describe('the control endpoint', () => {
       expect(await statusOf({ origin: 'https://elsewhere.example' })).toBe(403);
     }));
 
-  it('answers 403 without its token, if it has one', () =>
+  it('the control endpoint answers 403 without its token, if it has one', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       expect((await control(emulator.url, 'GET teams')).status).toBe(403);
       expect((await control(emulator.url, 'GET teams', undefined, 'wrong')).status).toBe(403);

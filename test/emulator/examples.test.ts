@@ -35,7 +35,7 @@ const play = (file: string, emulator: Emulator, email: string, more: Record<stri
 };
 
 describe('the clients of examples', () => {
-  it('match the list in docs/emulator.md, and client.mjs runs everywhere', () => {
+  it('the example clients match the list in docs/emulator.md, and client.mjs runs everywhere', () => {
     const page = readFileSync(fileURLToPath(new URL('../../docs/emulator.md', import.meta.url)), 'utf8');
     expect(readdirSync(folder).toSorted()).toEqual(Object.keys(clients).toSorted());
     for (const file of Object.keys(clients)) expect(page).toContain(`../examples/${file}`);

@@ -97,7 +97,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     ['reset-in', 1],
     ['truncate', 1],
     ['reset-before', 0],
-  ])('takes effect or not if its answer is lost: %s', (text, done) =>
+  ])('a write takes effect or not if its answer is lost: %s', (text, done) =>
     playOn(write, text, async (emulator, sent) => {
       expect(await reasonOf(sent)).toMatch(cut);
       expect(write.done(emulator)).toBe(done);
@@ -110,14 +110,14 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     ['html,effect=applied', 1, 200],
     ['garbage,effect=applied', 1, 200],
     ['too-many-requests', 0, 429],
-  ])('takes effect or not whatever the answer: %s', (text, done, status) =>
+  ])('a write takes effect or not whatever the answer: %s', (text, done, status) =>
     playOn(write, text, async (emulator, sent) => {
       expect((await sent).status).toBe(status);
       expect(write.done(emulator)).toBe(done);
     }),
   );
 
-  it.each(['504', 'reset', 'stall'])('takes effect later, and is answered %s', (answer) =>
+  it.each(['504', 'reset', 'stall'])('a write takes effect later, and is answered %s', (answer) =>
     playOn(write, `late,answer=${answer},requests=2`, async (emulator, sent) => {
       const settled = reasonOf(sent);
       if (answer === '504') expect(await settled).toBe('answered 504');
@@ -133,13 +133,13 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
     }),
   );
 
-  it('takes effect twice if a proxy repeats it', () =>
+  it('a write takes effect twice if a proxy repeats it', () =>
     playOn(write, 'doubled', async (emulator, sent) => {
       expect((await sent).status).toBe(200);
       expect(write.done(emulator)).toBe(write.doubled);
     }));
 
-  it('returns half of its answer', () =>
+  it('a write returns half of its answer', () =>
     playOn(write, 'partial-answer,keep=50', async (emulator, sent) => {
       expect((await sent).json).toEqual(write.half);
       expect(write.done(emulator)).toBe(1);
@@ -147,7 +147,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
 });
 
 describe('a message that a proxy repeats', () => {
-  it('exists once for each local_id, and gets the answer to its first or second request', () =>
+  it('a repeated message exists once for each local_id, and gets its first or second answer', () =>
     withEmulator({}, async (emulator) => {
       const send = (answer: 'first' | 'second', localId: string) => {
         emulator.addFault({ kind: 'doubled', answer });
@@ -160,7 +160,7 @@ describe('a message that a proxy repeats', () => {
       expect(emulator.team.schedules()).toHaveLength(3);
     }));
 
-  it('leaves if its cancel takes effect too late', () =>
+  it('a message leaves if its cancel takes effect too late', () =>
     withEmulator({}, async (emulator) => {
       await call(emulator, 'POST /v1/schedule', scheduleOf(emulator, 4));
       emulator.addFault({ kind: 'late', answer: '504', requests: 1000 });

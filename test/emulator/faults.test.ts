@@ -302,7 +302,7 @@ describe('faults of the content', () => {
 });
 
 describe('the requests that a fault is played on', () => {
-  it('follow method, path, at, times, percent and team', () =>
+  it('faults follow method, path, at, times, percent and team', () =>
     withEmulator({}, async (emulator) => {
       const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
         let text = '';
@@ -343,7 +343,7 @@ describe('parseFaults', () => {
     expect(faultSettings('reset-before')).toBe('');
   });
 
-  it('lists the valid words if a fault is invalid', () => {
+  it('parseFaults lists the valid words if a fault is invalid', () => {
     expect(() => parseFaults(['explode'])).toThrow(/no fault "explode"\. Valid: too-many-requests, /);
     expect(() => parseFaults(['drip,byte=1'])).toThrow(/no "byte"\. Valid: bytes, every-ms, method, /);
     expect(() => parseFaults(['drip,bytes'])).toThrow('"bytes" in the fault "drip,bytes" is not name=value');

@@ -25,7 +25,7 @@ describe('the OpenAPI document', () => {
     expect(problems.map((problem) => `${problem.ruleId}: ${problem.message}`)).toEqual([]);
   });
 
-  it('fails that linter if it is wrong', async () => {
+  it('a wrong document fails that linter', async () => {
     const broken = { ...document, paths: { '/v1/team': { get: { operationId: 1, responses: {} } } } };
     const problems = await lintFromString({
       source: JSON.stringify(broken),
@@ -48,7 +48,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(16);
   });
 
-  it('needs no credentials, and stays out of the log of requests', () =>
+  it('the OpenAPI document needs no credentials, and stays out of the log of requests', () =>
     withEmulator({}, async (emulator) => {
       const answer = await call(emulator, 'GET /openapi.json', undefined, null);
       expect(answer.json).toEqual(document);

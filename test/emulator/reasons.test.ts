@@ -30,7 +30,7 @@ describe('X-Emulator-Reason', () => {
       expect((await call(emulator, 'GET /v1/team')).headers).not.toHaveProperty('x-emulator-reason');
     }));
 
-  it('stays one valid header, whatever the client has sent', () =>
+  it('X-Emulator-Reason stays one valid header, whatever the client has sent', () =>
     withEmulator({}, async (emulator) => {
       const { headers } = await call(emulator, 'POST /v1/tag', { tag: 1, 'a\r\nb': 1 });
       expect(headers['x-emulator-reason']).toMatch(/^tag: /);

@@ -31,7 +31,7 @@ function later(emulator: Emulator, operation: string, body?: object): Promise<Ca
 }
 
 describe('scheduled messages', () => {
-  it('can be created, read, replaced and cancelled, with rev, uuid and op', () =>
+  it('messages can be created, read, replaced and cancelled', () =>
     withEmulator({}, async (emulator) => {
       const created = (await create(emulator, { local_id: 'a' })).json as {
         id: number;
@@ -68,7 +68,7 @@ describe('scheduled messages', () => {
       expect((await call(emulator, `PUT ${path}`, requestOf(emulator))).status).toBe(404);
     }));
 
-  it('get a 400 if a required field is missing or wrong', () =>
+  it('messages get a 400 if a required field is missing or wrong', () =>
     withEmulator({}, async (emulator) => {
       const bad = [
         { inbox_id: undefined },
@@ -113,7 +113,7 @@ describe('scheduled messages', () => {
     ['2099-02-28', '23:45:00', 200],
     ['2096-02-29', '00:00:00', 200],
     ['2099-12-31', '23:45:00', 200],
-  ])('need a day and a time that exist: %s %s', (day, time, status) =>
+  ])('messages need a day and a time that exist: %s %s', (day, time, status) =>
     withEmulator({}, async (emulator) => {
       for (const zone of ['Z', '+00:00', '-05:30', '+14:00'])
         expect([zone, await create(emulator, { execute_at: `${day}T${time}${zone}` })]).toMatchObject([
@@ -167,7 +167,7 @@ describe('scheduled messages', () => {
       expect(emulator.team.schedules()).toHaveLength(1);
     }));
 
-  it('follow the grid and the margin of the deployment', () =>
+  it('messages follow the grid and the margin of the deployment', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
       const day = Math.ceil(Date.now() / (24 * 3_600_000) + 2) * 24 * 3_600_000;
       const due = async (ms: number) =>
@@ -178,7 +178,7 @@ describe('scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('need a creator who is a member of the inbox, unless the deployment looks away', () =>
+  it('messages need a creator who is a member of the inbox, unless the deployment looks away', () =>
     withEmulator({}, async (emulator) => {
       const inbox = emulator.team.inboxes()[1];
       const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
@@ -192,7 +192,7 @@ describe('scheduled messages', () => {
   it.each([
     ['refused', 'shown', 400, 200],
     ['missing', 'missing', 404, 404],
-  ] as const)('cannot be changed once they are sent: %s, and %s', (change, read, changed, seen) =>
+  ] as const)('messages cannot be changed once they are sent: %s, and %s', (change, read, changed, seen) =>
     withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
       const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
       const request = requestOf(emulator, { execute_at: quarter(8) });
@@ -203,7 +203,7 @@ describe('scheduled messages', () => {
     }),
   );
 
-  it('read as missing once they are cancelled, or as deleted', () =>
+  it('messages read as missing once they are cancelled, or as deleted', () =>
     withEmulator({ variants: { 'cancelled-read': 'shown' } }, async (emulator) => {
       const { id } = (await create(emulator)).json as { id: number };
       await call(emulator, `DELETE /v1/schedule/${id}`);
@@ -211,7 +211,7 @@ describe('scheduled messages', () => {
       expect((await call(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(404);
     }));
 
-  it('reach each of their recipients once when they are due, and nobody before or when cancelled', () =>
+  it('messages reach each recipient once when they are due, and no one before or when cancelled', () =>
     withEmulator({}, async (emulator) => {
       const none = { conversation_id: undefined };
       const twice = await create(emulator, { ...none, targets: ['14155550101', '2', '2'], local_id: 'a' });
@@ -237,7 +237,7 @@ describe('scheduled messages', () => {
       expect(emulator.team.deliveries()).toHaveLength(3);
     }));
 
-  it('appear at the control endpoint, with tags, deliveries and read conversations', () =>
+  it('messages appear at the control endpoint, with tags, deliveries and read conversations', () =>
     withEmulator({}, async (emulator) => {
       const tell = async (what: string) =>
         (await call(emulator, `GET /_emulator/teams/${emulator.team.id}/${what}`)).json;

@@ -34,7 +34,7 @@ async function fill(emulator: Emulator): Promise<void> {
 const textOf = (emulator: Emulator) => JSON.stringify(emulator.snapshot());
 
 describe('a state file', () => {
-  it('changes only in the rows that have changed', async () => {
+  it('a state file changes only in the rows that have changed', async () => {
     const stateFile = join(directory, 'state.json');
     const text = () => readFileSync(stateFile, 'utf8');
     await withEmulator({ stateFile, apiKey: 'legacy' }, fill);
@@ -55,7 +55,7 @@ describe('a state file', () => {
     expect(differing).toEqual([expect.stringContaining(`{"id":${changed?.id},"tag":"Changed"`)]);
   });
 
-  it('lists rows by id, whatever was written last', async () => {
+  it('a state file lists rows by id, whatever was written last', async () => {
     const stateFile = join(directory, 'order.json');
     await withEmulator({ stateFile }, (emulator) => {
       const id = emulator.team.users()[7]?.id ?? 0;
@@ -72,7 +72,7 @@ describe('a state file', () => {
 });
 
 describe('a snapshot', () => {
-  it('restores all teams, whatever has changed after it', () =>
+  it('a snapshot restores all teams, whatever has changed after it', () =>
     withEmulator({ teams: [{ users: 2 }], apiKey: 'legacy' }, async (emulator) => {
       const { team } = emulator;
       await fill(emulator);
@@ -95,7 +95,7 @@ describe('a snapshot', () => {
       expect(tags.map(({ tag }) => tag)).not.toContain('Since');
     }));
 
-  it('can be taken and restored at the control endpoint', () =>
+  it('a snapshot can be taken and restored at the control endpoint', () =>
     withEmulator({}, async (emulator) => {
       const taken = (await call(emulator, 'POST /_emulator/snapshot')).json;
       expect(taken).toEqual(JSON.parse(textOf(emulator)));
@@ -121,7 +121,7 @@ describe('a snapshot', () => {
       expect(emulator.team.tags().map(({ tag }) => tag)).not.toContain('Late');
     }));
 
-  it('changes nothing if it is of another team or malformed', () =>
+  it('a snapshot changes nothing if it is of another team or malformed', () =>
     withEmulator({}, async (emulator) => {
       const before = textOf(emulator);
       const others = await withEmulator({ teamId: 7 }, (other) => Promise.resolve(other.snapshot()));

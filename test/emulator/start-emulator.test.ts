@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 
 describe('startEmulator', () => {
-  it('serves a team until its block ends, to any caller with a token', async () => {
+  it('startEmulator serves a team until its block ends, to any caller with a token', async () => {
     let url = '';
     {
       await using service = await startEmulator({ users: 50 });

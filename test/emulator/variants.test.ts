@@ -24,7 +24,7 @@ describe('parseVariants', () => {
     expect(parseVariants(['limit-cap=12'])).toEqual({ 'limit-cap': 12 });
   });
 
-  it('lists the valid names and values if a variant is invalid', () => {
+  it('parseVariants lists the valid names and values if a variant is invalid', () => {
     expect(() => parseVariants(['page=1'])).toThrow(/no variant "page"\. Valid names: pages, /);
     expect(() => parseVariants(['pages=2'])).toThrow(/pages cannot be "2"\. Valid: base-0 \| base-1 \|/);
     expect(() => parseVariants(['limit-cap=0'])).toThrow('Valid: none | <number>.');
@@ -138,11 +138,11 @@ describe('a deployment', () => {
         .map((value) => [name, value] as const);
     });
 
-  it('looks the same twice if no variant is set', async () => {
+  it('a deployment looks the same twice if no variant is set', async () => {
     expect(await lookWith({})).toEqual(await lookWith({}));
   });
 
-  it.each(cases)('differs from the usual one if %s is %s', async (name, value) => {
+  it.each(cases)('a deployment differs from the usual one if %s is %s', async (name, value) => {
     const beside = along[name] ?? {};
     expect(await lookWith({ [name]: value, ...beside })).not.toEqual(await usualWith(beside));
   });

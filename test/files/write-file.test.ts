@@ -25,7 +25,7 @@ describe('a file that is written whole or not at all', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('gets its name only once it is complete', async () => {
+  it('a file gets its name only once it is complete', async () => {
     const path = join(folder, 'whole');
     writeFileSync(path, 'before');
     const result = await writeWholeFile(path, async (write) => {
@@ -37,7 +37,7 @@ describe('a file that is written whole or not at all', () => {
     expect([result, readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual([7, 'ab', ['whole']]);
   });
 
-  it('gets mode 600 if it is new, and keeps the mode of an existing file', async () => {
+  it('a file gets mode 600 if it is new, and keeps the mode of an existing file', async () => {
     const path = join(folder, 'private');
     const modeOf = () => statSync(path).mode & 0o777;
     await writeWholeFile(path, async (write) => {
@@ -62,7 +62,7 @@ describe('a file that is written whole or not at all', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  it.runIf(isRoot)('follows a link of its own user, and refuses a link of another user', async () => {
+  it.runIf(isRoot)('writing follows a link of its own user, and refuses a link of another user', async () => {
     const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
     writeFileSync(target, 'before');
     for (const [link, to] of [
@@ -100,7 +100,7 @@ describe('a file that is written whole or not at all', () => {
     for (const name of [theirs, ours, pipe]) rmSync(name);
   });
 
-  it('writes to a device, and refuses a folder', async () => {
+  it('writing works on a device, and refuses a folder', async () => {
     await writeWholeFile('/dev/null', (write) => write('a'));
     expect(readFileSync('/dev/null', 'utf8')).toBe('');
     await expect(writeWholeFile(folder, (write) => write('a'))).rejects.toMatchObject({ code: 'usage' });

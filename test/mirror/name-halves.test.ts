@@ -51,25 +51,25 @@ describe('both halves of a guessed name', () => {
     ['in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
     ['the split alone', [[`name_split = 'known'`]]],
   ];
-  it.each(readings)('become known after a hold: %s', async (_title, transactions) => {
+  it.each(readings)('both halves of a name become known after a hold: %s', async (_title, transactions) => {
     await meetHeld();
     for (const statements of transactions) await edit(...statements);
     await expectSent('Ana Maria', 'Garcia');
   });
 
-  it('become known after a hold once the first name is edited too', async () => {
+  it('both halves of a name become known after a hold once the first name is edited too', async () => {
     await meetHeld();
     await edit(`first_name = 'Anne'`);
     await expectSent('Anne', 'Garcia');
   });
 
-  it('become known in two statements before any run', async () => {
+  it('both halves of a name become known in two statements before any run', async () => {
     await meet();
     await edit(`last_name = 'Garcia'`, 'first_name = first_name');
     await expectSent('Ana Maria', 'Garcia');
   });
 
-  it('stay guessed if the waiting half is set again, or by a statement without a name', async () => {
+  it('a name stays guessed if the waiting half is set again, or by a statement without a name', async () => {
     await meetHeld();
     await edit(`last_name = 'Garcia'`, `phone = '15550161'`);
     expect(await split()).toBe('guessed');
@@ -79,7 +79,7 @@ describe('both halves of a guessed name', () => {
     expect(await held()).toEqual([['name', 'unsupported']]);
   });
 
-  it('stay guessed if an earlier statement of the transaction named another user', async () => {
+  it('a name stays guessed if an earlier statement of the transaction named another user', async () => {
     await meet();
     const other = id;
     await meet();
@@ -88,7 +88,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('guessed');
   });
 
-  it('become known for each user of one statement', async () => {
+  it('both halves become known for each user of one statement', async () => {
     await meet();
     const other = id;
     await meet();
@@ -100,7 +100,7 @@ describe('both halves of a guessed name', () => {
     ).toEqual([['known']]);
   });
 
-  it('stay guessed by a program that writes every column, if no field waits for the name', async () => {
+  it('a name stays guessed by a program that writes every column, if no field waits for it', async () => {
     await meet();
     await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
     expect(await split()).toBe('guessed');
@@ -110,7 +110,7 @@ describe('both halves of a guessed name', () => {
     'first_name = first_name',
     'last_name = last_name',
     'first_name = first_name, last_name = last_name',
-  ])('become known unchanged by %s, if another field waits for the name', async (setting) => {
+  ])('a name becomes known unchanged by %s, if another field waits for it', async (setting) => {
     await meet();
     await stage.sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'unsupported')`,
@@ -121,7 +121,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('become known only by both names if the service shows an empty name', async () => {
+  it('an empty name becomes known only by both halves', async () => {
     await meet();
     await stage.sql(`update sync.user_base set name = '', first_name = '', last_name = '' where id = ${id}`);
     await edit(`last_name = 'Garcia'`);
@@ -130,7 +130,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('stay guessed if a field waits for another reason', async () => {
+  it('a name stays guessed if a field waits for another reason', async () => {
     await meet();
     await stage.sql(
       `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'conflict')`,

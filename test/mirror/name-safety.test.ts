@@ -106,14 +106,14 @@ describe('a name that an update of another field harms', () => {
     [null, ['', '', '']],
     ['Anne', ['Anne', 'Anne', '']],
     ['Berg ', ['Berg ', 'Berg', '']],
-  ] as const)('enters base as %j, and the mirror keeps its name', async (name, agreed) => {
+  ] as const)('a harmed name enters base as %j, and the mirror keeps its name', async (name, agreed) => {
     await answer([{ intent: await setRole(1n), name }]);
     expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
     expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
   });
 
-  it('enters base even if the update had no effect, and another field waits', async () => {
+  it('a harmed name enters base even if the update had no effect, and another field waits', async () => {
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, detail)
       values (${teamId}, 1, 'phone', 'conflict', '')`);
@@ -125,7 +125,7 @@ describe('a name that an update of another field harms', () => {
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
   });
 
-  it('goes back by the next plan', async () => {
+  it('the next plan puts a harmed name back', async () => {
     await answer([{ intent: await setRole(1n), name: '' }]);
     const shown = shownAs(1n, { name: '', roleId: 3n });
     const plan = await planOf(shown);
@@ -135,7 +135,7 @@ describe('a name that an update of another field harms', () => {
     expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
   });
 
-  it('goes out with an edit made while it was harmed', async () => {
+  it('sends an edit of a name that was made while it was harmed', async () => {
     const intent = await setRole(1n);
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await answer([{ intent, name: '' }]);
@@ -144,7 +144,7 @@ describe('a name that an update of another field harms', () => {
     });
   });
 
-  it.each(['conflict', 'rejected', 'asked'])('keeps waiting if it waits already: %s', async (reason) => {
+  it.each(['conflict', 'rejected', 'asked'])('leaves a waiting name alone: %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, decision)
@@ -190,11 +190,11 @@ describe('a name that an update of another field harms', () => {
     ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
     ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
     ['a name of other words, which somebody else has set', [{ 1: 'Eva Borg' }], 'keeps'],
-  ] as const)('gets judged by %s', async (_, answers, safety) => {
+  ] as const)('judges whether updates keep the name by %s', async (_, answers, safety) => {
     expect(await learn(...answers)).toBe(safety);
   });
 
-  it('stays unjudged by an update of a user who has no name', async () => {
+  it('learns nothing about names from an update of a user who has none', async () => {
     const nameless = shownAs(4n, { name: '' });
     await mirror.applyUsers([await planOf(nameless)]);
     await sql('update mirror.users set role_id = 3 where id = 4');
@@ -202,7 +202,7 @@ describe('a name that an update of another field harms', () => {
     expect(await mirror.readNameSafety()).toBe('unknown');
   });
 
-  it('stays unjudged by an update that took the name along', async () => {
+  it('learns nothing about names from an update that took the name along', async () => {
     const intent = await setRole(1n);
     await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);
     expect(await mirror.readNameSafety()).toBe('unknown');

@@ -225,7 +225,7 @@ describe('two teams with users of the same ids', () => {
   });
   afterAll(() => two.close());
 
-  it('take decisions without waiting for each other’s locks', async () => {
+  it('decisions of two teams do not wait for each other’s locks', async () => {
     const undone = new Error('undone');
     const work = two.db.transaction(async (theirs) => {
       for (const table of ['mirror.users', 'mirror.teams', 'sync.held_fields', 'sync.absences', 'sync.edits'])
@@ -241,7 +241,7 @@ describe('two teams with users of the same ids', () => {
     await expect(work).rejects.toBe(undone);
   });
 
-  it('wake only the daemon of the team that was edited or decided about', async () => {
+  it('an edit or a decision wakes only the daemon of its own team', async () => {
     const heard = new Map<string, number>();
     const listening = Promise.withResolvers<void>();
     const listener = createListener({
@@ -401,7 +401,7 @@ describe('the views of a team beside a copy of it', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it.each([1_000_000, -1_000_000])('show nothing of the copy, whose numbers differ by %i', async (by) => {
+  it.each([1_000_000, -1_000_000])('shows nothing of a copied team with numbers off by %i', async (by) => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
@@ -432,7 +432,7 @@ describe('the views of a team beside a copy of it', () => {
     await expect(work).rejects.toBe(undone);
   });
 
-  it('stay the same, whatever is written for the copy', async () => {
+  it('the views of a team stay the same, whatever is written for a copied team', async () => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
@@ -508,7 +508,7 @@ describe('the views of a team beside a copy of it', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it('give the same outcomes, whatever the copy contains', async () => {
+  it('each act gives the same outcome, whatever a copied team contains', async () => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
@@ -535,7 +535,7 @@ describe('the views of a team beside a copy of it', () => {
     await expect(work).rejects.toBe(undone);
   });
 
-  it('stay the same for a calm team once a busy team appears', async () => {
+  it('reads of a calm team stay the same once a busy team appears', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await runSqlText(

@@ -20,7 +20,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
         ' order by 2',
     );
 
-  it('owns them all', async () => {
+  it('the owner of the tables owns all of them', async () => {
     const { rows } = await runSqlText(
       stage.db,
       `select distinct tableowner = current_user from pg_tables where schemaname = 'mirror'`,
@@ -41,7 +41,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
     'gone_at = now()',
     `raw = '{"a": 1}'`,
     `first_name = 'Robin', name = 'Robin'`,
-  ])('gets an error for an update of users that sets %s', async (setting) => {
+  ])('the owner gets an error for an update of users that sets %s', async (setting) => {
     const before = await dump();
     await expect(stage.sql(`update mirror.users set ${setting}`)).rejects.toThrow(
       'Only first_name, last_name, name_split, email, phone and role_id of mirror.users can be edited',
@@ -53,7 +53,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
     [`insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`, 'musterd tag create makes a tag'],
     [`update mirror.tags set tag = 'mine'`, 'UPDATE on mirror.tags is not possible'],
     ['delete from mirror.tags', 'DELETE on mirror.tags is not possible'],
-  ])('gets an error with advice for %s', async (statement, words) => {
+  ])('the owner gets an error with advice for %s', async (statement, words) => {
     const before = await dump();
     await expect(stage.sql(statement)).rejects.toThrow(words);
     expect(await dump()).toEqual(before);
@@ -76,7 +76,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
     'update mirror.contact_counts set count = 1',
     'delete from mirror.contact_counts',
     'truncate mirror.contact_counts',
-  ])('gets an error for %s', async (statement) => {
+  ])('the owner gets an error for %s', async (statement) => {
     const before = await dump();
     await expect(stage.sql(statement)).rejects.toThrow(
       'is not possible: the service gives no way to do the same',
@@ -84,7 +84,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
     expect(await dump()).toEqual(before);
   });
 
-  it('can edit fields that reach the service, like any editor', async () => {
+  it('the owner can edit fields that reach the service, like any editor', async () => {
     await stage.sql(`update mirror.users set email = 'x' || id || '@example.com'`);
     expect(await stage.sql(`select count(*) from mirror.users where email like 'x%'`)).toEqual([['5']]);
   });

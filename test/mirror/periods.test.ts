@@ -45,7 +45,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
       from report.roster_changes where team_id = 41 and user_id = ${id} order by changed_at, field`);
   const service = (run: number) => ['service', BigInt(run), null, null];
 
-  it('begins at one time for all users of a statement, under the run that wrote it', async () => {
+  it('periods of all users of a statement begin at one time, under the run that wrote it', async () => {
     expect(await periods()).toEqual([[true, true, '1@example.com', 2n, ...service(7)]]);
     expect(
       await sql('select count(*) as n, count(distinct valid_from) as times from sync.user_periods'),
@@ -71,7 +71,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ]);
   });
 
-  it('begins with an edit that changes a value, and names its author', async () => {
+  it('a period begins with an edit that changes a value, and names its author', async () => {
     await sql(`begin; select set_config('musterd.actor', 'Kim of HR', true), set_config('musterd.run', '99', true);
       update mirror.users set email = 'kim@example.com' where team_id = 41 and id = 1;
       update mirror.users set role_id = 3 where team_id = 41 and id = 1; commit`);
@@ -105,7 +105,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Owner', 'mirror', 'Kim of HR', true, null]]);
   });
 
-  it('begins like an edit if musterd writes outside of a run, since a person decided it', async () => {
+  it('a period begins like an edit if musterd writes outside of a run', async () => {
     await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'Kim of HR';
       update mirror.users set email = 'back@example.com', edited_at = clock_timestamp() where team_id = 41 and id = 1; commit`);
     expect((await periods()).at(-1)).toEqual([
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[true]]);
   });
 
-  it('begins right after an edit that committed during the transaction of the run', async () => {
+  it('a period begins right after an edit that committed during the transaction of the run', async () => {
     await db.transaction(async (tx) => {
       await tx.executeQuery(
         CompiledQuery.raw(
@@ -150,7 +150,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ]);
   });
 
-  it('begins for added users as if each had been added alone', async () => {
+  it('periods of added users begin as if each had been added alone', async () => {
     const add = (team: number, ids: string) =>
       asRun(
         `insert into mirror.users (team_id, id, name, first_name, email, role_id, role, resolved, created_at, gone_at)
@@ -192,7 +192,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     expect((await periods(15)).map((row) => row.slice(4))).toEqual([['service', null, true, 'eva']]);
   });
 
-  it('ends when its user leaves, and begins again on return', async () => {
+  it('a period ends when its user leaves, and a new one begins on return', async () => {
     await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
     await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
     await asRun(`delete from mirror.users where team_id = 41 and id = 2`, 9);
@@ -223,7 +223,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     expect((await changes(2)).at(-1)).toEqual(['present', 'true', 'false', 'service', null, null, 9n]);
   });
 
-  it('begins later for changes made with triggers off', async () => {
+  it('a period begins later for changes made with triggers off', async () => {
     const past = (text: string) =>
       sql(`begin; set local session_replication_role = replica; ${text}; commit`);
     await past(`update mirror.users set email = 'unheard@example.com' where team_id = 41 and id = 1;
@@ -249,7 +249,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     expect(await periods(3)).toHaveLength(1);
   });
 
-  it('shows present and past only to roles of its team', async () => {
+  it('shows present and past rosters only to roles of the team', async () => {
     await sql(`update mirror.users set email = 'new' || email`);
     const seen = await db.transaction(async (tx) => {
       const run = async (text: string) =>
@@ -328,7 +328,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
     });
   });
 
-  it('reads only the rows of the last days', async () => {
+  it('reads only the rows of the last days of a year', async () => {
     await rowsOf(
       db,
       `select * from report.roster_changes where changed_at > now() - interval '17 days 23 hours'`,
@@ -340,7 +340,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
 describe.each(servers())(
   'on a table of periods that nobody has analysed, on $name, what the roster was',
   (server) => {
-    it('costs one look at the key for each user, whatever the cached plan', async () => {
+    it('writing periods costs one look at the key for each user, whatever the cached plan', async () => {
       const database = await createTestDatabase({ server });
       const watch = await watchStatements(database.url);
       // One session, so that the plans of its triggers stay.

@@ -5,7 +5,7 @@ import { isRunning, thisProcess } from '../../src/mirror/db/process-identity.ts'
 import { eventually } from '../support/eventually.ts';
 
 describe('a process of this host', () => {
-  it('runs while it exists, and differs from another process with the same number', () => {
+  it('a process runs while it exists, and differs from another process with the same number', () => {
     const { pid, process: started, host } = thisProcess();
     expect(pid).toBe(BigInt(process.pid));
     expect(host).not.toBe('');
@@ -16,11 +16,11 @@ describe('a process of this host', () => {
     expect(isRunning({ pid, process: '' })).toBe(true);
   });
 
-  it('runs even if it belongs to another user', () => {
+  it('a process runs even if it belongs to another user', () => {
     expect(isRunning({ pid: 1n, process: '' })).toBe(true);
   });
 
-  it('counts as ended once it has exited, even before its parent reaps it', async () => {
+  it('a process has ended once it has exited, even before its parent reaps it', async () => {
     // The shell replaces itself, and the new program never asks about the child.
     const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -103,7 +103,7 @@ describe('tries to no effect', () => {
     expect(tries.get(1n)?.phone).toBe(count);
   });
 
-  it('count by user and field', async () => {
+  it('counts tries to no effect by user and field', async () => {
     await ledger(
       phone('ineffective'),
       { new: { phone: '1', role_id: 7 }, outcome: { phone: 'missing', role_id: 'ineffective' } },
@@ -147,7 +147,7 @@ describe('a name that was kept', () => {
     ['one with it', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
     ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
     ['one that is not over', { ...phone, state: 'open' }, 'unknown'],
-  ])('becomes known, or not, by %s', async (_, row, safety) => {
+  ])('a kept name is learned, or not, from %s', async (_, row, safety) => {
     await ledger(phone);
     const ids = await ledger(row);
     await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));
@@ -225,7 +225,7 @@ describe('the memory of the guard', () => {
     ['once for another user', [...twice, { ...back, user: 2 }, pull], false],
     ['once in another team', [...twice, { ...back, team: 42 }, pull], false],
     ['once a day before', [...twice, { ...back, hoursAgo: 25 }, pull], false],
-  ])('knows a value that was sent %s', async (_, rows, isUndone) => {
+  ])('the guard knows a value that was sent %s', async (_, rows, isUndone) => {
     await ledger(...rows);
     const hold = { field: 'phone', reason: 'conflict', base: '2', mirror: '1' };
     expect((await read()).undone).toMatchObject(isUndone ? [{ id: 1n, hold }] : []);

@@ -23,7 +23,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
   /** Slow enough that nothing refills while a busy machine asks for many. */
   const slow = { burst: 12, periodMs: 10_000 };
 
-  it('gives each place once, however many take at once', async () => {
+  it('the shared pace gives each place once, to many at once', async () => {
     const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       const process = async (db: Database) => {
@@ -37,7 +37,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     }
   });
 
-  it('gives the same places as a process alone gives itself', async () => {
+  it('the shared pace gives the same places as a process alone', async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }), async (asks) => {
@@ -56,7 +56,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     );
   });
 
-  it('makes every process wait for a pause', async () => {
+  it('a pause makes every process wait', async () => {
     const places = createSharedPlaces(database.db, 'paused');
     await sql`insert into sync.learned (team, topic, value, learned_at) values ('paused', 'other', '1', '2026-03-01Z')`.execute(
       database.db.kysely,

@@ -49,7 +49,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
   afterAll(() => database.close());
 
   it.each(['UTC', 'Pacific/Auckland'])(
-    'give times of tags beside the service’s own text, in %s',
+    'views give times of tags beside the service’s own text, in %s',
     async (zone) => {
       const written = [...times, ...noTimes];
       await query(`begin; set local musterd.writing = 'on'; delete from mirror.tags;
@@ -66,7 +66,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
     },
   );
 
-  it('give values as text beside JSON', async () => {
+  it('views give values as text beside JSON', async () => {
     await query(`begin; set local musterd.writing = 'on';
       insert into mirror.users (team_id, id, name, first_name, last_name, email, role_id, resolved) values (41, 1, 'Ana Berg', 'Ana', 'Berg', 'new@example.com', 3, true);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id) values (41, 1, 'A', 'A', '', 'old@example.com', '1', 3);
@@ -91,7 +91,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
     expect(await query('select counts_text from report.runs')).toEqual([['adopted 10, pulled 2']]);
   });
 
-  it('give user_name beside every user_id', async () => {
+  it('views give user_name beside every user_id', async () => {
     await query(
       `begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id) values (41);
        insert into mirror.inboxes (team_id, id, members) values (41, 1, '[1, 1, 99]'); commit`,

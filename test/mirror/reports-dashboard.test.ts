@@ -43,7 +43,7 @@ describe('the dashboard of reports', () => {
   });
   afterAll(() => database.close());
 
-  it.each(asked)('answers a reader: $title', async ({ format, rawSql }) => {
+  it.each(asked)('the dashboard answers a reader: $title', async ({ format, rawSql }) => {
     const text = expand(rawSql, '41');
     expect(text).not.toContain('$');
     const rows = await database.db.transaction(async (tx) => {
@@ -56,7 +56,7 @@ describe('the dashboard of reports', () => {
     expect(others.rows).toEqual([]);
   });
 
-  it.each(asked)('answers before there is a team: $title', async ({ rawSql }) => {
+  it.each(asked)('the dashboard answers before there is a team: $title', async ({ rawSql }) => {
     const empty = await createTestDatabase();
     try {
       const [team] = board.templating.list;
@@ -69,7 +69,7 @@ describe('the dashboard of reports', () => {
   });
 
   it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
-    'separates or adds up several teams: $title',
+    'the dashboard separates or adds up several teams: $title',
     async ({ format, rawSql }) => {
       const { rows } = await runSqlText(database.db, expand(rawSql, '41,43'));
       const points = rows.map(([first, second]) =>
@@ -79,7 +79,7 @@ describe('the dashboard of reports', () => {
     },
   );
 
-  it('offers the teams by name', async () => {
+  it('the dashboard offers the teams by name', async () => {
     const [team] = board.templating.list;
     const { head, rows } = await runSqlText(database.db, team?.query ?? '');
     expect([team?.name, head, rows]).toEqual([
@@ -92,7 +92,7 @@ describe('the dashboard of reports', () => {
     ]);
   });
 
-  it('gives each panel a description and its own place', () => {
+  it('the dashboard gives each panel a description and its own place', () => {
     expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
     for (const { title, description } of board.panels) expect(description, title).toMatch(/\.$/);
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>

@@ -110,7 +110,7 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
     expect(rows).toEqual([[1n], [3n]]);
   });
 
-  it('lists a row for each field that a change names', async () => {
+  it('report.changes lists a row for each field that a change names', async () => {
     const plain = `
       select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,
         c.new -> f.field as new, case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
@@ -210,7 +210,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
   });
 
-  it('get an answer to each question of the cookbook', async () => {
+  it('a reader gets an answer to each question of the cookbook', async () => {
     const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
     const questions = [...cookbook.matchAll(/```sql\n([^`]*)```/g)]
       .flatMap(([, block = '']) => block.split(/;\n/))
@@ -223,7 +223,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect([text, await as(db, 'musterd_reader', text)]).toEqual([text, expect.any(Array)]);
   });
 
-  it('a role that could read them before still does, and sees nothing else', async () => {
+  it('a role that could read the report views before still does, and sees nothing else', async () => {
     for (const [role, its] of [
       [every, views],
       [some, ['report.held', 'report.changes']],
@@ -242,7 +242,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
     expect(await as(db, some, 'select * from report.roster')).toBe('permission denied for view roster');
   });
 
-  it('a view of the owner over each of them shows a role its teams alone', async () => {
+  it('a view of the owner over each report view shows a role its teams alone', async () => {
     for (const view of views) {
       const own = `create view public.own as select * from ${view}; grant select on public.own to ${other}; ${bound}`;
       expect([view, await as(db, other, 'select distinct team_id from public.own', own)]).toEqual([

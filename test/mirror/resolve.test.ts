@@ -209,7 +209,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('gives an earlier split of the same name back, as known as before', async () => {
+  it('gives the earlier split of a name back, as known as before', async () => {
     await hold('name', { shown_value: json('Anne Berg') });
     expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
     expect([await values('mirror.users'), await split()]).toEqual([

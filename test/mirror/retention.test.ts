@@ -175,7 +175,7 @@ describe('prune', () => {
     expect(await left('current_date - opened_at::date from sync.changes order by 1')).toHaveLength(2);
   });
 
-  it('keeps pushes of a role since the last read of all users', async () => {
+  it('keeps pushes of a role that are newer than the last read of all users', async () => {
     const read = (days: number) =>
       force(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome)
         values ('main', 41, 'daemon', ${ago(days)}, ${ago(days)}, 'complete')`);
@@ -243,7 +243,7 @@ describe('prune', () => {
     expect(await prune(database.db, 'other', ages)).toEqual(none);
   });
 
-  it('keeps the last count of each old day, in UTC', async () => {
+  it('keeps the last contact count of each old day, in UTC', async () => {
     const day = `date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'`;
     await force(`
       insert into mirror.contact_counts (team_id, segment, counted_at, count)
@@ -309,7 +309,7 @@ it('looks up each run by an index of the periods, whatever the statistics', asyn
   }
 });
 
-it('runs although a login without rights holds an advisory lock', async () => {
+it('pruning runs although a login without rights holds an advisory lock', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
     select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
@@ -356,7 +356,7 @@ describe('the turn to prune', () => {
   const age = (interval: string) =>
     query(`update sync.learned set learned_at = learned_at - interval '${interval}'`);
 
-  it('goes to one daemon a day, or to a daemon that finds it left', async () => {
+  it('the turn to prune goes to one daemon a day, or to a daemon that finds it left', async () => {
     expect((await Promise.all([turn(), turn(), turn()])).filter((mine) => mine)).toHaveLength(1);
     await age('9 minutes');
     expect(await turn()).toBe(false);
@@ -372,7 +372,7 @@ describe('the turn to prune', () => {
     expect([await turn(), await takePruneTurn(database.db, 'nobody')]).toEqual([true, false]);
   });
 
-  it('lets the daemon prune each team by its settings', async () => {
+  it('the daemon prunes each team by its own settings', async () => {
     await query(
       `insert into sync.changes (team_id, user_id, kind, opened_at, closed_at)
        select t, 1, 'hold', ${ago(20)}, ${ago(20)} from unnest('{41,42}'::bigint[]) t`,
@@ -401,7 +401,7 @@ describe('the turn to prune', () => {
     expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
 
-  it('passes to another daemon if one is stopped in the middle', async () => {
+  it('the turn to prune passes to another daemon if one is stopped in the middle', async () => {
     await query(`delete from sync.learned where topic = 'prune'`);
     const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
     const configs = () => [{ team: 'main', retention: { changes: '7d' } }];

@@ -49,7 +49,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     return rows.filter((row) => String(row['id']) === id);
   };
 
-  it('shows the edited role, as arrived only once a run has sent it', async () => {
+  it('shows the edited role of a user, as arrived only once a run has sent it', async () => {
     expect(await now()).toEqual([[member, 'member', 'true']]);
     await edit(admin);
     for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
@@ -79,7 +79,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     expect(users.find((user) => String(user.id) === id)?.mirror.role).toBe('admin');
   });
 
-  it('never arrived if the edit was taken back, or replaced, before any run', async () => {
+  it('a role never arrived if its edit was taken back, or replaced, before any run', async () => {
     await edit(member);
     expect(await now()).toEqual([[member, 'member', 'true']]);
     await edit(admin);
@@ -94,7 +94,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     await edit(admin);
   });
 
-  it('counts as arrived from the moment the service has it, whatever else the run reads', async () => {
+  it('a role counts as arrived from the moment the service has it, whatever else the run reads', async () => {
     const [[before = ''] = []] = await stage.sql('select clock_timestamp()::text');
     await stage.run();
     expect(stage.emulator.team.user(Number(id)).roleId).toBe(Number(admin));
@@ -106,7 +106,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     expect((await now()).concat(await history()).at(-1)).toEqual([admin, 'admin', 'true']);
   });
 
-  it('counts as not arrived if the service has another role instead, which has arrived', async () => {
+  it('a role counts as not arrived if the service has another role instead', async () => {
     const policy = { policy: { roleId: 'service-wins' } } as const;
     await edit(member);
     stage.emulator.team.editUser(Number(id), { roleId: 3 });

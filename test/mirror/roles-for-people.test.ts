@@ -31,7 +31,7 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     return rows;
   };
 
-  it('get new rights by the next migration, and a second migration writes nothing', async () => {
+  it('roles for people get new rights by the next migration, and a second migration writes nothing', async () => {
     expect(await mayRead('musterd_reader')).toBe(false);
     expect(await migrate(database.db)).toEqual({ applied: [] });
     expect(await mayRead('musterd_reader')).toBe(true);
@@ -40,13 +40,13 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     expect(await writers()).toEqual(before);
   });
 
-  it('get their rights even if public may use the schema', async () => {
+  it('roles for people get their rights even if public may use the schema', async () => {
     await run('grant usage on schema mirror to public');
     await migrate(database.db);
     expect(await mayRead('musterd_reader')).toBe(true);
   });
 
-  it('get no right on a view that another user added', async () => {
+  it('roles for people get no right on a view that another user added', async () => {
     await run('create view report.own as select email from mirror.users');
     await migrate(database.db);
     for (const place of ['report.inbox_members', 'report.teams', 'report.surveys', 'mirror.inboxes'])
@@ -54,14 +54,14 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     expect(await mayRead('musterd_reader', 'report.own')).toBe(false);
   });
 
-  it('get nothing back that an administrator revoked', async () => {
+  it('roles for people get nothing back that an administrator revoked', async () => {
     await run('revoke select on report.changes from musterd_editor');
     await migrate(database.db);
     expect(await mayRead('musterd_editor')).toBe(false);
     expect(await mayRead('musterd_editor', 'report.roster')).toBe(true);
   });
 
-  it('stay unchanged if another role than the owner migrates, and that role gets no error', async () => {
+  it('roles for people stay unchanged if another role than the owner migrates', async () => {
     const url = new URL(database.url);
     const role = `test_other_${randomBytes(4).toString('hex')}`;
     await run(`create role ${role} login password 'secret';

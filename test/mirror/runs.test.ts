@@ -19,7 +19,7 @@ describe('the record of a run', () => {
   const begin = (team: string) =>
     takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));
 
-  it('begins with the lease, and a process without the lease leaves it alone', async () => {
+  it('a run record begins with the lease, and a process without the lease leaves it alone', async () => {
     const { db } = database;
     const stalled = await takeLease(db, 'default', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s'`.execute(db.kysely);
@@ -47,7 +47,7 @@ describe('the record of a run', () => {
     await stalled.release();
   });
 
-  it('ends in the next run if its process died', async () => {
+  it('the next run ends the record of a run whose process died', async () => {
     const { db } = database;
     const first = await begin('died');
     await first.lease.release();
@@ -61,7 +61,7 @@ describe('the record of a run', () => {
     await second.lease.release();
   });
 
-  it('stores facts of the run, unless a later run has stored newer ones', async () => {
+  it('a run record stores its facts, unless a later run has stored newer ones', async () => {
     const { db } = database;
     const stalled = await begin('learns');
     await sql`update sync.leases set expires_at = clock_timestamp() where team = 'learns'`.execute(db.kysely);

@@ -17,7 +17,7 @@ describe.each(servers())('the schema on $name', (server) => {
   });
   afterAll(async () => await database.close());
 
-  test('matches schema.txt', async () => {
+  test('the schema matches schema.txt', async () => {
     const dump = await dumpSchema(database.db);
     const complete = server.major >= 16;
     if (process.env['UPDATE_SCHEMA'] && complete) writeFileSync(FILE, dump);
@@ -27,13 +27,13 @@ describe.each(servers())('the schema on $name', (server) => {
     );
   });
 
-  test('matches the types of schema.ts', async () => {
+  test('the schema matches the types of schema.ts', async () => {
     const types = await schemaTypes(database.db);
     if (process.env['UPDATE_SCHEMA']) writeFileSync(TYPES, types);
     expect(types).toBe(readFileSync(TYPES, 'utf8'));
   });
 
-  test('rejects an unknown column or value at compile time', () => {
+  test('an unknown column or value does not compile', () => {
     const { kysely } = database.db;
     // @ts-expect-error there is no such column
     kysely.selectFrom('sync.teams').select('name');
@@ -49,7 +49,7 @@ describe.each(servers())('the schema on $name', (server) => {
     ]);
   });
 
-  test('comments every schema, table, view, column and function', async () => {
+  test('the schema comments every table, view, column and function', async () => {
     expect(await uncommented(database.db)).toEqual([]);
   });
 });

@@ -92,12 +92,12 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     await admin.close();
   });
 
-  it('captures a session that looks names up in public', async () => {
+  it('a function in public captures a session that looks names up there', async () => {
     for (const call of [`concat('a'::text, 'b'::text)`, `1::bigint < 1::numeric`, `1::bigint || 'b'::text`])
       await expect(runSqlText(asOwner, `select ${call}`)).rejects.toThrow('a shadow was called');
   });
 
-  it('never runs in migrations, runs and edits', async () => {
+  it('a function in public never runs in migrations, runs and edits', async () => {
     await migrate(asOwner);
     const config = configFor(emulator.environment);
     const run = () => runReconcile(asOwner, config, 'reconcile', silent);
@@ -120,7 +120,7 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     expect(rows).toEqual([]);
   });
 
-  it('appears in check until no other role can create objects in the schema', async () => {
+  it('check reports it until no other role can create objects in the schema', async () => {
     const finding = async () => {
       const report = createReport();
       expect(await checkDatabase(asOwner, report)).toBe(true);

@@ -56,13 +56,13 @@ describe('the edits of a user', () => {
     await sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`);
   });
 
-  it('include an edit whose value the mirror has, not one replaced past the triggers', async () => {
+  it('lists an edit whose value the mirror has, and no edit replaced past the triggers', async () => {
     expect(await readEdits()).toEqual(['email', 'phone']);
     await as(`update mirror.users set phone = '15550199'`);
     expect(await readEdits()).toEqual(['email']);
   });
 
-  it('leave out ended edits', async () => {
+  it('lists no ended edit of a user', async () => {
     await sql(`update mirror.users set phone = null`);
     expect(await readEdits()).toEqual(['email']);
   });
@@ -89,7 +89,7 @@ describe('the shown value of a held field', () => {
     );
   const apply = (shown?: ServiceValue) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
 
-  it('gets stored beside the value at the hold, and written only if it changes', async () => {
+  it('stores the shown value of a held field beside the value at the hold, if it changes', async () => {
     const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
     await db.transaction((tx) =>
       writeHolds(

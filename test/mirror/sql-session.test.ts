@@ -56,7 +56,7 @@ describe('a session that reads', () => {
     'drop table public.kept',
     'explain analyze delete from public.kept',
     'do $$ begin delete from public.kept; end $$',
-  ])('rejects a write: %s', async (sql) => {
+  ])('a reading session rejects a write: %s', async (sql) => {
     const error = await refusal(reading, sql);
     expect(error).toMatchObject({ code: 'mirror', hint: expect.stringContaining('--write') as string });
     expect(error.message).toContain('read-only transaction');
@@ -78,7 +78,7 @@ describe('a session that reads', () => {
     'start transaction',
     "prepare transaction 'x'",
     'copy public.kept to stdout',
-  ])('stays read-only against %s', async (sql) => {
+  ])('a reading session stays read-only against %s', async (sql) => {
     await expect(refusal(reading, sql)).resolves.toMatchObject({
       code: expect.stringMatching(/mirror|usage/) as string,
     });
@@ -89,19 +89,19 @@ describe('a session that reads', () => {
     'set session characteristics as transaction read write',
     'set default_transaction_read_only to off',
     "select set_config('default_transaction_read_only', 'off', false)",
-  ])('stays read-only after %s', async (sql) => {
+  ])('a reading session stays read-only after %s', async (sql) => {
     await ask(reading, sql);
     expect((await refusal(reading, 'delete from public.kept')).message).toContain('read-only');
   });
 
-  it('takes one statement at a time, even if two are sent as one', async () => {
+  it('a session takes one statement at a time, even if two are sent as one', async () => {
     const both = { text: 'commit; delete from public.kept', line: 1, keyword: 'select' };
     await expect(reading.run(both, { begin: async () => {}, take: async () => true })).rejects.toThrow(
       'multiple commands',
     );
   });
 
-  it('fetches the next page only once the last page was taken and more is wanted', async () => {
+  it('a session fetches the next page only once the last page was taken and more is wanted', async () => {
     let taken = 0;
     const endless = statementOf('select generate_series(1, 1000000000000)');
     await reading.run(endless, {
@@ -115,7 +115,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).rows).toEqual([['1']]);
   });
 
-  it('passes an error of the reader on, and works again', async () => {
+  it('a session passes an error of the reader on, and works again', async () => {
     const full = new Error('the disk is full');
     const work = reading.run(statementOf('select generate_series(1, 5000)'), {
       begin: async () => {},
@@ -125,7 +125,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).columns).toEqual(['a']);
   });
 
-  it('cancels a statement on request, and works again', async () => {
+  it('a session cancels a statement on request, and works again', async () => {
     const sleeping = refusal(reading, 'select pg_sleep(60)');
     await eventually('it sleeps', async () => {
       const { rows } = await ask(
@@ -142,7 +142,7 @@ describe('a session that reads', () => {
 });
 
 describe('a message of Postgres', () => {
-  it('shows the place of a mistake, as psql does', async () => {
+  it('shows the place of a mistake in SQL, as psql does', async () => {
     const error = await refusal(reading, 'select 1,\n  nam from report.roster');
     expect(error.message.split('\n')).toEqual([
       'ERROR:  column "nam" does not exist',
@@ -152,7 +152,7 @@ describe('a message of Postgres', () => {
     expect(error.hint).toContain('Perhaps you meant');
   });
 
-  it('shows the text around a mistake in a long line', async () => {
+  it('shows the text around a mistake in a long line of SQL', async () => {
     const [, line = '', mark = ''] = (
       await refusal(reading, `select '${'é'.repeat(90)}', nope, '${'b'.repeat(90)}'`)
     ).message.split('\n');
@@ -164,7 +164,7 @@ describe('a message of Postgres', () => {
     expect((await refusal(reading, 'select * from mirror.nothing')).hint).toContain('musterd migrate');
   });
 
-  it('appears if it is a warning', async () => {
+  it('shows a warning of Postgres', async () => {
     said.length = 0;
     await ask(reading, "do $$ begin raise warning 'mind the gap'; end $$");
     expect(said).toEqual(['WARNING:  mind the gap']);
@@ -172,7 +172,7 @@ describe('a message of Postgres', () => {
 });
 
 describe('a session that writes', () => {
-  it('leaves begin and rollback to the user', async () => {
+  it('a writing session leaves begin and rollback to the user', async () => {
     await ask(writing, 'begin');
     expect((await ask(writing, 'insert into public.kept values (7), (8)')).tag).toBe('INSERT 2');
     expect(writing.isInTransaction()).toBe(true);

@@ -102,7 +102,7 @@ describe.each(servers())('staged rows on $name', (server) => {
       )
     )[0]?.['n'] !== 0;
 
-  it.each([1, many])('accept columns of any name: %i rows', async (count) => {
+  it.each([1, many])('stages %i rows with columns of any name', async (count) => {
     const shape: StageShape<bigint> = {
       name: 'odd',
       columns: [
@@ -122,7 +122,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(found).toEqual([{ id: 0n, order: 'first 0', maxSize: 1n }]);
   });
 
-  it('give the same result by COPY and, for a role without temporary tables, as JSON', async () => {
+  it('stages rows alike by COPY and, for a role without temporary tables, as JSON', async () => {
     const fill = tags(many);
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });
     await fc.assert(
@@ -174,7 +174,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     );
   });
 
-  it('get counted, and written only if they changed', async () => {
+  it('counts staged rows, and writes them only if they changed', async () => {
     const listed = tags(many);
     const publishNow = (wanted: readonly ListedRow[]): Promise<RefreshResult> =>
       db.transaction(async (tx) => {
@@ -224,7 +224,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select id from mirror.tags where gone_at is not null')).toEqual([]);
   });
 
-  it('leave no staging table for the next transaction, and another shape gets its own', async () => {
+  it('leaves no staging table for the next transaction, and another shape gets its own', async () => {
     const shape = (type: 'text' | 'bigint'): StageShape<bigint> => ({
       name: 'numbers',
       columns: [
@@ -258,7 +258,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(new Set(left.map(({ size }) => size))).toEqual(new Set([0]));
   });
 
-  it('abort the transaction, and not the session, if Postgres refuses a value', async () => {
+  it('a staged value that Postgres refuses aborts the transaction, and not the session', async () => {
     const shape: StageShape<string> = { name: 'odd', columns: [['id', 'bigint']], values: (id) => [id] };
     const spool = createSpool(shape);
     spool.add([...tags(many).map(({ id }) => String(id)), 'not a number']);
@@ -267,7 +267,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('get read a few times each, whatever the table statistics', async () => {
+  it('reads staged rows a few times each, whatever the table statistics', async () => {
     const listed = tags(3 * many, 100_000);
     // Analysed when there was another team alone: then this one is believed to be empty.
     await db.transaction(async (tx) => {

@@ -63,13 +63,13 @@ describe('a user', () => {
     ['the same version of other values', false, same, same, 'eva@example.com'],
     ['one version older and one newer', false, before, after, 'eva@example.com'],
   ])(
-    'counts as stale or fresh if the service shows %s: %s',
+    'a row counts as stale or fresh if the service shows %s: %s',
     async (_, stale, updatedAt, userUpdatedAt, email) => {
       expect(await read({ updatedAt, userUpdatedAt, email })).toBe(stale);
     },
   );
 
-  it('counts as fresh in the third pass, half an hour after the first', async () => {
+  it('takes an older version as fresh in the third pass, half an hour after the first', async () => {
     const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
     const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));
     const age = (minutes: number) =>
@@ -89,7 +89,7 @@ describe('a user', () => {
     expect(await read(older)).toBe(false);
   });
 
-  it('counts as fresh at once if nothing was agreed on', async () => {
+  it('takes an older version as fresh at once if nothing was agreed on', async () => {
     await sql`delete from sync.user_base`.execute(database.db.kysely);
     expect(await read({ updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' })).toBe(false);
   });

@@ -44,7 +44,7 @@ describe('edits that wait, in status', () => {
   });
   afterAll(() => database.close());
 
-  it('count the same by a comparison of all users and by the noted ones', async () => {
+  it('status counts the same waiting edits by comparing all users and by the noted ones', async () => {
     const { noted, all } = await pending();
     expect(Object.keys(all).toSorted()).toEqual(['held', 'sending', 'unknown', 'waiting']);
     expect(noted).toEqual(all);
@@ -52,7 +52,7 @@ describe('edits that wait, in status', () => {
     expect(rows).toMatchObject({ users: 180, unresolved: 36, gone: 30 });
   });
 
-  it('come from one snapshot, like all numbers of status', async () => {
+  it('status reads all its numbers in one snapshot', async () => {
     const sent = await countStatements(database.url);
     const db = createDatabase({ url: sent.url, applicationName: 'musterd test' });
     try {
@@ -65,7 +65,7 @@ describe('edits that wait, in status', () => {
     }
   });
 
-  it('name the gap left by edits made with triggers off, and the last full comparison', async () => {
+  it('status names the gap left by edits made with triggers off, and the last full comparison', async () => {
     await sql(`
       begin; set local session_replication_role = 'replica';
       update mirror.users set phone = '15550199' where team_id = 41 and id in (1, 11);
@@ -86,7 +86,7 @@ describe('edits that wait, in status', () => {
     ]);
   });
 
-  it('get counted by a full comparison if very many users may have one', async () => {
+  it('status compares all users if very many may have a waiting edit', async () => {
     await sql(`
       insert into sync.teams (team, team_id) values ('east', 43);
       begin; set local musterd.writing = 'on';

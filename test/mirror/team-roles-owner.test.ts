@@ -49,7 +49,7 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     await admin.close();
   });
 
-  it('runs as the owner, whatever is listed', async () => {
+  it('a run works as the owner, whatever teams are listed', async () => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     expect(await run(asOwner)).toMatchObject({ outcome: 'complete' });
     await runSqlText(
@@ -69,13 +69,13 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     expect(plan).not.toMatch(/InitPlan|SubPlan/);
   });
 
-  it('fails as an unlisted role of its own, and writes nothing', async () => {
+  it('a run fails as an unlisted role of its own, and writes nothing', async () => {
     const runs = await rows('select max(run_id) from sync.runs');
     await expect(run(asDaemon)).rejects.toThrow('row-level security');
     expect(await rows('select max(run_id) from sync.runs')).toEqual(runs);
   });
 
-  it.each(['public', daemon])('runs as a role of its own if %s is listed with all teams', async (listed) => {
+  it.each(['public', daemon])('a run works as its own role if %s is listed for all teams', async (listed) => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     await runSqlText(
       asOwner,
@@ -90,7 +90,7 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     expect(emulator.team.users().filter((user) => user.phone === phone)).toHaveLength(1);
   });
 
-  it('runs as a role of its own with bypassrls', async () => {
+  it('a run works as a role of its own with bypassrls', async () => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     await runSqlText(admin, `alter role ${daemon} bypassrls`);
     expect(await run(asDaemon)).toMatchObject({ outcome: 'complete' });

@@ -119,7 +119,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     ]);
   });
 
-  it('stores a notice for one of several who read the same', async () => {
+  it('one of several processes that read the same stores a notice', async () => {
     const { db } = database;
     const key = { team: 'north', event: 'stale' } as const;
     const claims = async (before: Notice | undefined, ...ids: readonly string[]) => {

@@ -26,7 +26,7 @@ describe('the twenty questions', () => {
   });
   afterAll(() => database.close());
 
-  it('number from 1 to 20 in order', () => {
+  it('the twenty questions number from 1 to 20 in order', () => {
     expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 

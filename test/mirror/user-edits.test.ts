@@ -42,7 +42,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
   const edits = () =>
     sql(`select team_id, user_id, field, old_value, new_value from sync.edits order by edit_id, field`);
 
-  it('can empty an email or a role that was empty before, and no other field', async () => {
+  it('an editor can empty an email or a role that was empty before, and no other field', async () => {
     await sql(`
       begin; set local musterd.writing = 'on';
       update sync.user_base set email = null, role_id = null where team_id = 41 and id in (1, 2);
@@ -91,7 +91,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
   });
 
   describe('the record of edits', () => {
-    it('covers exactly the rows that a statement changed', async () => {
+    it('records edits of exactly the rows that a statement changed', async () => {
       await sql(`update mirror.users set email = '1@example.com' where team_id = 41 and id < 3`);
       await sql(`update mirror.users set email = email, phone = phone`);
       expect(await sql('select team_id, id from mirror.users where edited_at is not null')).toEqual([
@@ -100,7 +100,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 
-    it('notifies listeners by the key of each edited team', async () => {
+    it('notifies listeners of edits by the key of each edited team', async () => {
       const heard = new Map<string, number>();
       const listening = Promise.withResolvers<void>();
       const listener = createListener({
@@ -126,7 +126,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       );
     });
 
-    it('leaves out values that musterd brings, and includes edits that a command makes for a person', async () => {
+    it('records no value that musterd brings, and edits that a command makes for a person', async () => {
       await database.db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
         await tx.executeQuery(CompiledQuery.raw(`update mirror.users set email = 'pulled@example.com'`));
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 3n, 'phone', null, '15550103']]);
     });
 
-    it('includes edits under a forged setting, and shows a role its own team', async () => {
+    it('records edits under a forged setting, and shows a role its own team', async () => {
       await sql(`
         create role test_edits_north nologin; grant musterd_editor to test_edits_north;
         grant usage on schema sync to test_edits_north; grant select on sync.edits to test_edits_north;
@@ -171,7 +171,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       }
     });
 
-    it('costs a few looks for each user, for thousands of users', async () => {
+    it('recording edits of thousands of users costs a few looks for each', async () => {
       await sql(`
         begin; select set_config('musterd.writing', 'on', true);
         insert into mirror.users (team_id, id, name, first_name, last_name, resolved)
@@ -214,7 +214,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     const edit = (id: number, team = 41) =>
       sql(`update mirror.users set email = 'new${id}@example.com' where team_id = ${team} and id = ${id}`);
 
-    it('include all differing users at first, and later new edits alone', async () => {
+    it('finds all differing users at first, and later new edits alone', async () => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
       await edit(1);
       await edit(7, 42);
@@ -228,7 +228,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 2n]);
     });
 
-    it('include with a role all users with an edited role, and with another field no other user', async () => {
+    it('finds with an edited role all users with one, and with another field no other user', async () => {
       const setRole = (id: number, role: number) =>
         sql(`update mirror.users set role_id = ${role} where team_id = 41 and id = ${id}`);
       await setRole(1, 5);
@@ -241,7 +241,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 3n, 4n]);
     });
 
-    it('come back if a person has decided during their push', async () => {
+    it('finds an edit again if a person has decided during its push', async () => {
       await edit(1);
       await note();
       const mark = await markOf();
@@ -266,7 +266,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['partial', 3, [0, 3]],
       ['failed', 3, [3, 3]],
       ['complete', 0, [0, 0]],
-    ])('start with or without the failures before, if the run was %s', async (outcome, failures, are) => {
+    ])('a new edit starts with or without failures, if the run was %s', async (outcome, failures, are) => {
       await edit(1);
       const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
       await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
@@ -285,7 +285,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     });
 
     it.each(['before the tables were analysed', 'afterwards'])(
-      'are found by a look at them alone, %s',
+      'finds new edits by a look at them alone, %s',
       async (when) => {
         await sql(`
         begin; set local musterd.writing = 'on';
@@ -314,7 +314,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       },
     );
 
-    it('include an edit whose transaction began before the mark and committed after it', async () => {
+    it('finds an edit whose transaction began before the mark and committed after it', async () => {
       await note();
       await other.transaction(async (tx) => {
         await tx.executeQuery(
@@ -332,7 +332,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('leave out edits taken back, and edits of users who have left', async () => {
+    it('leaves out edits taken back, and edits of users who have left', async () => {
       await note();
       await edit(1);
       await edit(2);
@@ -343,7 +343,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('include all differing users after a failed run, and after the mark was forgotten', async () => {
+    it('finds all differing users after a failed run, and after the mark was forgotten', async () => {
       await edit(1);
       await note();
       await edit(2);
@@ -355,7 +355,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([['north'], [1n, 2n]]);
     });
 
-    it('include all differing users if the mark is of another server', async () => {
+    it('finds all differing users if the mark is of another server', async () => {
       await edit(1);
       await sql(`
         insert into sync.due (team, run_group, mark) values ('north', 'edits', '9000000000:9000000001:9000000000')`);
@@ -367,7 +367,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([2n]);
     });
 
-    it('leave out edits made with triggers off, which a run of the users finds', async () => {
+    it('leaves edits made with triggers off to a run of the users', async () => {
       await note();
       await sql(`
         begin; set local session_replication_role = replica;

@@ -126,7 +126,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-  it('compare the same by COPY, as JSON, and each by its key', async () => {
+  it('compares users alike by COPY, as JSON, and each by its key', async () => {
     const clear = ['mirror.users', 'sync.user_base', 'sync.absences'].map(
       (table) => `delete from ${table} where id < ${firstOfMany}`,
     );
@@ -233,7 +233,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     );
   });
 
-  it('compare the same at first sight of a team, whatever is known of it', async () => {
+  it('compares users alike at first sight of a team, whatever is known of it', async () => {
     const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
     const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
     const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));
@@ -262,7 +262,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     }
   });
 
-  it('get looked at exactly if a column differs', async () => {
+  it('looks at a user exactly if a column differs', async () => {
     const at = (month: number) => `2026-0${month}-01T09:00:00.123456Z`;
     const equal: ServiceUser = {
       id: 7n,
@@ -337,7 +337,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const fact of facts) expect(await looks(`insert ${fact}`, equal), fact).toEqual([7n]);
   });
 
-  it('agrees with base unless mirror and base differ, or something of the team is held, open, missing or rejected', async () => {
+  it('a team agrees with base unless the sides differ, or a row is held, open, missing or rejected', async () => {
     const agreement = async (statement: string) => {
       let found: string | null = null;
       const undone = new Error('only to look');
@@ -383,7 +383,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
-  it('get compared in one statement if all agree', async () => {
+  it('compares users in one statement if all agree', async () => {
     const watch = await watchStatements(database.url);
     const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
     try {
@@ -399,7 +399,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     }
   });
 
-  it('get read a few times each, whatever the table statistics', async () => {
+  it('reads compared users a few times each, whatever the table statistics', async () => {
     const number = 3 * many;
     // Analysed when there was another team alone: then this one is believed to be empty.
     await write(

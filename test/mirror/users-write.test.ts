@@ -129,7 +129,7 @@ const anneInSql = {
 };
 
 describe('a row that is unchanged since its read', () => {
-  it('gets written with its base, in its team alone', async () => {
+  it('writes an unchanged row with its base, in its team alone', async () => {
     expect(await apply(planOf())).toEqual([]);
     const seen = { name: 'Eva Dahl', role: 'owner', resolved: true, gone_at: null };
     expect(await mirrored()).toEqual([
@@ -140,7 +140,7 @@ describe('a row that is unchanged since its read', () => {
     expect(await agreed(1, 42)).toMatchObject([anneInSql]);
   });
 
-  it('keeps its times and raw values if the plan has no new ones', async () => {
+  it('keeps times and raw values of a row if the plan has no new ones', async () => {
     const observed = { ...writeOf().observed, resolved: false, details: null };
     await apply(planOf({ write: writeOf({ observed }) }));
     expect(await mirrored()).toMatchObject([
@@ -148,7 +148,7 @@ describe('a row that is unchanged since its read', () => {
     ]);
   });
 
-  it('gets created if it was missing, with empty values if the service has none', async () => {
+  it('creates a missing row, with empty values if the service has none', async () => {
     const nobody: MirrorRow = {
       ...eva,
       name: { first: '', last: '' },
@@ -231,7 +231,7 @@ describe('a row that has changed since its read', () => {
     await query(`${showOlder} where team_id = 41`);
   });
 
-  it.each(Object.entries(edits))('stays unchanged if %s was edited', async (_, edit) => {
+  it.each(Object.entries(edits))('does not write a row if %s was edited', async (_, edit) => {
     await query(`update mirror.users set ${edit} where team_id = 41`);
     const before = await mirrored();
     expect(await apply(full)).toEqual([1n]);
@@ -239,7 +239,7 @@ describe('a row that has changed since its read', () => {
     await untouched();
   });
 
-  it('waits unchanged if an editor locks it, and holds up no other row', async () => {
+  it('leaves a row unwritten that an editor locks, and writes further rows', async () => {
     await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }));
     await query('delete from sync.changes');
     await other.transaction(async (tx) => {
@@ -252,7 +252,7 @@ describe('a row that has changed since its read', () => {
     await untouched();
   });
 
-  it('stays unchanged if it appeared or vanished meanwhile', async () => {
+  it('leaves a row unwritten that appeared or vanished meanwhile', async () => {
     expect(await apply({ ...full, case: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
     await untouched();
     expect(await apply(planOf({ id: 9n, write: writeOf({ id: 9n }) }))).toEqual([9n]);
@@ -273,7 +273,7 @@ describe('a user who is shown again', () => {
     waiting: { missing: true, stale: true },
   };
 
-  it('returns to the mirror', async () => {
+  it('brings a user back who is shown again', async () => {
     await force('update mirror.users set gone_at = now() where id = 1');
     await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
     expect(await mirrored()).toMatchObject([{ ...evaInSql, gone_at: null }]);
@@ -281,7 +281,7 @@ describe('a user who is shown again', () => {
   });
 
   it.each(Object.entries(presences))(
-    'as %s loses the marks missing and older: %j',
+    'a user as %s loses the marks missing and older: %j',
     async (presence, left) => {
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
@@ -357,7 +357,7 @@ describe('a held field', () => {
     expect(await query(isOfLasting)).toEqual([{ is_lasting: stands === 'new' || edit === 'the same edit' }]);
   });
 
-  it('gets an edit of unknown author if it was edited past the triggers', async () => {
+  it('a hold of a field edited past the triggers names an edit of unknown author', async () => {
     await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
     const held = { ...holdOf('conflict'), base: 'old' };
     await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
@@ -384,7 +384,7 @@ describe('a held field', () => {
       ['is held again', decisions({ email: { kind: 'hold', hold: holdOf('conflict') } }), null],
       ['is held no longer', decisions({ email: { kind: 'same', ends: true } }), undefined],
       ['shows something else', decisions({ email: { kind: 'held', shown: 'other' } }), null],
-    ] as const)('keeps that decision, though in the run it %s', async (_, fields, otherwise) => {
+    ] as const)('keeps a decision made meanwhile, though in the run it %s', async (_, fields, otherwise) => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
@@ -411,7 +411,7 @@ describe('a held field', () => {
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
 
-  it('takes the new reason if it is held again', async () => {
+  it('a field that is held again takes the new reason', async () => {
     await heldBefore('conflict', 'null');
     await apply(
       planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('limit') } }), write: null }),
@@ -425,7 +425,7 @@ describe('the ledger', () => {
   const move = (kind: Move['kind'], field: Field) =>
     moveOf(kind, { base: `base of ${field}`, mirror: `mirror of ${field}`, service: `service of ${field}` });
 
-  it('records replaced and new values of pulls and settlements, and nothing of a push', async () => {
+  it('the ledger records old and new values of pulls and settlements, and nothing of a push', async () => {
     await apply(
       planOf({
         fields: decisions({
@@ -453,7 +453,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('records an adopted user, and a returning user with the values of the old row', async () => {
+  it('the ledger records an adopted user, and a returning user with the values of the old row', async () => {
     const inLedger = ({ name, email, phone, roleId }: MirrorUser) => ({
       name,
       email,
@@ -470,7 +470,7 @@ describe('the ledger', () => {
 });
 
 describe('a forgotten user', () => {
-  it('leaves nothing behind but a line of the ledger, in that team alone', async () => {
+  it('a forgotten user leaves nothing but a line of the ledger, in that team alone', async () => {
     for (const team of [41, 42]) {
       await query(
         `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'returned')`,

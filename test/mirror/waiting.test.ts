@@ -299,7 +299,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect((await reject(database.db, `'aaaaaaaaaaaa'`)).length).toBe(3);
   });
 
-  it('requires membership in musterd_approver', async () => {
+  it('a decision requires membership in musterd_approver', async () => {
     for (const db of [asEditor, asStranger])
       for (const decide of [approve, reject])
         await expect(decide(db, `'aaaaaaaaaaaa'`)).rejects.toThrow('permission denied for function');
@@ -320,7 +320,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('stays closed to strangers who call a function of an approver', async () => {
+  it('a stranger cannot decide through a function of an approver', async () => {
     await run(
       `create or replace function public.lend() returns bigint language sql security definer
          as 'select count(*) from sync.approve(''aaaaaaaaaaaa'')'`,
@@ -330,7 +330,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
   });
 
-  it('refuses a trigger of a stranger in the name of an approver', async () => {
+  it('a trigger of a stranger cannot decide in the name of an approver', async () => {
     await run(
       `create table if not exists public.bait (id int); grant insert on public.bait to ${approver};
        create or replace function public.bite() returns trigger language plpgsql as
@@ -373,7 +373,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     }
   });
 
-  it('calls no function, operator or table of strangers, whatever the search_path', async () => {
+  it('a decision calls no function, operator or table of strangers, whatever the search_path', async () => {
     await castShadows(asStranger);
     await run(
       `create temp table held_fields (batch text); create temp table users (id bigint);

@@ -47,7 +47,7 @@ describe('a decision of a role', () => {
     ['in a copy', { kind: 'copy' }, 'Nothing is decided in a copy'],
     ['in another database', { database: '1' }, 'This mirror was at another place'],
     ['on another server', { identifier: '1' }, 'This mirror was at another place'],
-  ] as const)('%s gets its own answer', async (_, differs, answer) => {
+  ] as const)('a decision %s gets its own answer', async (_, differs, answer) => {
     await keep(null, { ...(await placeHere()), ...differs });
     expect(await decide()).toContain(answer);
   });
@@ -56,7 +56,7 @@ describe('a decision of a role', () => {
     ['read committed', 'Nothing is held in a batch'],
     ['repeatable read', 'does not see what is sent meanwhile'],
     ['serializable', 'does not see what is sent meanwhile'],
-  ])('in a transaction of isolation level %s gets its own answer', async (isolation, answer) => {
+  ])('a decision in a transaction of isolation level %s gets its own answer', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });
 });

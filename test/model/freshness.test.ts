@@ -93,7 +93,7 @@ describe('judgeFreshness', () => {
     ]);
   });
 
-  it('skips edits, and groups that have no schedule', () => {
+  it('freshness skips edits, and groups that have no schedule', () => {
     const standings = [standing('edits', { completeForMs: 1000 * hour }), standing('counts')];
     expect(judgeFreshness(standings, new Map([['harbour', {}]]), hour)).toEqual([
       { team: 'harbour', fresh: true, groups: [] },

@@ -16,7 +16,7 @@ describe('a moment', () => {
     expect(new Date(momentMs(text)).toISOString()).toBe(expected);
   });
 
-  it('accepts every day of the calendar, and rejects any other date', () => {
+  it('momentMs accepts every day of the calendar, and rejects any other date', () => {
     const pad = (part: number) => String(part).padStart(2, '0');
     for (const year of [2027, 2028, 2100]) {
       for (let month = 0; month <= 13; month += 1) {

@@ -125,7 +125,7 @@ describe('a pair', () => {
     expect(joinName({ first: ' ', last: '' })).toBe('');
   });
 
-  it('equals another pair only if both halves match byte for byte', () => {
+  it('a name equals another only if both halves match byte for byte', () => {
     const pair = { first: 'Anne', last: 'Marie Berg' };
     expect(samePair(pair, { ...pair })).toBe(true);
     expect(samePair(pair, { first: 'Anne Marie', last: 'Berg' })).toBe(false);

@@ -99,7 +99,7 @@ describe('a place', () => {
     expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
   });
 
-  it('gets every verdict in at least one case', () => {
+  it('a place gets every verdict in at least one case', () => {
     const verdicts = new Set(cases.map((one) => judgePlace(given(...one).known, given(...one).here)));
     expect([...verdicts].toSorted()).toEqual(['copy', 'elsewhere', 'here', 'unrecorded']);
   });

@@ -118,7 +118,7 @@ describe('the pushes of a plan', () => {
     roleId: heldAsBefore,
   });
 
-  it('list the values that are sent, with null for a cleared one', () => {
+  it('a push lists the values that are sent, with null for a cleared one', () => {
     expect(pushOf(both)).toEqual({ email: 'b', phone: null });
     expect([isPush(both), isPush(plan({ email: moveOf('pull') }))]).toEqual([true, false]);
   });
@@ -154,7 +154,7 @@ describe('the name of a role', () => {
     observed: { name: '', role, resolved, details: null },
   });
 
-  it('changes if only the team listing knows the user', () => {
+  it('a role name changes if only the team listing knows the user', () => {
     expect(roleMove(write('admin', false))).toEqual({ old: 'agent', new: 'admin' });
     expect(roleMove(write('agent', false))).toBeUndefined();
     expect(roleMove(write('admin', true))).toBeUndefined();

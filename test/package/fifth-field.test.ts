@@ -132,7 +132,7 @@ describe('a fifth field', () => {
     expect(await sql('select * from report.pending')).toEqual([]);
   });
 
-  it('can be emptied', async () => {
+  it('a fifth field can be emptied', async () => {
     await sql(`update mirror.users set title = null where id = 101`);
     await reconcile();
     expect(onService('101')).toBe('');

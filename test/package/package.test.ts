@@ -281,12 +281,12 @@ describe('the library', () => {
     }
   });
 
-  test('passes publint', async () => {
+  test('the library passes publint', async () => {
     const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
-  test('passes attw', async () => {
+  test('the library passes attw', async () => {
     // Node 24 loads ES modules by `require`. `node16` leaves out Node 10, which knows no `exports`.
     const known = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm'];
     const { status, stdout } = await run(

@@ -82,7 +82,7 @@ const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
   textOf(glance(read, contextFor('/', more)).main);
 
 describe('the first view', () => {
-  it('summarizes the last day, also for a younger mirror', () => {
+  it('the first view summarizes the last day, also for a younger mirror', () => {
     const text = textOfGlance(young);
     for (const part of [
       'Nothing to do',
@@ -105,7 +105,7 @@ describe('the first view', () => {
     expect(page.match(/<svg class="drawn strip"/g)).toHaveLength(4);
   });
 
-  it('lists each waiting batch as a thing to do, and names who may decide if the reader may not', () => {
+  it('the first view lists each waiting batch, and names who may decide if the reader may not', () => {
     const batch = {
       ...list,
       batch: '5f0c',
@@ -145,7 +145,7 @@ describe('the first view', () => {
   };
   const both = { teams: two.teams, team: null };
 
-  it('puts a team that needs a person first, and names the teams with nothing to do', () => {
+  it('the first view puts a team that needs a person first, and names the teams with nothing to do', () => {
     const standings = new Map([
       [41n, { waiting: 0, staleSince: null, completeAt: null }],
       [42n, { waiting: 0, staleSince: secondsAgo(30), completeAt: null }],
@@ -183,7 +183,7 @@ describe('the first view without a daemon', () => {
     })),
   };
 
-  it('shows one thing to do in place of a green tick and a next run', () => {
+  it('without a daemon the first view shows one thing to do in place of a green tick', () => {
     const { title, main } = glance(old, contextFor('/', { stopped }));
     expect(title).toBe('1 thing to do');
     expect(textOf(main)).toContain(
@@ -224,7 +224,7 @@ describe('the first view without a daemon', () => {
     }
   });
 
-  it('carries a version without tick and age, for a server that stops answering', () => {
+  it('the first view carries a version without tick and age, for a server that stops answering', () => {
     const page = glance(young, contextFor('/')).main.toString();
     expect(page).toMatch(
       /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon dim" width="30"/,
@@ -261,7 +261,7 @@ describe('counts', () => {
     roles: [{ team_id: 41n, role_id: 4n, name: 'member', members: 400 }],
   };
 
-  it('name the number of contacts, and why a line is missing', () => {
+  it('names the number of contacts, and why a line is missing', () => {
     const text = textOf(countsView(read, contextFor('/counts')).main);
     for (const part of [
       '312,456 contacts. Counted last at 11:50:00.',
@@ -274,7 +274,7 @@ describe('counts', () => {
       expect(text).toContain(part);
   });
 
-  it('draw a chart from two counts on, with a table of weeks, and list all segments with their moves', () => {
+  it('draws a chart from two counts on, and lists all segments with their moves', () => {
     const more = {
       // The week begins on Monday 9 March in UTC.
       steps: [step(5 * day, 300), step(2.5 * day, 299), step(day, 301)],
@@ -294,14 +294,14 @@ describe('counts', () => {
     expect(textOf(page)).toContain('new7–old9+3');
   });
 
-  it('take their range from the query', () => {
+  it('takes the range of the counts from the query', () => {
     const asked = (query: string) => countsRange({ query: new URLSearchParams(query), isCsv: false }).days;
     expect([asked(''), asked('days=7'), asked('days=1e9')]).toEqual([90, 7, 90]);
     const page = countsView({ ...read, days: 30 }, contextFor('/counts')).main.toString();
     expect([...page.matchAll(/days=(\w+)" aria-current/g)].map(([, which]) => which)).toEqual(['30']);
   });
 
-  it('lead to the rows of any listing, with its first columns, and all of them in the file', () => {
+  it('links to the rows of any listing, with its first columns, and all of them in the file', () => {
     const row = {
       team_id: 41n,
       id: 7n,

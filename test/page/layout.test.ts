@@ -18,7 +18,7 @@ describe('the header', () => {
       .replaceAll(/\s+/g, ' ')
       .trim();
 
-  it('adds the name from the settings to teams of the same name', () => {
+  it('the header adds the name from the settings to teams of the same name', () => {
     const [north, south] = ['north', 'south'].map((team, at) => ({
       team,
       teamId: BigInt(41 + at),
@@ -35,7 +35,7 @@ describe('the header', () => {
     ).toBe('south Harbour');
   });
 
-  it('shows a name once if the settings and the service agree, or if the service gives none', () => {
+  it('the header shows a name once if settings and service agree, or if the service gives none', () => {
     for (const name of ['harbour', '', null]) {
       const context = contextOf('/');
       const team = { team: 'harbour', teamId: 41n, name };
@@ -73,7 +73,7 @@ describe('the header', () => {
       ([, , selected = '', words = '']) => `${words}${selected}`,
     );
 
-  it('lists teams that need a person first, with their state, below all teams', () => {
+  it('the header lists teams that need a person first, with their state, below all teams', () => {
     expect(choicesOf(withTeams(several))).toEqual([
       'All teams: 6',
       'west, Westside: stale since 11:40',
@@ -85,7 +85,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('marks the chosen team, and keeps the view if another team is chosen', () => {
+  it('the header marks the chosen team, and keeps the view if another team is chosen', () => {
     const context = {
       ...withTeams(several, 'harbour'),
       path: '/runs',
@@ -106,7 +106,7 @@ describe('the header', () => {
     expect(copy).toContain('class="badge calm"');
   });
 
-  it('shows the name without a choice if there is one team', () => {
+  it('the header shows the name without a choice if there is one team', () => {
     const [only] = several;
     const page = pageOf(withTeams(only === undefined ? [] : [only], 'north'));
     expect(page).not.toContain('<select');
@@ -198,16 +198,13 @@ describe('the banner', () => {
     [3, '3 edits made here wait and are not sent.'],
     [1, '1 edit made here waits and is not sent.'],
     [0, 'what is edited here waits and is not sent.'],
-  ])(
-    'warns alone about an undeclared copy with %i edits, without a button',
-    (edits, words) => {
-      expect(bannersOf(copied('elsewhere', edits))).toEqual([
-        `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
-      ]);
-    },
-  );
+  ])('a banner warns alone about an undeclared copy with %i edits, without a button', (edits, words) => {
+    expect(bannersOf(copied('elsewhere', edits))).toEqual([
+      `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
+    ]);
+  });
 
-  it('turns grey in a declared copy, and names who declared it', () => {
+  it('the banner turns grey in a declared copy, and names who declared it', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
@@ -216,7 +213,7 @@ describe('the banner', () => {
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 
-  it('stays away if all is well', () => {
+  it('shows no banner if all is well', () => {
     expect(bannersOf(contextOf('/runs'))).toEqual([]);
   });
 });

@@ -18,14 +18,14 @@ function open(keys: PageKeys, onLoopback = false) {
 }
 
 describe('the page', () => {
-  it('admits its own machine alone if no person is configured', () => {
+  it('the page admits its own machine alone if no person is configured', () => {
     expect(open({}, true).admit()).toBe('somebody');
     expect(open({}, false).admit()).toBe(403);
     expect(open({}, false).admit(basic('admin', ''))).toBe(403);
     expect(open({ admin: { may: 'decide' } }, true).admit(basic('admin', ''))).toBe(401);
   });
 
-  it('accepts a token only under the name of its owner', () => {
+  it('the page accepts a token only under the name of its owner', () => {
     const keys = { ann: people('ann', 'decide'), bo: people('bo', 'look') };
     const told = (name: string, secret: string) =>
       createPageAccess(keys, false, () => 0).admit(basic(name, secret), '10.0.0.1');
@@ -38,7 +38,7 @@ describe('the page', () => {
     expect(told('kim', 'a token of ann alone')).toMatchObject({ may: false, status: 401 });
   });
 
-  it('requires a token if people are configured, on its own machine as well', () => {
+  it('the page requires a token if people are configured, on its own machine as well', () => {
     for (const onLoopback of [true, false]) {
       const { admit } = open({ kim: { token, may: 'look' } }, onLoopback);
       expect(admit()).toBe(401);

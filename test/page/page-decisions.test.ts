@@ -121,7 +121,7 @@ afterAll(async () => {
 });
 
 describe('the form of a batch', () => {
-  it('asks about the ticked rows, and decides their edits alone', async () => {
+  it('the form of a batch asks about the ticked rows, and decides their edits alone', async () => {
     const { form } = await openBatch();
     expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
     const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
@@ -132,7 +132,7 @@ describe('the form of a batch', () => {
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('leads to a receipt that shows the outcome to every reader at any time', async () => {
+  it('the form of a batch leads to a receipt that shows the outcome to every reader', async () => {
     const { form } = await openBatch();
     const { done } = await decide(form, 'Approve');
     const receipt = async () => (await dora.ask(done.location ?? '')).text;
@@ -198,7 +198,7 @@ describe('the form of a batch', () => {
     expect(text).toContain('No row is ticked. Tick those that you want to decide.');
   });
 
-  it('leads back to the list with the same ticks', async () => {
+  it('a question leads back to the list with the same ticks', async () => {
     const { form } = await openBatch();
     const asked = await dora.press(form, 'Approve', (row) => row.includes('new12'));
     const [back = ''] = asked.links.filter((link) => link.includes('ticks='));
@@ -232,7 +232,7 @@ describe('the form of a batch', () => {
     expect([status, text]).toEqual([303, expect.stringContaining('1 of the 4 rows were edited')]);
   });
 
-  it('leaves rows alone that were decided before', async () => {
+  it('a decision leaves rows alone that were decided before', async () => {
     const { form } = await openBatch();
     await decide(form, 'Approve', (row) => row.includes('new11'));
     const { forms } = await dora.ask('/waiting');
@@ -259,7 +259,7 @@ describe('the form of one field', () => {
   };
 
   it.each(edits)(
-    'carries the %s that was shown, on the list and on the page of the person',
+    'the form of a field carries the %s that was shown, on the list and on the page of the person',
     async (_, values) => {
       for (const path of ['/waiting', '/people/default/20']) {
         await openField(values);
@@ -375,7 +375,7 @@ describe('a list of many', () => {
     await hold(ids);
   };
 
-  it('shows a few rows without a form, and all rows on a page of their own', async () => {
+  it('a list of many shows a few rows without a form, and all rows on a page of their own', async () => {
     await openMany();
     const { text, forms, links } = await dora.ask('/waiting');
     expect(text).toContain(`${ids.length} phone numbers and 2 email addresses: changed on both sides`);
@@ -387,7 +387,7 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
   });
 
-  it('filters and sorts by links, and decides only rows on the page', async () => {
+  it('filters and sorts waiting rows by links, and decides only rows on the page', async () => {
     await openMany();
     const { text } = await dora.ask('/waiting?state=conflict&field=email');
     expect(text).toContain('phone (28)');
@@ -469,7 +469,7 @@ describe('a list of many', () => {
     await owned(`delete from mirror.roles where role_id = 7`);
   });
 
-  it('decides about all rows or none', async () => {
+  it('a form decides about all rows or none', async () => {
     await openMany();
     const { forms } = await dora.ask('/waiting?state=conflict');
     const asked = await dora.press(formWith(forms, 'Take the mirror’s').form, 'Take the mirror’s');
@@ -499,7 +499,7 @@ describe('the receipt of a decision', () => {
     return (await decide(form, 'Approve')).done.location ?? '';
   };
 
-  it('links to exactly the values that the decision has sent', async () => {
+  it('a receipt links to exactly the values that the decision has sent', async () => {
     const receipt = await approved();
     // With one of them another field was sent, and somebody else besides.
     await owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
@@ -522,7 +522,7 @@ describe('the receipt of a decision', () => {
     expect(shown.split('pushed').length).toBe(1 + 4 + 1);
   });
 
-  it('names a rejection or a withdrawal, and a later decision about the same edit', async () => {
+  it('a receipt names a rejection or a withdrawal, and a later decision about the same edit', async () => {
     const { form } = await openBatch();
     const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
     expect((await dora.ask(rejected)).text).toMatch(
@@ -541,7 +541,7 @@ describe('the receipt of a decision', () => {
     );
   });
 
-  it('leaves out a withdrawal by version 0.1.0, which appears among the changes', async () => {
+  it('the receipts leave out a withdrawal by version 0.1.0, which appears among the changes', async () => {
     const receipt = await approved();
     await owned(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
       select team_id, user_id, 'undo', base, old, new, edits, now(), (select max(decision_id) + 1 from sync.changes)
@@ -561,7 +561,7 @@ describe('the receipt of a decision', () => {
     ['service', /1 email address to be as on the service by you at/],
     ['mirror', /1 email address to be as in the mirror by you at/],
     ['value', /Email of Robin Reed20 set to other@example\.com by you at .*\. No daemon runs/s],
-  ] as const)('describes a resolved conflict: %s', async (verb, words) => {
+  ] as const)('a receipt describes a resolved conflict: %s', async (verb, words) => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
     await owned(
@@ -576,7 +576,7 @@ describe('the receipt of a decision', () => {
     expect((await dora.ask(done.location ?? '')).text).toMatch(words);
   });
 
-  it('stays above the list for a day, and among the changes for good', async () => {
+  it('a receipt stays above the list for a day, and among the changes for good', async () => {
     const receipt = await approved();
     await owned(
       `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
@@ -607,7 +607,7 @@ describe('a malformed form', () => {
     ['row', Array.from({ length: 201 }, (_, i) => `${i}.email.0123456789ab`)],
     ['why', ['\0']],
     ['why', ['x'.repeat(1_001)]],
-  ])('gets an error in words: %s (%#)', async (name, values) => {
+  ])('a malformed form gets an error in words: %s (%#)', async (name, values) => {
     const { form } = await openBatch();
     const bare = { ...withField(form, name, ...values), buttons: [{ words: 'Send', pair: undefined }] };
     const whole =
@@ -625,7 +625,7 @@ describe('a malformed form', () => {
     ['verb', ['all', 'mirror']],
     ['value', ['a\0b']],
     ['value', ['x'.repeat(5_000)]],
-  ])('gets an error in words: %s of one field (%#)', async (name, values) => {
+  ])('a malformed form gets an error in words: %s of one field (%#)', async (name, values) => {
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
     await hold([20]);
     const { forms } = await dora.ask('/waiting');
@@ -634,7 +634,7 @@ describe('a malformed form', () => {
     expect([status, text]).toEqual([303, expect.stringContaining('The form cannot be read')]);
   });
 
-  it('gets an error in words if it is too long', async () => {
+  it('a malformed form gets an error in words if it is too long', async () => {
     const { form } = await openBatch();
     const { status, text } = await dora.press(withField(form, 'row', '1'.repeat(70_000)), 'Approve');
     expect([status, text]).toEqual([413, expect.stringContaining('This form is too long')]);
@@ -661,7 +661,7 @@ describe('a hold on the page of a person', () => {
     await hold([20]);
   };
 
-  it('lasts until the shown moment, in the name of the login, and can be ended there', async () => {
+  it('a hold lasts until the shown moment, in the name of the login, and can be ended on the page', async () => {
     const { status, location } = await press({});
     expect([status, location]).toEqual([303, person]);
     expect(await held()).toEqual([
@@ -675,7 +675,7 @@ describe('a hold on the page of a person', () => {
     expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. Nobody asks to hold it');
   });
 
-  it('covers a conflict, and shows that the conflict comes back at its end', async () => {
+  it('a hold covers a conflict, and shows that the conflict comes back at its end', async () => {
     await openConflict();
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Asia/Kolkata');
@@ -711,7 +711,7 @@ describe('a hold on the page of a person', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('requires a user of the team, and the right to decide', async () => {
+  it('a hold requires a user of the team, and the right to decide', async () => {
     const form = withField(await open(), 'field', 'phone');
     await owned('update mirror.users set gone_at = now() where id = 20');
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
@@ -724,7 +724,7 @@ describe('a hold on the page of a person', () => {
 });
 
 describe('a daemon that serves the page', () => {
-  it('ignores an old record of its own team, and shows another team’s daemon as stopped', async () => {
+  it('the page ignores an old record of its own team, and shows another team’s daemon as stopped', async () => {
     const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
     const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
     const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
@@ -814,7 +814,7 @@ describe('with four eyes', () => {
     await visit('dora');
   });
 
-  it('decides in the name that the token belongs to', async () => {
+  it('a decision acts in the name that the token belongs to', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     const { form } = await openBatch();
@@ -825,7 +825,7 @@ describe('with four eyes', () => {
     ]);
   });
 
-  it('gives own edits no tick, names their number, and lets their author withdraw them', async () => {
+  it('shows own edits without a tick, with their number, and lets their author withdraw them', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await rowsOf(`begin; set local musterd.actor = 'Admin';

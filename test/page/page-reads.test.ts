@@ -86,7 +86,7 @@ describe('people', () => {
     return (await list?.read(readerOf(...teams), asked)) as ListRead<RosterRow>;
   };
 
-  it('come with the worst first, each in one state', async () => {
+  it('lists people with the worst first, each in one state', async () => {
     const { rows, counts, found } = await ask('');
     expect(rows.map(({ id, state }) => [Number(id), state])).toEqual([
       [1, 'waits'],
@@ -108,7 +108,7 @@ describe('people', () => {
   });
 
   it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
-    'sorted by %s come reversed in descending order, and page by page',
+    'lists people by %s reversed in descending order, and page by page',
     async (sort) => {
       const idsOf = async (search: string) =>
         (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
@@ -140,7 +140,7 @@ describe('people', () => {
     expect([rows.map(({ id }) => Number(id)), found]).toEqual([expected, expected.length]);
   });
 
-  it('without details are found by their id alone', async () => {
+  it('finds people without details by their id alone', async () => {
     const idsOf = async (search: string) =>
       (await ask(search, [41n], false)).rows.map(({ id }) => Number(id));
     expect([await idsOf('q=8'), await idsOf('q=name')]).toEqual([[8], []]);
@@ -166,7 +166,7 @@ describe('changes', () => {
     return { ...rest, moved: rows.map(({ user_id: id, kind, field }) => `${id} ${kind} ${field}`) };
   };
 
-  it('come with the newest first, a row for each field, and one for each adopted user', async () => {
+  it('lists changes newest first, a row for each field, and one for each adopted user', async () => {
     const { moved, isMore, searchEnd } = await ask({});
     expect(moved).toEqual([
       '7 resolve role_id',
@@ -200,7 +200,7 @@ describe('changes', () => {
     expect((await ask(asked)).moved).toEqual(expected);
   });
 
-  it('come page by page, and no change is cut in two', async () => {
+  it('lists changes page by page, and cuts no change in two', async () => {
     const { rows, isMore } = await readChanges(readerOf(41n), { ...usual, limit: 3 });
     expect([rows.length, isMore]).toEqual([4, true]);
     const older = await readChanges(readerOf(41n), {
@@ -211,12 +211,12 @@ describe('changes', () => {
     expect([older.rows.map(({ kind }) => kind), older.isMore]).toEqual([['adopt'], false]);
   });
 
-  it('give for a hold its reason, and the value that both sides agreed on', async () => {
+  it('gives the reason of a hold, and the value that both sides agreed on', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
   });
 
-  it('show the text, the author and the outcome of a change without a user, and omit the link', async () => {
+  it('shows text, author and outcome of a change without a user, and omits the link', async () => {
     await runSqlText(
       database.db,
       `insert into sync.changes (team_id, kind, new, outcome, closed_at, decided_by)
@@ -234,7 +234,7 @@ describe('changes', () => {
 });
 
 describe('counts and tags', () => {
-  it('come in steps that were counted, and by week', async () => {
+  it('shows counts in steps that were counted, and by week', async () => {
     const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
     expect([read.segment, read.stepMs]).toEqual(['all', 6 * 3_600_000]);
     expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
@@ -254,11 +254,11 @@ describe('counts and tags', () => {
     [7, 86_400_000, 7 * 86_400_000],
     [365, 900_000, 86_400_000],
     [30, null, 6 * 3_600_000],
-  ])('cut %i days counted every %d ms into steps of %i ms', (days, paceMs, expected) => {
+  ])('cuts %i days counted every %d ms into steps of %i ms', (days, paceMs, expected) => {
     expect(stepFor(days, paceMs)).toBe(expected);
   });
 
-  it('give a file for each chart', async () => {
+  it('gives a file for each chart', async () => {
     const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
     const file = (of: string) => countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }) });
     expect(file('roles')).toEqual({
@@ -276,7 +276,7 @@ describe('counts and tags', () => {
     expect(file('').rows).toHaveLength(read.steps.length);
   });
 
-  it('give one line for each of several teams, by the segment of all contacts', async () => {
+  it('gives one line for each of several teams, by the segment of all contacts', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -292,7 +292,7 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('group months by UTC, whatever the zone of the server', async () => {
+  it('groups months by UTC, whatever the zone of the server', async () => {
     const readIn = async (zone: string) =>
       await database.db.transaction(async (tx) => {
         await sql`select set_config('timezone', ${zone}, true)`.execute(tx);
@@ -303,19 +303,19 @@ describe('counts and tags', () => {
       expect(await readIn(zone)).toEqual(inUtc);
   });
 
-  it('give the last count and the count 30 days before, for the main segment', async () => {
+  it('gives the last count and the count 30 days before, for the main segment', async () => {
     const { rows } = await readContacts([41n, 42n], now).execute(database.db.kysely);
     expect(rows).toEqual([
       { teamId: 41n, segment: 'all', count: 1000, countedAt: new Date('2026-03-11T11:30Z'), before: 280 },
     ]);
   });
 
-  it('stay empty for a team without any', async () => {
+  it('shows empty counts for a team that has none', async () => {
     const read = await readCounts(readerOf(42n), { days: 90, segment: null, isCsv: true });
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
   });
 
-  it('list tags that came after the first look as added, and removed tags as gone', async () => {
+  it('lists tags that came after the first look as added, and removed tags as gone', async () => {
     const view = pageViews.find(({ path }) => path === '/tags');
     const ask = async (search: string) => {
       const asked = { params: {}, query: new URLSearchParams(search), details: true, isCsv: false };
@@ -333,7 +333,7 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('count a tag as added only after the first complete run', async () => {
+  it('counts a tag as added only after the first complete run', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -365,7 +365,7 @@ describe('one person', () => {
     return { ...found, next: explainAsSeen(found.state, found.held, settings) };
   };
 
-  it('shows the values that a run last saw on the service', async () => {
+  it('shows the values of a person that a run last saw on the service', async () => {
     const { state, next, history } = await read('1');
     expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
       '41440102201',
@@ -446,7 +446,7 @@ describe('one person', () => {
 });
 
 describe('the waiting view', () => {
-  it('lists each batch and each reason, with the refused request', async () => {
+  it('lists each waiting batch and each reason, with the refused request', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -517,7 +517,7 @@ describe('whether a daemon sends a decision at once', () => {
   const listens = async (...teamIds: bigint[]) =>
     (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
 
-  it('depends on the daemon of each given team', async () => {
+  it('a decision is sent at once if the daemon of each given team listens', async () => {
     await runSqlText(
       database.db,
       `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`,
@@ -574,7 +574,7 @@ describe('the views of one team', () => {
     );
   };
 
-  it('show nothing of another team', async () => {
+  it('the views of one team show nothing of another team', async () => {
     await fill(51, 'north of all', 2);
     const reader = { ...readerOf(51n), teams: [{ team: 'north of all', teamId: 51n, name: null }] };
     const asked = pageViews.flatMap(({ path, read }) =>

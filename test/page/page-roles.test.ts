@@ -116,7 +116,7 @@ it('writes nothing, whatever the role may', async () => {
   await expect(write()).rejects.toThrow('read-only transaction');
 });
 
-it('gives another pulse after a hold and after a run', async () => {
+it('the pulse of the page changes after a hold and after a run', async () => {
   const before = await readPulse(reader);
   expect(await readPulse(reader)).toBe(before);
   await runSqlText(database.db, `delete from sync.held_fields where team_id = 7`);

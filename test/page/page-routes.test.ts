@@ -160,7 +160,7 @@ it('accepts only a form of its own page, for the same path and person', async ()
 });
 
 describe('the events of the page', () => {
-  it('send each change once to every listener, and continue after a failure', async () => {
+  it('sends each change once to every listener, and continues after a failure', async () => {
     const pulses = ['one', 'two', 'two', undefined, 'three', 'three'];
     let looks = 0;
     const events = createPageEvents(async () => {

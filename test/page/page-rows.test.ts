@@ -57,7 +57,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
     },
   );
 
-  it('one person is looked for by id', async () => {
+  it('reads one person by id', async () => {
     expect(await rowsRead('mirror.users', '/people/:team/:id')).toBeLessThan(100);
     expect(await rowsRead('sync.changes', '/people/:team/:id')).toBeLessThan(ledger);
   });

@@ -15,7 +15,7 @@ import type { GroupStatus } from '../../src/model/run-group.ts';
 import { createStatusServer } from '../../src/http/server.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-test('reports how the teams stand, also while the database is away', async () => {
+test('the status server reports how the teams stand, also while the database is away', async () => {
   const database = await createTestDatabase();
   const teams = ['harbour', 'quay'];
   const upSince = systemClock.monotonicMs();

@@ -96,7 +96,7 @@ describe('the receipt', () => {
     expect([iconOf(html), textOf(html)]).toEqual([shape, expect.stringContaining(words)]);
   });
 
-  it('names the next run, or the command if no daemon runs', () => {
+  it('a receipt names the next run, or the command if no daemon runs', () => {
     expect(textOf(card({}, { listens: false, nextRun: null }))).toContain(
       'No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile',
     );
@@ -106,7 +106,7 @@ describe('the receipt', () => {
     );
   });
 
-  it('refreshes while a daemon works on it, for ten minutes', () => {
+  it('a receipt refreshes while a daemon works on it, for ten minutes', () => {
     const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect([isFollowed({}), isFollowed({ parts: [part(58, 'sending')] })]).toEqual([true, true]);
@@ -122,12 +122,12 @@ describe('the receipt', () => {
       { deed: 'reject', parts: [part(58, 'rejected')] },
     ],
     ['', { deed: 'withdraw', parts: [part(58, 'ended')] }],
-  ])('names the commands that go back, with the batch: %s', (words, more) => {
+  ])('a receipt names the commands that go back, with the batch: %s', (words, more) => {
     const html = card({ why: null, ...more });
     expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
   });
 
-  it('shows no value where details are off', () => {
+  it('a receipt shows no value if details are off', () => {
     const value = { deed: 'value', rows: 1, parts: [part(1, 'confirmed')] } as const;
     const html = card(value, daemon, { ...context, details: false });
     expect(textOf(html)).toContain('Phone set to not shown by you');
@@ -138,7 +138,7 @@ describe('the receipt', () => {
     expect(why(false)).toContain('(cannot be sent: the split of a value that is not shown is a guess)');
   });
 
-  it('links to fields that wait again, and to the values', () => {
+  it('a receipt links to fields that wait again, and to the values', () => {
     const links = (...parts: readonly DecidedPart[]) =>
       [...card({ parts }).matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'));
     const conflict = part(29, 'held', null, 'conflict');
@@ -147,7 +147,7 @@ describe('the receipt', () => {
   });
 });
 
-it('gets a row below for each decision, with the outcome', () => {
+it('the page gives each decision a row, with the outcome', () => {
   const other = { ...approved, number: 9n, by: 'm.okoye', at: clock('13:20:00'), deed: 'reject' as const };
   const html = decidedLast(context, [
     { ...approved, parts: [part(58, 'confirmed')] },

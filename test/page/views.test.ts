@@ -85,7 +85,7 @@ describe.each(views)('%s', (name, render) => {
     );
   });
 
-  it('shows ids alone where details are off, in links too', () => {
+  it('shows ids alone if details are off, in links too', () => {
     const quiet = { ...user, name: 'Berg', email: 'berg@example.com', phone: '415550100' };
     const moved = {
       ...change,
@@ -358,7 +358,7 @@ describe('one person', () => {
     expect(page.main.toString()).toContain('<bdi class="value nowrap">41440102217</bdi>');
   });
 
-  it('shows the id alone if details are off', () => {
+  it('shows a person by the id alone if details are off', () => {
     const quiet = { ...read, history: [] };
     const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
     expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
@@ -395,7 +395,7 @@ describe('the query of a link', () => {
     ['since=', undefined],
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
-  ])('sets the start of the changes: %j', (search, expected) => {
+  ])('a link sets the start of the changes: %j', (search, expected) => {
     expect(changesFilter(asked(search)).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 

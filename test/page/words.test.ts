@@ -22,7 +22,7 @@ const earlier = (ms: number) => new Date(now.getTime() - ms);
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
 describe('words', () => {
-  it('say how far away a moment is, in one unit', () => {
+  it('tells how far away a moment is, in one unit', () => {
     expect(
       [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(earlier(ms), now)),
     ).toEqual(['just now', '9 s ago', '2 min ago', '1 hour ago', '47 hours ago', '3 days ago']);
@@ -31,7 +31,7 @@ describe('words', () => {
     expect([900, 1_400, 250_000].map(took)).toEqual(['900 ms', '1.4 s', '4 min 10 s']);
   });
 
-  it('say the day where it is not today, and the year where it is another', () => {
+  it('names the day if it is not today, and the year if it is another', () => {
     expect(clockTime(earlier(hour), now)).toBe('13:32');
     expect(clockTime(earlier(day), now, true)).toBe('10 Mar 14:32:07');
     expect(clockTime(earlier(200 * day), now)).toBe('23 Aug 2025 14:32');
@@ -43,7 +43,7 @@ describe('words', () => {
     ]);
   });
 
-  it('follow display.timezone, also at the border of two days', () => {
+  it('formats times in display.timezone, also at the border of two days', () => {
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Pacific/Auckland');
     expect(exactTime(now)).toBe('2026-03-12 03:32:07 Pacific/Auckland');
@@ -61,7 +61,7 @@ describe('words', () => {
     expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
   });
 
-  it('mark what would hide or turn a text around, and leave what scripts are written with', () => {
+  it('marks characters that hide or turn a text around, and leaves characters of scripts', () => {
     expect(visible('a<b').toString()).toBe('a&lt;b');
     expect(visible('\u001B[31m').toString()).toContain('>␛</span>[31m');
     expect(visible('a\u202Eb').toString()).toContain('title="control character U+202E">U+202E</span>b');
@@ -72,7 +72,7 @@ describe('words', () => {
 });
 
 describe('html', () => {
-  it('escapes a value once, and leaves out null, undefined and false', () => {
+  it('html escapes a value once, and leaves out null, undefined and false', () => {
     const inner = html`<b>${'"&<'}</b>`;
     expect(html`${[inner, 'x']}${null}${undefined}${false}${0}`.toString()).toBe('<b>&quot;&amp;&lt;</b>x0');
     expect(() => html`${Promise.resolve('x')}`).toThrow('a promise is no part of a page');
@@ -81,12 +81,12 @@ describe('html', () => {
 
 describe('links', () => {
   const context = { path: '/runs', query: new URLSearchParams('team=north&page=3&sort=-when') };
-  it('keep the state, and begin at the first page', () => {
+  it('links keep the state, and begin at the first page', () => {
     expect(href(context, { open: '7', sort: null })).toBe('/runs?team=north&open=7');
     expect(to(context, '/waiting')).toBe('/waiting?team=north');
   });
 
-  it('name a team in a command where there are several, as a shell takes it', () => {
+  it('a command names the team if there are several, quoted for a shell', () => {
     const team = (name: string) => ({ team: name, teamId: 1n, name });
     expect(commandOf({ teams: [team('a')] }, 'a', 'held')).toBe('musterd held');
     expect(commandOf({ teams: [team('a'), team('b')] }, "o'x y", 'held')).toBe(

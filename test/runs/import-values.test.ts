@@ -158,7 +158,7 @@ describe('a value that is too long', () => {
   const values = { name: { first: 'Ann', last: 'Lee' }, email: null, phone: null, roleId: null };
   const email = (more: number) => `${'x'.repeat(308 + more)}@example.com`;
   const wrong = (what: string, most: number) => ({ wrong: `${what} is longer than ${most} characters` });
-  it('fails above its limit, and passes at its limit', () => {
+  it('a value fails above its limit, and passes at its limit', () => {
     expect(wantedEmail(email(0), values)).toEqual({ value: email(0) });
     expect(wantedEmail(email(1), values)).toEqual(wrong('the email', 320));
     const name = (first: number, last: number) => {
@@ -222,7 +222,7 @@ describe('a value that is the present one with letters lost', () => {
     const asked = wantedName(cellsOf({ first_name: given }), was);
     expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
   });
-  it('fails for an email and a role, too', () => {
+  it('an email or a role with lost letters fails, too', () => {
     expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
     expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });
     const roles = [{ id: 2n, name: 'Führung Île' }];
@@ -289,7 +289,7 @@ describe('the columns of a file', () => {
   ])('the column %s means %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
-  it('mean only what a mapping says, whatever their names', () => {
+  it('columns mean only what a mapping says, whatever their names', () => {
     const table = tableOf(['Phone', 'a=b', 'Email']);
     const { places, ignored } = readColumns(table, [readMapping('a=b=phone'), readMapping('phone=email')]);
     expect([...places]).toEqual([
@@ -321,7 +321,7 @@ describe('the columns of a file', () => {
       ['Имя', 'Фамилия'],
       ['first_name', 'last_name'],
     ],
-  ] as const)('%j mean the two halves of a name', (columns, meanings) => {
+  ] as const)('columns %j mean the two halves of a name', (columns, meanings) => {
     const { places } = readColumns(tableOf(columns), []);
     expect(new Map(places)).toEqual(new Map(meanings.map((meaning, at) => [meaning, at])));
   });
@@ -331,7 +331,7 @@ describe('the columns of a file', () => {
     ]);
     expect([[...places.keys()], ignored]).toEqual([['email', 'first_name'], ['Name']]);
   });
-  it('mean one thing for each word, in all languages', () => {
+  it('each word for a column means one thing, in all languages', () => {
     const seen = new Map<string, string>();
     for (const words of Object.values(columnWords))
       for (const [meaning, all] of Object.entries(words))

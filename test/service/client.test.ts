@@ -248,7 +248,7 @@ describe('any call', () => {
     '/v1/',
     '/v1/x#y',
     'https://x/v1/y',
-  ])('the path %s is refused', async (path) => {
+  ])('request() refuses the path %s', async (path) => {
     const { client, server } = await openPair(respond);
     await expect(client.request('GET', path)).rejects.toMatchObject({ code: 'usage' });
     await expect(client.requestPages('POST', path)).rejects.toMatchObject({ code: 'usage' });
@@ -341,7 +341,7 @@ describe('settings', () => {
     [{ http: { concurrency: 0 } }],
     [{ http: { totalDeadlineMs: -1 } }],
     [{ http: { caFile: '/does/not/exist' } }],
-  ])('settings that make no sense are refused at once', (options) => {
+  ])('createClient refuses settings that make no sense at once', (options) => {
     expect(() => openClient('https://service.example', options)).toThrow(
       expect.objectContaining({ code: 'configuration' }),
     );
@@ -366,7 +366,7 @@ describe('settings', () => {
 });
 
 describe('in flight', () => {
-  test('no more requests at once than `concurrency`', async () => {
+  test('sends no more requests at once than `concurrency`', async () => {
     let waiting: (() => void)[] = [];
     let most = 0;
     const { client } = await openPair(
@@ -424,7 +424,7 @@ describe('in flight', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('after `close` nothing is sent any more', async () => {
+  test('sends nothing any more after `close`', async () => {
     const { client, server } = await openPair(respond, { retry: { attempts: 1 } });
     await client.team();
     await client.close();
@@ -434,7 +434,7 @@ describe('in flight', () => {
 });
 
 describe('listings over HTTP', () => {
-  test('tags by page: one request a page and two for the end', async () => {
+  test('reads tags by page: one request a page and two for the end', async () => {
     const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
     const { client, server } = await openPair((socket, request) => {
       const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
@@ -453,7 +453,7 @@ describe('listings over HTTP', () => {
     expect(server.requests).toHaveLength(10);
   });
 
-  test('end incomplete and name the reason if all pages are the same', async () => {
+  test('a listing ends incomplete and names the reason if all pages are the same', async () => {
     const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, title: 'a' }])));
     expect(await client.list(contactFields, listing)).toMatchObject({
       status: 'incomplete',

@@ -97,7 +97,7 @@ test('a client that is stopped gives up its own requests alone', async () => {
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('other settings, and other authorities in the same file, are other connections', async () => {
+test('clients with other settings, or other authorities in the same file, open other connections', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
   onClose(async () => rmSync(folder, { recursive: true }));
   const caFile = join(folder, 'ca.pem');

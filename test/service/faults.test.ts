@@ -94,7 +94,7 @@ describe('truncated chunks', () => {
     }
   });
 
-  test('whole chunks are taken', async () => {
+  test('accepts whole chunks', async () => {
     const { client } = await openPair((socket) => socket.write(`${head}2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n`));
     expect(await client.contactCount({})).toBe(12n);
   });
@@ -290,7 +290,7 @@ describe("a proxy's page in place of an answer", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('fails a read within the budget if the page stays', async () => {
+  test('fails a read within the budget if a proxy keeps answering', async () => {
     const { client, server } = await openPair(page(false, 'text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
@@ -502,7 +502,7 @@ describe('a storm of 429', () => {
 });
 
 describe('beforeSend', () => {
-  test('runs after the wait for the rate, and its error ends the call before it is sent', async () => {
+  test('beforeSend runs after the wait for the rate, and its error ends the call before it is sent', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(updated), {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
@@ -519,7 +519,7 @@ describe('beforeSend', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('runs again before a write leaves again after a 401', async () => {
+  test('beforeSend runs again before a write leaves again after a 401', async () => {
     const { client, server, clock } = await openPair(
       firstThen((socket) => {
         clock.advance(60_000);
@@ -539,7 +539,7 @@ describe('beforeSend', () => {
 describe('hostile Retry-After', () => {
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
-  test('pauses for 1 s to 15 min, whatever the header contains', () => {
+  test('pauses for 1 s to 15 min, whatever Retry-After contains', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -572,7 +572,7 @@ describe('hostile Retry-After', () => {
     );
   });
 
-  test('follows a sane header, in seconds or as a date by the service’s own clock', () => {
+  test('follows a sane Retry-After: seconds or a date by the service clock', () => {
     expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
     expect(parseRetryAfter('30', 0)).toBe(30_000);
     expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
@@ -846,7 +846,7 @@ describe('atStart', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('keeps the first byte from leaving if the handshake took too long', async () => {
+  test('atStart keeps the first byte from leaving if the handshake took too long', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -864,7 +864,7 @@ describe('atStart', () => {
     expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
   });
 
-  test('runs for no call whose deadline has passed, and the next call is sent', async () => {
+  test('atStart runs for no call whose deadline has passed, and the next call is sent', async () => {
     const { client, server, gate } = await openGate({ connectTimeoutMs: 2 * hungAfterMs });
     gate.shut();
     const asked: string[] = [];
@@ -888,7 +888,7 @@ describe('atStart', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('runs again on a kept connection', async () => {
+  test('atStart runs again on a kept connection', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -903,7 +903,7 @@ describe('atStart', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('runs once for an update that was cut off, which stays reported as sent', async () => {
+  test('atStart runs once for an update that was cut off, which stays reported as sent', async () => {
     const { client, server } = await openPair((socket) => socket.resetAndDestroy(), once);
     let asked = 0;
     const atStart = () => {

@@ -53,7 +53,7 @@ it('reads numbers past 2^53 exactly at any place of a long answer', () => {
 });
 
 describe('A body as it comes in', () => {
-  it('takes as many bytes as it may have, and not one more', () => {
+  it('a body takes as many bytes as its limit, and not one more', () => {
     const body = createBody(100);
     expect(body.add(Buffer.alloc(60))).toBe(true);
     expect(body.add(Buffer.alloc(40))).toBe(true);
@@ -64,7 +64,7 @@ describe('A body as it comes in', () => {
   const piece = fc
     .tuple(fc.oneof(fc.nat(40), fc.constantFrom(32_767, 32_768, 65_536, 65_537)), fc.nat(255))
     .map(([length, byte]) => Buffer.alloc(length, byte));
-  it('holds all bytes, in pieces of any size, up to its limit', () => {
+  it('a body holds all bytes, in pieces of any size, up to its limit', () => {
     fc.assert(
       fc.property(fc.array(piece), (chunks) => {
         const whole = Buffer.concat(chunks);

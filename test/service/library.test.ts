@@ -155,7 +155,7 @@ describe('every endpoint', () => {
 });
 
 describe('listings', () => {
-  test('return each row once, and cost fewer requests the second time', async () => {
+  test('listings return each row once, and cost fewer requests the second time', async () => {
     const { client, emulator } = await openEmulator({ variants: { pages: 'base-1-empty' } });
     const first = await Array.fromAsync(client.tags());
     expect(new Set(first.map(({ id }) => id)).size).toBe(450);
@@ -164,7 +164,7 @@ describe('listings', () => {
     expect(emulator.requests.length - asked).toBeLessThan(asked);
   });
 
-  test('a filter goes along with each page', async () => {
+  test('a listing sends its filter with each page', async () => {
     const bodies: object[] = [];
     const { client } = await openRaw((socket, { body }) => {
       bodies.push(JSON.parse(body) as object);
@@ -174,7 +174,7 @@ describe('listings', () => {
     expect(bodies).toEqual([0, 1].map((page) => ({ archived: true, filter: 'x', limit: 30, page })));
   });
 
-  test('yield rows while pages arrive, and request few pages ahead', async () => {
+  test('listings yield rows while pages arrive, and request few pages ahead', async () => {
     const pages = new Set<number>();
     const respond: Respond = (socket, { path, body }) => {
       if (path.endsWith('/count')) return socket.write(answer(200, '"5"'));
@@ -196,7 +196,7 @@ describe('listings', () => {
     expect(taken.map(({ id }) => Number(id))).toEqual(Array.from({ length: 15_000 }, (_, at) => at + 1));
   });
 
-  test('request no page after the loop is left', async () => {
+  test('listings request no page after the loop is left', async () => {
     const { client, server } = await openRaw((socket, { body }) => {
       const { page, limit } = JSON.parse(body) as { page: number; limit: number };
       const rows = Array.from({ length: limit }, (_, at) => ({ id: page * limit + at + 1 }));
@@ -209,7 +209,7 @@ describe('listings', () => {
     expect(server.requests).toHaveLength(asked);
   });
 
-  test('throw after the last row if rows may be missing', async () => {
+  test('listings throw after the last row if rows may be missing', async () => {
     const { client } = await openRaw((socket, { body }) => {
       const { page } = JSON.parse(body) as { page: number };
       socket.write(json(200, page === 0 ? [{ id: 1, tag: 'a' }, { id: 'none' }] : []));
@@ -225,7 +225,7 @@ describe('listings', () => {
     expect(taken).toEqual([1n]);
   });
 
-  test('throw if the service does not have it', async () => {
+  test('listings throw if the service does not have them', async () => {
     const { client } = await openRaw((socket) => socket.write(json(404, 'error')));
     await expect(client.tags().next()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
     await expect(client.inboxes()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
@@ -233,7 +233,7 @@ describe('listings', () => {
 });
 
 describe('errors', () => {
-  test('carry operation, status, label and the X-Request-Id', async () => {
+  test('errors carry operation, status, label and the X-Request-Id', async () => {
     const { client } = await openRaw((socket) => socket.write(json(400, 'bad_data')));
     await expect(client.createTag('VIP')).rejects.toMatchObject({
       name: 'ServiceError',
@@ -246,7 +246,7 @@ describe('errors', () => {
     });
   });
 
-  test('carry the code `credentials` after a 401', async () => {
+  test('errors carry the code `credentials` after a 401', async () => {
     const { client } = await openRaw((socket) => socket.write(json(401, 'Unauthorized')));
     await expect(client.team()).rejects.toMatchObject({ code: 'credentials', status: 401 });
   });
@@ -256,7 +256,7 @@ describe('errors', () => {
     ['no secret', { baseUrl: 'https://service.example.net' }],
     ['half a secret', { baseUrl: 'https://service.example.net', secretId }],
     ['no concurrency', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
-  ])('throw at once for wrong settings: %s', (_, options) => {
+  ])('wrong settings throw at once: %s', (_, options) => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
   });
 
@@ -310,7 +310,7 @@ describe('cancelling', () => {
   const reason = new Error('the person went away');
   const cancelled = { name: 'ServiceError', code: 'stopped', cause: reason };
 
-  test('before it begins: nothing is sent', async () => {
+  test('cancelled before it begins: nothing is sent', async () => {
     const { client, server } = await openRaw(() => {});
     const signal = AbortSignal.abort(reason);
     await expect(client.createTag('VIP', { signal })).rejects.toMatchObject({
@@ -321,7 +321,7 @@ describe('cancelling', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('in flight: the connection is cut, and the outcome of a write is unknown', async () => {
+  test('cancelled in flight: the connection is cut, and the outcome of a write is unknown', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw(() => stop.abort(reason));
     await expect(client.createTag('VIP', { signal: stop.signal })).rejects.toMatchObject({
@@ -331,7 +331,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('in the queue: at once, and the one in front of it is answered', async () => {
+  test('cancelled in the queue: ends at once, and the call in front of it is answered', async () => {
     const stop = new AbortController();
     const waiting: (() => void)[] = [];
     const { client, server } = await openRaw(
@@ -348,7 +348,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('waiting for the pace: at once, and the next call in the queue is sent', async () => {
+  test('cancelled while it waits for the pace: ends at once, and the next call is sent', async () => {
     const stop = new AbortController();
     const { client } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
       rate: { perMinute: 240, burst: 1 },
@@ -361,7 +361,7 @@ describe('cancelling', () => {
     expect(await third).toBe(5);
   });
 
-  test('between two attempts: the pause ends', async () => {
+  test('cancelled between two attempts: the pause ends', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw((socket) => socket.write(json(500, 'error')), {
       retry: { baseMs: 900_000_000, maxMs: 900_000_000 },
@@ -383,7 +383,7 @@ describe('cancelling', () => {
     expect(await client.createTag('VIP', { signal: stop.signal })).toMatchObject({ id: 5n });
   });
 
-  test('a listing: while its next page is awaited', async () => {
+  test('a cancelled listing ends while its next page is awaited', async () => {
     const stop = new AbortController();
     const { client } = await openRaw((socket, { body }) => {
       const { page, limit } = JSON.parse(body) as { page: number; limit: number };

@@ -9,7 +9,7 @@ const read = (listing: VariantListing, memory = nothingLearned, size?: number) =
 const ids = (rows: readonly { readonly id: bigint }[]) => new Set(rows.map(({ id }) => id));
 
 describe.each(numbered)('a listing with %s', (paging) => {
-  test('comes complete in two reads, for any number of rows and any limit', async () => {
+  test('a listing comes complete twice, for any number of rows and limit', async () => {
     const listingOf = fc.record({
       n: fc.integer({ min: 0, max: 250 }),
       cap: fc.option(fc.integer({ min: 1, max: 300 }), { nil: Number.MAX_SAFE_INTEGER }),
@@ -31,7 +31,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 
   test.each([10, 37, 100])(
-    'comes complete if it gives %i rows and skips as many as requested',
+    'a listing comes complete that gives %i rows and skips as many as requested',
     async (cap) => {
       for (const n of [1, cap - 1, cap, cap + 1, 2 * cap - 1, 2 * cap, 450]) {
         const listing = createVariantListing({ paging, cap, skipsByLimit: true, rows: makeRows(n) });
@@ -42,7 +42,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
     },
   );
 
-  test('loses no row to rows that are added at the front between any two requests', async () => {
+  test('a listing loses no row to rows that are added at the front between any two requests', async () => {
     for (let at = 1; at < 12; at += 1) {
       const listing = createVariantListing({ paging, rows: makeRows(35) });
       const before = ids(listing.rows);

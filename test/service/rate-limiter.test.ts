@@ -70,7 +70,7 @@ describe('rate', () => {
     ['a bucket of 60', bucket(500, 60), 0],
     ['a bucket of 20', bucket(500, 20), 2],
     ['a bucket of 5', bucket(500, 5), 15],
-  ])('%s: learns from a few 429s', async (_name, limiter, most) => {
+  ])('%s: learns the rate from a few 429s', async (_name, limiter, most) => {
     const { refused, perMinute } = await saturate(limiter, 15);
     expect(refused).toBeLessThanOrEqual(most);
     expect(perMinute).toBeGreaterThanOrEqual(most > 0 ? 200 : 465);
@@ -120,7 +120,7 @@ describe('rate', () => {
     for (const gap of gaps) expect(gap).toBeCloseTo(60_000 / 475, 3);
   });
 
-  test('first come, first served', async () => {
+  test('calls leave first come, first served', async () => {
     const clock = createVirtualClock();
     const rate = createRate({ ...defaultRateSettings, burst: 1 }, clock, { random: () => 0 });
     const order: number[] = [];
@@ -132,7 +132,7 @@ describe('rate', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  test('several refusals of one burst are one pause', async () => {
+  test('several refusals of one burst cause one pause', async () => {
     const clock = createVirtualClock();
     const rate = createRate(defaultRateSettings, clock, { random: () => 0 });
     const slots = await clock.run(Promise.all(Array.from({ length: 4 }, () => rate.acquire())));

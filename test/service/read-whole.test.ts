@@ -11,7 +11,7 @@ closeAfterEach();
 const asked = { memory: nothingLearned };
 
 describe('a listing without pages', () => {
-  test('takes one request without a body, and ends complete', async () => {
+  test('reads a listing without pages in one request', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { id: 2 }])));
     const seen: number[] = [];
     const listing = await client.list(inboxes, { ...asked, onPage: (rows) => seen.push(rows) });
@@ -23,7 +23,7 @@ describe('a listing without pages', () => {
     ]);
   });
 
-  test('ends incomplete if a row cannot be read', async () => {
+  test('a listing without pages ends incomplete if a row cannot be read', async () => {
     const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { name: 'x' }])));
     expect(await client.list(inboxes, asked)).toMatchObject({
       status: 'incomplete',
@@ -33,7 +33,7 @@ describe('a listing without pages', () => {
     });
   });
 
-  test.each([400, 403, 500])('fails if it gets a %i', async (status) => {
+  test.each([400, 403, 500])('a listing without pages fails if it gets a %i', async (status) => {
     const { client } = await openPair((socket) => socket.write(json(status, 'error')), {
       retry: { attempts: 1 },
     });
@@ -55,7 +55,7 @@ describe('the digests of a listing', () => {
   test.each([
     [inboxes, 1],
     [tags, 3],
-  ])('show for $name whether the same requests get the same answers', async (listed, pages) => {
+  ])('digests show for $name whether the same requests get the same answers', async (listed, pages) => {
     let name = 'one';
     const { client, server } = await openPair((socket, { body }) =>
       socket.write(
@@ -77,14 +77,14 @@ describe('the digests of a listing', () => {
     expect(await client.list(listed, known)).toMatchObject({ isKnown: false });
   });
 
-  test('belong to pages of the size that the service gives', async () => {
+  test('digests belong to pages of the size that the service gives', async () => {
     const { client } = await openPair((socket, { body }) => socket.write(json(200, rows(body))));
     const { digests, memory, requests } = await client.list(tags, asked);
     expect([requests, digests?.length]).toEqual([4, 3]);
     expect(await client.list(tags, knowing(digests, memory.limit))).toMatchObject({ isKnown: true });
   });
 
-  test('stay null if pages begin at 1, so that page 0 is empty', async () => {
+  test('digests stay null if pages begin at 1, so that page 0 is empty', async () => {
     const { client } = await openPair((socket, { body }) =>
       socket.write(
         json(200, (JSON.parse(body) as { page: number }).page === 1 ? [{ id: 1 }, { id: 2 }] : []),
@@ -96,7 +96,7 @@ describe('the digests of a listing', () => {
     });
   });
 
-  test('count for nothing once a page is refused', async () => {
+  test('digests count for nothing once a page is refused', async () => {
     const { client } = await openPair((socket, { body }) => {
       const { page } = JSON.parse(body) as { page: number };
       socket.write(page === 0 ? json(400, 'no page 0') : json(200, page === 1 ? [{ id: 1 }] : []));
@@ -107,7 +107,7 @@ describe('the digests of a listing', () => {
     });
   });
 
-  test('end with the error of a page that fails', async () => {
+  test('a listing with known digests ends with the error of a page that fails', async () => {
     const { client } = await openPair((socket) => socket.write(json(500, 'error')), {
       retry: { attempts: 1 },
     });

@@ -4,7 +4,7 @@ import { createTokens } from '../../src/service/token.ts';
 import { createHeldClock } from './held-clock.ts';
 
 describe('a token', () => {
-  it.each(['advance', 'jump'] as const)('lasts four minutes, by either clock: %s', async (pass) => {
+  it.each(['advance', 'jump'] as const)('a token lasts four minutes, by either clock: %s', async (pass) => {
     const clock = createHeldClock();
     const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
     const serial = async () => (await tokens.authorization()).serial;
@@ -15,7 +15,7 @@ describe('a token', () => {
     expect(await serial()).toBe(first + 1);
   });
 
-  it('expires by its age even if the wall clock was set back', async () => {
+  it('a token expires by its age even if the wall clock was set back', async () => {
     const clock = createHeldClock();
     const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
     const { serial } = await tokens.authorization();
@@ -30,7 +30,7 @@ describe('a token that could not be made', () => {
     vi.restoreAllMocks();
   });
 
-  it('fails the calls that wait for it, and the next call makes its own', async () => {
+  it('a token that fails to be made fails its calls, and the next call makes its own', async () => {
     const tokens = createTokens(
       { secretId: 'id', secretKey: createSecret('key') },
       createHeldClock(),

@@ -76,7 +76,7 @@ const authentication: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'keeps tokens out of errors and events, whatever a hostile server repeats'],
       ['system/command-line.test.ts', 'never shows a secret'],
-      ['emulator/emulator.test.ts', 'shows the requests, and none of its own'],
+      ['emulator/emulator.test.ts', 'the control endpoint shows the requests, and none of its own'],
     ],
   }),
   rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
@@ -173,8 +173,8 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
-      ['service/faults.test.ts', 'follows a sane header, in seconds or as a date by the service’s own clock'],
-      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever the header contains'],
+      ['service/faults.test.ts', 'follows a sane Retry-After: seconds or a date by the service clock'],
+      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever Retry-After contains'],
       ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
     ],
     variants: ['retry-after'],
@@ -219,7 +219,7 @@ const limits: readonly Row[] = [
     tests: [
       ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 95 %% of it used (seed %i)'],
       ['service/rate-limiter.test.ts', '%s: uses the allowed rate, and never exceeds it'],
-      ['mirror/rate-limits.test.ts', 'gives each place once, however many take at once'],
+      ['mirror/rate-limits.test.ts', 'the shared pace gives each place once, to many at once'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
     variants: ['rate-window'],
@@ -245,8 +245,8 @@ const limits: readonly Row[] = [
     client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/pages.test.ts', 'comes complete in two reads, for any number of rows and any limit'],
-      ['service/pages.test.ts', 'comes complete if it gives %i rows and skips as many as requested'],
+      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit'],
+      ['service/pages.test.ts', 'a listing comes complete that gives %i rows and skips as many as requested'],
       ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
     ],
     variants: ['limit-cap', 'over-cap'],

@@ -132,7 +132,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelling takes only the string `ok`'],
-      ['emulator/schedules.test.ts', 'can be created, read, replaced and cancelled, with rev, uuid and op'],
+      ['emulator/schedules.test.ts', 'messages can be created, read, replaced and cancelled'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
   },

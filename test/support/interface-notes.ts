@@ -64,7 +64,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
-      ['emulator/schedules.test.ts', 'get a 400 if a required field is missing or wrong'],
+      ['emulator/schedules.test.ts', 'messages get a 400 if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
   }),
@@ -124,7 +124,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'comes complete in two reads, for any number of rows and any limit'],
+      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit'],
       ['emulator/pages.test.ts', 'number their pages: %s'],
       ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
     ],

@@ -44,7 +44,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/schedules.test.ts', 'get a 400 if a required field is missing or wrong'],
+      ['emulator/schedules.test.ts', 'messages get a 400 if a required field is missing or wrong'],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
     ],
   }),
@@ -130,7 +130,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/wire.test.ts', 'reads write results: whole, or an id alone'],
-      ['emulator/schedules.test.ts', 'can be created, read, replaced and cancelled, with rev, uuid and op'],
+      ['emulator/schedules.test.ts', 'messages can be created, read, replaced and cancelled'],
     ],
     variants: ['schedule-answer'],
   }),
@@ -207,8 +207,8 @@ const open: readonly Row[] = [
     ],
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
-      ['emulator/schedules.test.ts', 'cannot be changed once they are sent: %s, and %s'],
-      ['emulator/schedules.test.ts', 'read as missing once they are cancelled, or as deleted'],
+      ['emulator/schedules.test.ts', 'messages cannot be changed once they are sent: %s, and %s'],
+      ['emulator/schedules.test.ts', 'messages read as missing once they are cancelled, or as deleted'],
     ],
     variants: ['sent-change', 'sent-read', 'cancelled-read'],
   }),
