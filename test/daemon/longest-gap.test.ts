@@ -33,7 +33,7 @@ describe('longestGapMs', () => {
     ['0 0 1 * *', 31 * day],
     ['30 4 29 2 *', (8 * 365 + 1) * day],
     ['0 0 * * 5L', 35 * day],
-  ] as const)('%s', (expression, expected) => {
+  ] as const)('finds the longest gap of %s: %i ms', (expression, expected) => {
     expect(longestGapMs(expression)).toBe(expected);
   });
 

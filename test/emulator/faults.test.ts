@@ -39,7 +39,7 @@ describe('faults instead of an answer', () => {
     ['status,code=502', 502, '"error"'],
     ['status,code=403,label=link_tracking_not_available', 403, '"link_tracking_not_available"'],
     ['redirect,location=/v1/team', 302, '"moved"'],
-  ])('%s', (text, status, body) =>
+  ])('%s: one update gets a %i and has no effect', (text, status, body) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[0]?.id ?? 0;
       const answer = await update(emulator, { id, email: 'new@example.com' });
@@ -84,7 +84,7 @@ describe('faults of the connection', () => {
     ['reset-after', true, undefined],
     ['truncate,percent-sent=30', true, undefined],
     ['truncate,percent-sent=0', true, undefined],
-  ] as const)('%s', (text, applied, status) =>
+  ] as const)('%s cuts the connection (update applied: %s), once', (text, applied, status) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[1]?.id ?? 0;
       const reason = await broken(update(emulator, { id, first_name: 'Cut', last_name: 'Off' }));

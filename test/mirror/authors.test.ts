@@ -208,7 +208,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ['is a role with a space at its end', spaced, '', ['kim'], true],
       ['is a role with a letter that nobody sees', hidden, '', ['kim'], true],
       ['is such a role, whomever it names', spaced, 'Lee', ['kim'], true],
-    ])('%s', async (_, role, actor, authors, own) => {
+    ])('sync.is_own answers whether a role is an author: it %s', async (_, role, actor, authors, own) => {
       expect(await isOwn(role, actor, authors)).toBe(own);
     });
   });

@@ -193,7 +193,7 @@ describe('an intent', () => {
       ['approved as another edit of the same value', 'phone', { ...letPass, edit_id: '1' }, 0],
       ['approved as no edit', 'phone', letPass, 0],
       ['held, and not to be sent', 'email', {}, 1],
-    ])('%s', async (_, field, more, opened) => {
+    ])('opens an intent, or none, for a field that is %s', async (_, field, more, opened) => {
       await hold(1, field, more);
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });

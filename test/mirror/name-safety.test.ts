@@ -194,7 +194,7 @@ describe('a name that an update of another field harms', () => {
     expect(await learn(...answers)).toBe(safety);
   });
 
-  it('learns nothing about names from an update of a user who has none', async () => {
+  it('learns nothing about names from an update of a nameless user', async () => {
     const nameless = shownAs(4n, { name: '' });
     await mirror.applyUsers([await planOf(nameless)]);
     await sql('update mirror.users set role_id = 3 where id = 4');

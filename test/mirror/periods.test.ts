@@ -317,7 +317,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
       ['roster_changes where team_id = 41 and user_id = 77', 39, 41],
       ['role_changes order by changed_at desc limit 20', 20, 60],
       ['role_changes', users / 10, users / 5],
-    ])('%s', async (what, rows, atMost) => {
+    ])('%s returns at least %i rows and reads at most %i', async (what, rows, atMost) => {
       await db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw('set local role musterd_reader'));
         const text = `select count(*)::int as n from (select * from report.${what} offset 0) v`;

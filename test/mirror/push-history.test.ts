@@ -94,7 +94,7 @@ describe('tries to no effect', () => {
       ],
       1,
     ],
-  ])('%s', async (_, rows, count) => {
+  ])('counts the tries that had no effect: %s', async (_, rows, count) => {
     await ledger(...rows);
     const [now = 0n] = await ledger({ new: { phone: '1' }, state: 'open' });
     // What is opened later, by another run, is of no concern.
@@ -132,7 +132,7 @@ describe('whose last push was not answered for', () => {
     ['of another team', [push('unanswered', { team: 42 })], false],
     ['of a user who is not asked for', [push('unanswered', { user: 2 })], false],
     ['followed by that of another', [push('unanswered'), push('confirmed', { user: 2 })], true],
-  ])('%s', async (_, rows, found) => {
+  ])('finds the user, or not: %s', async (_, rows, found) => {
     await ledger(...rows);
     const pushes = [1n, 3n].map((id) => intentOf({}, 0n, id));
     const { unanswered } = await readEarlier(database.db.kysely, teamId, pushes);
@@ -169,7 +169,7 @@ describe('the memory of the guard', () => {
     ['one that is not over', { new: { phone: '1' }, state: 'open' }, true],
     ['one that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
     ['one of which a part left', { ...phone, outcome: { phone: 'unsent', email: 'missing' } }, true],
-  ])('%s', async (_, row, counts) => {
+  ])('counts a user as pushed to in the last day, or not: %s', async (_, row, counts) => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
   });

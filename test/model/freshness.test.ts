@@ -133,7 +133,7 @@ describe('isAtWork', () => {
     ['one of two stale', [...stale, ...fresh], hour, true],
     ['one of two groups stale', of('harbour', hour, hour / 2), hour, false],
     ['both stale', [...stale, ...of('quay', hour)], hour, false],
-  ] as const)('%s', (_, teams, upForMs, atWork) => {
+  ] as const)('judges whether the process is at work if teams are: %s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);
   });
 });

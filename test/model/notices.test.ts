@@ -143,7 +143,7 @@ describe('nextNotice', () => {
     ['over, sent just now', 'over', last({ stands: false, ...unsent }), minute - 1, '-'],
     ['over, not accepted for a minute', 'over', last({ stands: false, ...unsent }), minute, 'send same over'],
     ['over, in vain for a day', 'over', last({ stands: false, ...unsent }), day, 'write same over done'],
-  ])('%s', (_, state, notice, nowMs, expected) => {
+  ])('nextNotice chooses the next step: %s', (_, state, notice, nowMs, expected) => {
     expect(sum(state, notice, nowMs)).toBe(expected);
   });
 

@@ -152,7 +152,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
 };
 
 describe('the plays of alerts', () => {
-  it.each(Object.entries(plays))('%s', async (_, { fires, ...played }) => {
+  it.each(Object.entries(plays))('fires %s', async (_, { fires, ...played }) => {
     const { firing, askPromtool } = await play(played);
     expect(firing).toEqual(fires);
     // Prometheus itself, where it is at hand, has the same to say of the same series.

@@ -130,7 +130,7 @@ describe('a name that an update may clear', () => {
     ['is shown as none', { ...shown, name: null }, undefined],
     ['is that of nobody whom the service shows', undefined, agreed.name],
     ['is another of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
-  ] as const)('%s', (_what, service, along) => {
+  ] as const)('carries a name, or nothing, if it %s', (_what, service, along) => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 

@@ -60,7 +60,7 @@ const promoted = { to: { roleId: 1n } };
 const phone = { to: { phone: '15550177' } };
 const administrator = { role: 1n };
 
-describe('the last administrator', () => {
+describe('holds a demotion, or not, if the last administrator', () => {
   type More = Parameters<typeof stage>[1] & {
     readonly unsent?: Id;
     readonly resolved?: Id;

@@ -57,7 +57,7 @@ describe('users in one request', () => {
       { safety: 'unknown', troubled: new Set([1n]) },
       ['2', '1'],
     ],
-  ] as const)('%s', (_, pushes, size, lessons, expected) => {
+  ] as const)('arrangeBatches puts into batches: %s', (_, pushes, size, lessons, expected) => {
     expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
   });
 });
@@ -99,7 +99,7 @@ describe('the requests of pushes', () => {
     ['with an address, and without', [[both, neither]], 4],
     ['of one of each kind', [[noPhone, noEmail, neither]], 4],
     ['batch by batch', [[both], [noEmail], [noPhone, both]], 6],
-  ])('%s', (_, batches, requests) => {
+  ])('countRequests: %s', (_, batches, requests) => {
     expect(cost(batches)).toBe(requests);
   });
 

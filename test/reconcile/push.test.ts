@@ -888,7 +888,7 @@ describe('a batch that is refused', () => {
   it.each([
     ['is not sent on once three of its users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
     ['is followed by the next where its users get no answer one by one', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
-  ])('%s', async (_, batchSize, sent) => {
+  ])('a refused batch %s', async (_, batchSize, sent) => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {

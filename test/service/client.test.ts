@@ -188,7 +188,7 @@ describe('schedules are checked before they are sent', () => {
     ['no such time', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is not an RFC 3339 time'],
     ['off the quarter', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
     ['too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
-  ])('%s', async (_name, request, message) => {
+  ])('refuses %s', async (_name, request, message) => {
     const { client, server } = await openPair(respond);
     for (const send of [() => client.createSchedule(request), () => client.replaceSchedule(5n, request)]) {
       await expect(send()).rejects.toMatchObject({

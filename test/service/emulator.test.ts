@@ -75,7 +75,7 @@ const matrix = variantNames.flatMap((name) => {
 const onEveryGridMs = 7 * 15 * 60_000;
 
 describe('every variant', () => {
-  test.each(['', ...matrix])('%s', async (variant) => {
+  test.each(['', ...matrix])('every call succeeds: %s', async (variant) => {
     const { emulator, client } = await open({ variants: parseVariants(variant === '' ? [] : [variant]) });
     const { team } = emulator;
     for (
@@ -138,7 +138,7 @@ describe('exact numbers of requests', () => {
     ['base-1', 3],
     ['base-1-empty', 4],
     ['base-1-refused', 3],
-  ])('%s', async (pages, besides) => {
+  ])('pages=%s: a listing makes %i requests more than it has pages', async (pages, besides) => {
     const { emulator, client } = await open({ variants: parseVariants([`pages=${pages}`]) });
     const { memory } = await client.list(tags, { memory: nothingLearned, size });
     emulator.clearRequests();

@@ -42,7 +42,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'ours is %i s off: measured, warned about, corrected'],
-      ['service/emulator.test.ts', 'every variant › %s'],
+      ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
     ],
     variants: ['future-iat'],
   }),
@@ -185,7 +185,7 @@ const errors: readonly Row[] = [
     tests: [
       documented,
       ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer'],
-      ['emulator/faults.test.ts', 'faults instead of an answer › %s'],
+      ['emulator/faults.test.ts', 'faults instead of an answer › %s: one update gets a %i and has no effect'],
     ],
     status: 'default',
   }),

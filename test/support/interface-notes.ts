@@ -63,7 +63,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
-      ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
+      ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
       ['emulator/schedules.test.ts', 'messages get a 400 if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
@@ -89,7 +89,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
-      ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
+      ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
       [
         'emulator/schedules.test.ts',
         'take every target family, other offsets, and anything when the rules are off',
@@ -107,7 +107,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'come newest first, or as asked; an unknown order is ignored or refused'],
-      ['service/emulator.test.ts', 'every variant › %s'],
+      ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
     ],
     variants: ['order', 'unknown-order'],
   }),

@@ -51,7 +51,7 @@ const general: readonly Row[] = [
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
-    tests: [['service/emulator.test.ts', 'every variant › %s']],
+    tests: [['service/emulator.test.ts', 'every variant › every call succeeds: %s']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
 ];
