@@ -547,7 +547,7 @@ describe.each(servers())('on $name', (server) => {
       return error;
     };
 
-    test('a wrong password', async () => {
+    test('hints at the password if it is wrong', async () => {
       const error = await attempt((url) => {
         url.password = password;
       });
@@ -555,21 +555,21 @@ describe.each(servers())('on $name', (server) => {
       expect(error.message).toContain(new URL(database.url).host);
     });
 
-    test('no password', async () => {
+    test('hints at the password if it is missing', async () => {
       const error = await attempt((url) => {
         url.password = '';
       });
       expect(error.hint).toMatch(/password/);
     });
 
-    test('no such database', async () => {
+    test('hints at creating the database if it does not exist', async () => {
       const error = await attempt((url) => {
         url.pathname = '/nowhere';
       });
       expect(error.hint).toMatch(/Create the database/);
     });
 
-    test('nobody at that port', async () => {
+    test('names DATABASE_URL if nobody listens at the port', async () => {
       const error = await attempt((url) => {
         url.port = '9';
       });
@@ -577,7 +577,7 @@ describe.each(servers())('on $name', (server) => {
       expect(error.hint).toMatch(/DATABASE_URL/);
     });
 
-    test('a server that never answers', async () => {
+    test('gives up after a timeout if a server never answers', async () => {
       const { proxy, url } = await openProxy();
       proxy.onClientBytes = () => 'swallow';
       const error = await attempt(
@@ -640,14 +640,14 @@ describe.each(servers())('on $name', (server) => {
       },
     );
 
-    test('a server without TLS where the URL asks for it', async () => {
+    test('hints at sslmode=disable if the URL requires TLS and the server has none', async () => {
       const error = await attempt((url) => {
         url.searchParams.set('sslmode', 'require');
       });
       expect(error.hint).toMatch(/sslmode=disable/);
     });
 
-    test('a certificate file that is not there', async () => {
+    test('names ENOENT if the certificate file is missing', async () => {
       const error = await attempt((url) => {
         url.searchParams.set('sslmode', 'verify-full');
         url.searchParams.set('sslrootcert', '/nowhere/ca.pem');

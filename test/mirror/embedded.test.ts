@@ -400,13 +400,13 @@ describe('after an accident', () => {
       };
     };
 
-    test('one that ended', async () => {
+    test('starts over a process that has ended', async () => {
       const { claim } = await prepare();
       claim(spawnSync('true').pid);
       expect(await notes((await open()).url)).toEqual(['before']);
     });
 
-    test('one that got its number since, of the same user', async () => {
+    test('starts over a process of the same user that got the number since', async () => {
       const { claim, identity } = await prepare();
       const stranger = spawn('sleep', ['600'], { ...identity, stdio: 'ignore' });
       closers.push(() => stranger.kill('SIGKILL'));
@@ -415,7 +415,7 @@ describe('after an accident', () => {
       expect(stranger.exitCode).toBeNull();
     });
 
-    test('one that is dead and not yet buried', async () => {
+    test('starts over a process that is dead and not yet reaped', async () => {
       const { claim, identity } = await prepare();
       const careless = spawn('/bin/sh', ['-c', 'sleep 1 & echo $!; exec sleep 600'], {
         ...identity,
@@ -436,7 +436,7 @@ describe('after an accident', () => {
       expect(await notes((await open()).url)).toEqual(['before']);
     });
 
-    test.each(['', 'garbage'])('no process at all: %j', async (content) => {
+    test.each(['', 'garbage'])('starts over a lock file with %j', async (content) => {
       const { empty } = await prepare();
       empty(content);
       expect(await notes((await open()).url)).toEqual(['before']);
@@ -494,7 +494,7 @@ describe('the port', () => {
 });
 
 describe('errors in words', () => {
-  test('a mirror of another Postgres', async () => {
+  test('fails with a hint at pg_dump for a mirror of another Postgres', async () => {
     seed();
     writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
     const error = await failure(openEmbedded({ dataDir: folder }));
@@ -502,7 +502,7 @@ describe('errors in words', () => {
     expect(error.hint).toMatch(/pg_dump/);
   });
 
-  test('a platform without binaries', async () => {
+  test('fails with a hint at DATABASE_URL on a platform without binaries', async () => {
     const platform = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
     Object.defineProperty(process, 'arch', { ...platform, value: 'pdp11' });
     try {
@@ -514,25 +514,25 @@ describe('errors in words', () => {
     }
   });
 
-  test('no Postgres in bindir', async () => {
+  test('fails with the name of bindir if it has no Postgres', async () => {
     const error = await failure(openEmbedded({ dataDir: folder, bindir: folder }));
     expect(error.message).toContain(folder);
   });
 
-  test('a data folder that is a file', async () => {
+  test('fails if the data folder is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     expect((await failure(openEmbedded({ dataDir: file }))).code).toBe('mirror');
   });
 
-  test.runIf(isRoot)("a folder below root's own, which the server's account cannot reach", async () => {
+  test.runIf(isRoot)('names MUSTERD_DATA_DIR if the server’s account cannot reach the folder', async () => {
     chmodSync(folder, 0o700);
     const below = join(folder, 'mirror');
     const error = await failure(openEmbedded({ dataDir: below }));
     expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
   });
 
-  test.runIf(isRoot)('a folder with foreign files, which stays unchanged', async () => {
+  test.runIf(isRoot)('fails for a folder with foreign files, and leaves it unchanged', async () => {
     writeFileSync(join(folder, 'thesis.txt'), '');
     const error = await failure(openEmbedded({ dataDir: folder }));
     expect(error.code).toBe('mirror');
@@ -601,12 +601,12 @@ describe('unpacking', () => {
 });
 
 describe('places', () => {
-  test('from the variables of systemd', () => {
+  test('takes data and cache folders from the variables of systemd', () => {
     expect(usableFolder('data', { STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
     expect(usableFolder('cache', { CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
   });
 
-  test.skipIf(isRoot)('from the XDG variables', () => {
+  test.skipIf(isRoot)('takes data and cache folders from the XDG variables', () => {
     expect(usableFolder('data', { XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
     expect(usableFolder('cache', { XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
   });

@@ -5,7 +5,7 @@ import { findFlaw } from '../../src/service/row-flaws.ts';
 
 describe('the longest text, before sending and on reading', () => {
   // Characters of one and of two UTF-16 units.
-  it.each(['x', '😀'])('as many times %s as there may be, and one more', (letter) => {
+  it.each(['x', '😀'])('accepts the letter %s up to the limit, and reports one letter more', (letter) => {
     const longest = letter.repeat(longestText);
     expect([isTooLong(longest), findFlaw(longest, false)]).toEqual([false, null]);
     const longer = `${longest}x`;

@@ -46,7 +46,7 @@ describe('SQL is cut at the semicolons between its statements', () => {
       'x',
     ],
     ['create procedure p() begin atomic a; end;x', ['create procedure p() begin atomic a; end'], 'x'],
-  ])('%j', (sql, ended, rest) => {
+  ])('cuts %j', (sql, ended, rest) => {
     expect(textsOf(sql)).toEqual({ ended, rest });
   });
 

@@ -37,7 +37,7 @@ describe('the difference within a value', () => {
     // Nothing.
     ['Berg', 'Berg', 'Berg'],
     ['Berg', '', ''],
-  ])('%j to %j', (before, after, expected) => {
+  ])('marks what differs from %j to %j', (before, after, expected) => {
     expect(show(differenceWithin(before, after))).toBe(expected);
   });
 

@@ -55,7 +55,7 @@ describe('words', () => {
     expect(clockTime(new Date('2025-12-31T12:00Z'), now)).toBe('1 Jan 01:00');
   });
 
-  it('count', () => {
+  it('words count things, sign differences and list names', () => {
     expect([many(1, 'run'), many(4_821n, 'run')]).toEqual(['1 run', '4,821 runs']);
     expect([difference(774), difference(-365), difference(0n)]).toEqual(['+774', '−365', '0']);
     expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);

@@ -95,7 +95,7 @@ const calls: Record<keyof typeof endpoints, (client: ServiceClient) => Promise<u
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
 describe('every endpoint', () => {
-  test.each(names)('%s: method, path and authentication', async (name) => {
+  test.each(names)('%s: sends the method, the path and a signed token', async (name) => {
     const { client, server } = await openPair(respond);
     await calls[name](client);
     const { method, path } = endpoints[name];
@@ -133,7 +133,7 @@ describe('every endpoint', () => {
   });
 
   test.each(['tag', 'survey', 'schedule'] as const)(
-    '%s: 404 is null, any other refusal an error',
+    '%s: returns null after a 404, and fails after any other refusal',
     async (name) => {
       let status = 404;
       const { client } = await openPair((socket) => socket.write(json(status, 'error')));

@@ -148,7 +148,7 @@ describe('exact numbers of requests', () => {
 });
 
 describe('as the interface demands', () => {
-  test('HTTPS, with an authority of the emulator’s own', async () => {
+  test('the client trusts the authority in caFile, and fails without it', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     onClose(async () => {
       rmSync(directory, { recursive: true });
@@ -167,7 +167,7 @@ describe('as the interface demands', () => {
     await expect(untrusting.client.team()).rejects.toThrow('no trusted TLS connection');
   });
 
-  test('the legacy key is accepted on every endpoint as well', async () => {
+  test('the client lists inboxes with the legacy key', async () => {
     const { client } = await open({ apiKey: 'legacy' }, { credentials: { apiKey: createSecret('legacy') } });
     expect((await client.list(inboxes, { memory: nothingLearned })).rows).toHaveLength(2);
   });

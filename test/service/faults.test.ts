@@ -162,7 +162,7 @@ describe('the count', () => {
 });
 
 describe('a write whose answer does not come', () => {
-  test('it is sent once, ends as `sent`, and its connection is closed', async () => {
+  test('sends a write once, ends it as `sent`, and closes its connection', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body));
     const timers = holdTimers();
@@ -411,7 +411,7 @@ describe('broken HTTP', () => {
 });
 
 describe('GET with a body', () => {
-  test.each([1, 4])('it is sent, and kept connections carry all: %i at most', async (concurrency) => {
+  test.each([1, 4])('sends a GET with a body, over at most %i kept connections', async (concurrency) => {
     const respond: Respond = (socket, request) => {
       socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
     };
@@ -453,7 +453,7 @@ describe('the server closes a kept connection as we send', () => {
 const respondThrottled: Respond = (socket) => socket.write(json(429, 'too many requests'));
 
 describe('a storm of 429', () => {
-  test('few requests, long pauses, an error in the end; and afterwards all is well', async () => {
+  test('a storm of 429 gets few requests and long pauses, and the call after it succeeds', async () => {
     let storming = true;
     const { client, server, clock, events } = await openPair((socket, request) => {
       if (storming) socket.write(json(429, 'too many requests'));
@@ -758,20 +758,23 @@ describe('clocks that differ', () => {
       socket.write(sound ? json(200, team, { Date: date }) : json(401, 'Unauthorized', { Date: date }));
     };
 
-  test.each([-600, -60, 60, 600])('ours is %i s off: measured, warned about, corrected', async (seconds) => {
-    const clock = createHeldClock();
-    const { client, server, events } = await openPair(
-      judge(() => clock.now() - seconds * 1000),
-      { clock },
-    );
-    for (let i = 0; i < 10; i += 1) {
-      expect((await client.team()).id).toBe(7n);
-      clock.advance(100_000);
-    }
-    expect(server.requests.length).toBeLessThanOrEqual(12);
-    expect(Math.round((client.clockOffsetMs() ?? 0) / 1000)).toBeCloseTo(-seconds, -1);
-    expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
-  });
+  test.each([-600, -60, 60, 600])(
+    'measures, reports and corrects a clock that is %i s ahead',
+    async (seconds) => {
+      const clock = createHeldClock();
+      const { client, server, events } = await openPair(
+        judge(() => clock.now() - seconds * 1000),
+        { clock },
+      );
+      for (let i = 0; i < 10; i += 1) {
+        expect((await client.team()).id).toBe(7n);
+        clock.advance(100_000);
+      }
+      expect(server.requests.length).toBeLessThanOrEqual(12);
+      expect(Math.round((client.clockOffsetMs() ?? 0) / 1000)).toBeCloseTo(-seconds, -1);
+      expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
+    },
+  );
 
   test('leaves a clock beyond the bound uncorrected, and warns', async () => {
     const clock = createHeldClock();
@@ -956,28 +959,25 @@ describe('certificates', () => {
 });
 
 describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])(
-    '%i is never followed, to another host or the same',
-    async (status) => {
-      const other = await openPair((socket) => socket.write(updated));
-      for (const location of [
-        `${other.server.baseUrl}/v1/users/update?secret=1`,
-        '/elsewhere',
-        'nonsense://%%',
-        '',
-      ]) {
-        const { client, server } = await openPair((socket) => {
-          socket.write(answer(status, '', { Location: location }));
-        });
-        const error = await write(client);
-        expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
-        expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
-        expect(error.message).not.toContain('secret=1');
-        expect(server.requests).toHaveLength(1);
-      }
-      expect(other.server.requests).toHaveLength(0);
-    },
-  );
+  test.each([301, 302, 303, 307, 308])('never follows a %i, to another host or the same', async (status) => {
+    const other = await openPair((socket) => socket.write(updated));
+    for (const location of [
+      `${other.server.baseUrl}/v1/users/update?secret=1`,
+      '/elsewhere',
+      'nonsense://%%',
+      '',
+    ]) {
+      const { client, server } = await openPair((socket) => {
+        socket.write(answer(status, '', { Location: location }));
+      });
+      const error = await write(client);
+      expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
+      expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
+      expect(error.message).not.toContain('secret=1');
+      expect(server.requests).toHaveLength(1);
+    }
+    expect(other.server.requests).toHaveLength(0);
+  });
 });
 
 describe('an old answer from a cache', () => {
@@ -988,7 +988,7 @@ describe('an old answer from a cache', () => {
     user_updated_at: '2020-01-01T00:00:00Z',
   };
 
-  test('both versions reach the code that judges their age, and its `Date` sets no clock', async () => {
+  test('reads both times of an old answer, and takes no clock from its `Date`', async () => {
     const { client } = await openPair((socket) => {
       const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
       socket.write(json(200, { memberships: [old] }, headers));
@@ -1034,7 +1034,7 @@ describe('listings under fault', () => {
     expect(error).toMatchObject({ operation: 'POST /v1/tags', phase: 'sent' });
   });
 
-  test('with the real clock', async () => {
+  test('with the real clock, reads again after a reset', async () => {
     const { client } = await openPair(
       firstThen((socket) => socket.destroy(), json(200, team)),
       {

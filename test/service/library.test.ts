@@ -105,7 +105,7 @@ describe('every endpoint', () => {
     expect(await client.contactCount()).toBe(1_234);
   });
 
-  test('users: found and updated, in plain values', async () => {
+  test('finds and updates users in plain values', async () => {
     const { client, emulator } = await openEmulator();
     const { users } = await client.users({});
     expect(users).toHaveLength(30);
@@ -124,7 +124,7 @@ describe('every endpoint', () => {
     await expect(client.updateUsers([{ id: 1n }, { id: 1n }])).rejects.toThrow(RangeError);
   });
 
-  test('writes of tags, conversations and schedules', async () => {
+  test('writes tags, conversations and schedules', async () => {
     const { client } = await openEmulator();
     const { id } = await client.createTag('VIP');
     expect(await client.tag(id)).toMatchObject({ id, tag: 'VIP' });
@@ -310,7 +310,7 @@ describe('cancelling', () => {
   const reason = new Error('the person went away');
   const cancelled = { name: 'ServiceError', code: 'stopped', cause: reason };
 
-  test('cancelled before it begins: nothing is sent', async () => {
+  test('a call sends nothing if it is cancelled before it begins', async () => {
     const { client, server } = await openRaw(() => {});
     const signal = AbortSignal.abort(reason);
     await expect(client.createTag('VIP', { signal })).rejects.toMatchObject({
@@ -321,7 +321,7 @@ describe('cancelling', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('cancelled in flight: the connection is cut, and the outcome of a write is unknown', async () => {
+  test('a call in flight that is cancelled rejects, as sent with an unknown outcome', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw(() => stop.abort(reason));
     await expect(client.createTag('VIP', { signal: stop.signal })).rejects.toMatchObject({
@@ -331,7 +331,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('cancelled in the queue: ends at once, and the call in front of it is answered', async () => {
+  test('a queued call that is cancelled ends at once, and the call in front of it is answered', async () => {
     const stop = new AbortController();
     const waiting: (() => void)[] = [];
     const { client, server } = await openRaw(
@@ -348,7 +348,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('cancelled while it waits for the pace: ends at once, and the next call is sent', async () => {
+  test('a call that is cancelled while it waits for the pace ends at once, and the next is sent', async () => {
     const stop = new AbortController();
     const { client } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
       rate: { perMinute: 240, burst: 1 },
@@ -361,7 +361,7 @@ describe('cancelling', () => {
     expect(await third).toBe(5);
   });
 
-  test('cancelled between two attempts: the pause ends', async () => {
+  test('a call that is cancelled between two attempts ends its pause', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw((socket) => socket.write(json(500, 'error')), {
       retry: { baseMs: 900_000_000, maxMs: 900_000_000 },

@@ -57,7 +57,7 @@ async function saturate(limiter: Limiter, minutes: number, settings: Partial<Rat
 }
 
 describe('rate', () => {
-  test.each([1, 2, 3])('never above the limit in any 60 s, and 95 %% of it used (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('sends at most the limit in any 60 s, and 95 %% of it (seed %i)', async (seed) => {
     const { arrivals, refused, perMinute } = await saturate(slidingLog(500), 10, {}, seed);
     expect(refused).toBe(0);
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);
@@ -83,7 +83,7 @@ describe('rate', () => {
     [7, 1],
     [1, 1],
     [500, 0.2],
-  ])('%i a minute with a share of %f', async (perMinute, share) => {
+  ])('gets no 429 at %i a minute with a share of %f', async (perMinute, share) => {
     const { arrivals, refused } = await saturate(slidingLog(perMinute * share), perMinute > 1_000 ? 2 : 5, {
       perMinute,
       share,

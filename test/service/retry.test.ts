@@ -61,29 +61,29 @@ describe('retry', () => {
     }
   }
 
-  test.each([400, 403, 404, 405, 409, 418, 422])('%i is final', (status) => {
+  test.each([400, 403, 404, 405, 409, 418, 422])('repeats nothing after a %i', (status) => {
     expect(step('read', refusal(status)).kind).toBe('give-up');
     expect(step('write', refusal(status)).kind).toBe('give-up');
   });
 
-  test.each([500, 502, 503, 504, 599])('%i: reads again, writes not', (status) => {
+  test.each([500, 502, 503, 504, 599])('repeats a read after a %i, and no write', (status) => {
     expect(step('read', refusal(status)).kind).toBe('retry');
     expect(step('write', refusal(status)).kind).toBe('give-up');
   });
 
-  test('401 had no effect, so writes as well', () => {
+  test('repeats reads and writes after a 401, which had no effect', () => {
     for (const effect of ['read', 'write'] as const) {
       expect(step(effect, refusal(401)).kind).toBe('reauthorize');
       expect(step(effect, answered).kind).toBe('done');
     }
   });
 
-  test('429: reads again; a write would be old by the end of the pause', () => {
+  test('repeats a read after a 429, and no write, whose values grow old in the pause', () => {
     expect(step('read', refusal(429))).toMatchObject({ kind: 'retry', afterMs: 0, costs: false });
     expect(step('write', refusal(429)).kind).toBe('give-up');
   });
 
-  test('an end after so many tries, and after so many 429s', () => {
+  test('gives up after as many tries as allowed, and after as many 429s', () => {
     const { attempts, throttles } = defaultRetrySettings;
     expect(step('read', refusal(500), { failures: attempts - 1, throttles: 0 }).kind).toBe('retry');
     expect(step('read', refusal(500), { failures: attempts, throttles: 0 }).kind).toBe('give-up');
@@ -91,7 +91,7 @@ describe('retry', () => {
     expect(step('read', refusal(429), { failures: 0, throttles }).kind).toBe('give-up');
   });
 
-  test('full jitter below a doubling bound, and never sooner than a sane Retry-After', () => {
+  test('pauses longer after each failure, and never shorter than a sane Retry-After', () => {
     expect(step('read', refusal(500))).toMatchObject({ afterMs: 500 });
     expect(step('read', refusal(500), { failures: 3, throttles: 0 })).toMatchObject({ afterMs: 2_000 });
     expect(step('read', refusal(503, '7'))).toMatchObject({ afterMs: 7_000 });

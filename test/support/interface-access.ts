@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, rule, withoutPath } from './interface-row.ts';
 
 const jwt = 'Authentication: API Secret JWT';
-const signed: Proof = ['service/client.test.ts', '%s: method, path and authentication'];
+const signed: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
   'answers anything else with 401 and the JSON string "Unauthorized"',
@@ -41,7 +41,7 @@ const authentication: readonly Row[] = [
     ],
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
-      ['service/faults.test.ts', 'ours is %i s off: measured, warned about, corrected'],
+      ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead'],
       ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
     ],
     variants: ['future-iat'],
@@ -151,7 +151,7 @@ const errors: readonly Row[] = [
     client: ['service/call.ts', 'nullIfMissing', 'null'],
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
-      ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
+      ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
       ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
     ],
     status: '404',
@@ -163,7 +163,7 @@ const errors: readonly Row[] = [
       documented,
       [
         'service/faults.test.ts',
-        'few requests, long pauses, an error in the end; and afterwards all is well',
+        'a storm of 429 gets few requests and long pauses, and the call after it succeeds',
       ],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -195,7 +195,7 @@ const errors: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'repeats a read with growing waits, up to a limit'],
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
-      ['service/retry.test.ts', '%i: reads again, writes not'],
+      ['service/retry.test.ts', 'repeats a read after a %i, and no write'],
     ],
   }),
   rule('Errors', '2. what else is a 400 (not shown)', {
@@ -217,7 +217,7 @@ const limits: readonly Row[] = [
     client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
-      ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 95 %% of it used (seed %i)'],
+      ['service/rate-limiter.test.ts', 'sends at most the limit in any 60 s, and 95 %% of it (seed %i)'],
       ['service/rate-limiter.test.ts', '%s: uses the allowed rate, and never exceeds it'],
       ['mirror/rate-limits.test.ts', 'the shared pace gives each place once, to many at once'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
@@ -281,7 +281,7 @@ const versioning: readonly Row[] = [
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
     client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
-    tests: [['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called']],
+    tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called']],
     variants: ['extra-fields'],
   }),
 ];

@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, type Source } from './interface-row.ts';
 
 const section = 'Endpoints';
-const sent: Proof = ['service/client.test.ts', '%s: method, path and authentication'];
+const sent: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
 const taken: Proof = ['emulator/manners.test.ts', 'covers all sixteen endpoints'];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {

@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'it is sent, and kept connections carry all: %i at most'],
+      ['service/faults.test.ts', 'sends a GET with a body, over at most %i kept connections'],
       ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
       ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],

@@ -18,7 +18,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'the base URL %s is refused'],
-      ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
+      ['service/emulator.test.ts', 'the client trusts the authority in caFile, and fails without it'],
       ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
       ['emulator/emulator.test.ts', 'refuses plain HTTP except on loopback'],
     ],
@@ -28,7 +28,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
       ['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted'],
-      ['service/client.test.ts', '%s: method, path and authentication'],
+      ['service/client.test.ts', '%s: sends the method, the path and a signed token'],
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
@@ -85,7 +85,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called'],
+      ['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called'],
       ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
     ],
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
@@ -206,7 +206,7 @@ const open: readonly Row[] = [
       'a message that was sent cannot be changed',
     ],
     tests: [
-      ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
+      ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
       ['emulator/schedules.test.ts', 'messages cannot be changed once they are sent: %s, and %s'],
       ['emulator/schedules.test.ts', 'messages read as missing once they are cancelled, or as deleted'],
     ],
