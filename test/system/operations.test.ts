@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { exitCode } from '../../src/commands/context.ts';
 import { fileSchema } from '../../src/config/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { ROOT } from '../support/checkout.ts';
@@ -96,12 +95,6 @@ describe('docs/operations.md', () => {
     const compose = readFileSync(join(ROOT, 'config/compose.yaml'), 'utf8');
     const inCompose = unique([...compose.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name));
     expect(inCompose.filter((name) => !text.includes(name))).toEqual([]);
-  });
-
-  it('has every exit code, and no other', () => {
-    expect(tableBelow('Exit codes, for a supervisor').map(([one]) => Number(one))).toEqual(
-      Object.values(exitCode),
-    );
   });
 
   it('has every alarm, and no other', () => {
