@@ -1,6 +1,6 @@
 /**
  * What must hold, whatever the seed. Each is one function: at the first byte of a push, at its effect, at each commit, and at
- * the end, when nothing has gone wrong for a while. The names are those of docs/reliability.md.
+ * the end, when nothing has gone wrong for a while. docs/reliability.md has them in words.
  */
 import { joinedName } from '../../src/emulator/wire/encode.ts';
 import type { UserRecord } from '../../src/emulator/rules/played-team.ts';
@@ -403,7 +403,7 @@ export function createInvariants(
       const others = values.some(
         (value, at) => value === is && versions[at]?.by !== 'musterd' && values[at - 1] !== is,
       );
-      require('what has moved was moved by others', others, () =>
+      require('no value that musterd set is pulled or held', others, () =>
         `${column} of ${id}: ${kind} of ${is}, which only musterd has set on the service`);
     }
   }
