@@ -133,7 +133,6 @@ const foreign = new Set([
   'migrations/NNNN_name.sql',
   'fix: hold a field that the service refused',
   'NULL',
-  'bypassrls',
   'NO_COLOR',
   'X-Request-Id',
 ]);
