@@ -11,7 +11,7 @@ const column = (table: string, name: string): Where => `\`mirror.${table}.${name
 const create = '`musterd schedule create`';
 const show = '`musterd schedule show`';
 const option = (name: string): Where => `${create} \`--${name}\``;
-const asShown = `${show}, as it was answered`;
+const asShown = `${show} prints it`;
 const unused = 'nowhere: it is not sent, since the interface does not say what it does';
 const noContacts = `nowhere: no endpoint gives contacts. How many there are is ${column('contact_counts', 'count')}`;
 const noLists = `nowhere: no endpoint gives lists. The id of one is given to ${option('list')}`;
@@ -30,7 +30,7 @@ const lastOf = (path: string): string => path.replace(/^.*\./, '');
 const usersOf = (path: string): Where =>
   ['memberships', 'users'].includes(path) ? '`mirror.users`' : column('users', lastOf(path));
 
-/** The options that give the fields of a message. The rest of a content is sent again by an update, as it was read. */
+/** The options that give the fields of a message. An update sends all other fields of a content unchanged. */
 const messageOptions: Readonly<Record<string, Where>> = {
   conversation_id: option('conversation'),
   execute_at: `${option('at')} and \`--zone\``,
@@ -50,7 +50,7 @@ const sentMessage = (path: string): Where => {
   if (path === 'content') return create;
   if (path === '_' || path === 'super_id') return unused;
   const [first = ''] = path.replace(/^content\./, '').split(/\.|\[\]/);
-  return messageOptions[first] ?? '`musterd schedule update`, as it was read';
+  return messageOptions[first] ?? '`musterd schedule update` sends it unchanged';
 };
 const readOptions: Readonly<Record<string, string>> = {
   inbox_id: 'inbox',
@@ -96,8 +96,8 @@ const byName: Readonly<Record<string, Where>> = {
   'Contact: tags': `nowhere: no endpoint gives contacts. All tags are \`mirror.tags\``,
   'Contact: custom': `nowhere: no endpoint gives contacts. Its fields are \`mirror.contact_fields\``,
   'Contact field: the ids are keys of a contact’s `custom`': `${column('contact_fields', 'id')}; the contacts nowhere`,
-  'List: id': `${option('list')}, as whoever sends it knows it; the lists nowhere: no endpoint gives them`,
-  'Template: id': `${option('template')}, as whoever sends it knows it; the templates nowhere: no endpoint gives them`,
+  'List: id': `${option('list')}; the lists nowhere: no endpoint gives them`,
+  'Template: id': `${option('template')}; the templates nowhere: no endpoint gives them`,
   'Survey: ids are used when messages are sent': `${column('surveys', 'id')}; no endpoint sends one`,
   'Write result: id': `printed by \`musterd tag create\` and ${create}`,
   'Write result: rev': `nowhere: it is read with the tag (${column('tags', 'rev')})`,
