@@ -41,7 +41,7 @@ export const configSchema = z.strictObject({
     dataDir: text
       .optional()
       .describe(
-        "Where musterd's own server keeps its files. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
+        "Folder of musterd's own server. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
       ),
     migrate: flag.default(true).describe('Bring the schema up to date at the start of reconcile and daemon.'),
   }),
@@ -99,7 +99,7 @@ export const configSchema = z.strictObject({
       .describe("The service's limit, for all processes on one database together."),
     share: someShare
       .default(1)
-      .describe('Part of the limit that musterd uses; the rest is left to other programs of the team.'),
+      .describe('Part of the limit that musterd uses; other programs of the team have the remaining part.'),
   }),
   pages: section({
     size: positiveUpTo(10_000)
@@ -114,7 +114,7 @@ export const configSchema = z.strictObject({
       .describe('Time between the first complete pass without a row and the pass that marks it as gone.'),
   }),
   policy: section({
-    name: conflictPolicy.default('hold').describe('What to do when both sides changed the name.'),
+    name: conflictPolicy.default('hold').describe('The rule if both sides changed the name.'),
     ...eachSingle((field) =>
       conflictPolicy.default('hold').describe(`The same for the ${single(field).noun}.`),
     ),
@@ -123,7 +123,7 @@ export const configSchema = z.strictObject({
     maxRows: atLeastZero
       .default(25)
       .describe(
-        'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. What is more waits for a person.',
+        'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. Further pushes wait for a person.',
       ),
     maxShare: share.default(0.2).describe('The same as a share of the users present.'),
     maxRoleChanges: atLeastZero
@@ -222,7 +222,7 @@ export const fileSchema = configSchema.extend({
   teams: z
     .record(z.string(), teamSchema)
     .optional()
-    .describe('Teams by name, each with the settings in which it differs from the rest of the file.'),
+    .describe('Teams by name, each with the settings in which it differs from the top level.'),
 });
 
 /** The settings of one team. */

@@ -20,7 +20,7 @@ export const statusSettings = {
     )
     .default({})
     .describe(
-      'Who sees the page, by name: tokenFile (or token) has the password, may says what they may do there, which is to look or to decide. Without people, only this machine sees the page, and nobody decides there.',
+      'People who see the page, by name. tokenFile (or token) has the password; may is look or decide. By default only this machine sees the page, and nobody decides there.',
     ),
   details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
 };
