@@ -40,9 +40,7 @@ export async function openTheatre(folder: string): Promise<Theatre> {
     team.editUser(id, { first: 'Given', last: `Family${id}`, email: emailOf(0, at), phone: phoneOf(0, at) });
   expect(await stage.run()).toMatchObject({ outcome: 'complete' });
   const env = {
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__push__quietPeriodMs: '0',
     MUSTERD__log__level: 'silent',
   };

@@ -18,7 +18,7 @@ describe('musterd and rows that are missing', () => {
   };
   afterEach(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    runMusterd(args, { ...stage.emulator.environment, DATABASE_URL: stage.url, ...env });
+    runMusterd(args, { ...stage.env, ...env });
   const approve = async (hash: string, ...more: readonly string[]) =>
     (await musterd(['approve', hash, '--reason', 'they left', ...more])).code;
   const withheld = async () => {

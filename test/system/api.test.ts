@@ -12,11 +12,7 @@ describe('musterd api', () => {
   });
   afterAll(() => stage.close());
   const api = async (args: readonly string[], input?: string) =>
-    (input === undefined ? runMusterd : spawnMusterd)(
-      ['api', ...args],
-      { ...stage.emulator.environment, DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' },
-      input,
-    );
+    (input === undefined ? runMusterd : spawnMusterd)(['api', ...args], stage.env, input);
 
   it('calls an endpoint and prints its JSON', async () => {
     const { code, stdout } = await api(['GET', '/v1/team']);

@@ -15,12 +15,7 @@ async function open(options: StageOptions = {}) {
   stage.emulator.clearRequests();
 }
 
-const musterd = (...args: readonly string[]) =>
-  runMusterd(args, {
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
+const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
 const users = () => stage.emulator.team.users();
 const admins = () => users().filter(({ roleId }) => roleId === 1);
 /** Users with a name of two words, an email and a phone, who are no administrators. */

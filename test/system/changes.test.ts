@@ -62,8 +62,7 @@ describe('musterd changes', () => {
   let gone = 0;
   const musterd = (args: readonly string[]) =>
     runMusterd(args, {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
+      ...stage.env,
       MUSTERD__log__level: 'error',
     });
   const changes = async (...args: readonly string[]) => {

@@ -19,14 +19,9 @@ describe('musterd check', () => {
     stage = await createStage(options);
   };
   afterEach(() => stage.close());
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
   const check = async (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) => {
     const { code, stdout, stderr } = await runMusterd(['check', '--json', ...args], {
-      ...environment(),
+      ...stage.env,
       ...env,
     });
     return { code, stderr, report: (stdout === '' ? null : JSON.parse(stdout)) as Findings };
@@ -59,7 +54,7 @@ describe('musterd check', () => {
       ),
     ).toEqual([[String(report.probes.length)]]);
     expect(stage.emulator.requests.filter(({ path }) => path.endsWith('/update'))).toEqual([]);
-    expect((await runMusterd(['check'], environment())).stdout).toContain('ok\tdatabase\tPostgres');
+    expect((await runMusterd(['check'], stage.env)).stdout).toContain('ok\tdatabase\tPostgres');
   });
 
   it.each([
@@ -102,7 +97,7 @@ describe('musterd check', () => {
     stage.emulator.team.revokeSecret(stage.emulator.environment['MUSTERD_SECRET_ID'] ?? '');
     const revoked = await check([], next);
     expect(verdictOf(revoked.report, 'API secret')).toMatchObject({ verdict: 'fail' });
-    expect((await runMusterd(['reconcile'], { ...environment(), ...next })).code).toBe(0);
+    expect((await runMusterd(['reconcile'], { ...stage.env, ...next })).code).toBe(0);
   });
 
   it('says how long the longest answer is', async () => {

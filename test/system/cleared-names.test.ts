@@ -87,10 +87,7 @@ describe('what updates without a name do to names', () => {
   afterEach(() => stage.close());
 
   const known = async () => {
-    const { stdout } = await runMusterd(['status'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-    });
+    const { stdout } = await runMusterd(['status'], stage.env);
     return /^names +(.*)$/m.exec(stdout)?.[1];
   };
   const unknown = 'it is not known whether an update without the name keeps it: the first one goes alone';
@@ -106,7 +103,7 @@ describe('what updates without a name do to names', () => {
     stage = await stages.open({ emulator: { variants } });
     expect(await known()).toBe(unknown);
     const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    const env = { ...stage.emulator.environment, DATABASE_URL: stage.url };
+    const env = stage.env;
     await runMusterd(['check', '--write-probe', two?.email ?? ''], env);
     expect(await known()).toBe(words);
     expect((await runMusterd(['check'], env)).stdout).toContain(words);

@@ -1,17 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('the command line', () => {
   let stage: Stage;
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    runMusterd(args, { ...environment(), ...env });
+    runMusterd(args, { ...stage.env, ...env });
   beforeAll(async () => {
     stage = await createStage();
     // So that each test finds a mirror, whichever ran before it.
@@ -56,6 +52,7 @@ describe('the command line', () => {
   });
 
   it('exits 1 when the service or the database is not there', async () => {
+    retryAtOnce();
     const service = await musterd(['reconcile'], { MUSTERD_BASE_URL: 'http://127.0.0.1:9' });
     expect(service.code).toBe(1);
     const database = await musterd(['reconcile'], {
@@ -111,7 +108,7 @@ describe('the command line', () => {
       reached = true;
       await gate;
     });
-    const first = startMusterd(['reconcile'], environment());
+    const first = startMusterd(['reconcile'], stage.env);
     await eventually('the first run reads tags', () => reached);
     const second = await musterd(['reconcile']);
     expect(second.stderr).toContain('under way');
@@ -119,7 +116,7 @@ describe('the command line', () => {
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
     const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', '10s']);
     expect([wrong, hint]).toEqual([64, expect.stringContaining('write it last')]);
-    const patient = startMusterd(['reconcile', '--wait', '600'], environment());
+    const patient = startMusterd(['reconcile', '--wait', '600'], stage.env);
     release();
     unhook();
     expect((await first.ended).code).toBe(0);
@@ -159,7 +156,7 @@ describe('the command line', () => {
     });
     const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     await stage.sql(`update mirror.users set phone = '15550122' where id = ${user?.id}`);
-    const daemon = startMusterd(['daemon'], environment());
+    const daemon = startMusterd(['daemon'], stage.env);
     await eventually('the update is under way', () => reached);
     daemon.process.kill('SIGTERM');
     release();

@@ -91,9 +91,7 @@ describe('the exit code when', () => {
     stage = await stages.open({ ...options, config: { push: { quietPeriodMs: 0 }, ...options.config } });
     const { guard, absence } = stage.config;
     const environment = {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+      ...stage.env,
       MUSTERD__push__quietPeriodMs: '0',
       MUSTERD__guard__maxRows: String(guard.maxRows),
       MUSTERD__absence__confirmAfterMs: String(absence.confirmAfterMs),

@@ -40,8 +40,7 @@ describe('exporting', () => {
   });
 
   const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
+    ...stage.env,
     MUSTERD__log__level: 'silent',
   });
   const exported = async (...args: readonly string[]) => {
@@ -210,8 +209,7 @@ describe('exporting 100,000 users', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(count);
     expect(last).toBe(`${'x'.repeat(200)}99997@example.com`);
     const env = {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
+      ...stage.env,
       NODE_OPTIONS: '--max-old-space-size=40',
     };
     const { code, stdout } = await spawnMusterd(['export', '--format', 'ndjson'], env);
@@ -234,17 +232,14 @@ describe('exporting 100,000 users', () => {
   });
 
   it('ends when it is asked to', async () => {
-    const started = startMusterd(['export'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-    });
+    const started = startMusterd(['export'], stage.env);
     started.process.stdout?.once('data', () => started.process.kill('SIGTERM'));
     expect(await started.ended).toMatchObject({ code: 1, signal: null });
     expect(started.output().stderr).toContain('Asked to stop');
   });
 
   it('ends well where whoever reads goes away', async () => {
-    const started = startMusterd(['export'], { ...stage.emulator.environment, DATABASE_URL: stage.url });
+    const started = startMusterd(['export'], stage.env);
     started.process.stdout?.once('data', () => started.process.stdout?.destroy());
     expect(await started.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });

@@ -1,5 +1,6 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults/faults.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { createStage, createStages, onService, type Stage } from './stage.ts';
 
 const stages = createStages();
@@ -40,6 +41,7 @@ const ofUpdates = [
 
 describe('faults of the service', () => {
   let stage: Stage;
+  beforeEach(retryAtOnce);
   afterEach(() => stage.close());
   const play = (...faults: readonly string[]) => {
     for (const one of parseFaults(faults)) stage.emulator.addFault(one);

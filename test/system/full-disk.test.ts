@@ -41,7 +41,6 @@ describe.skipIf(disk === undefined)(
       runMusterd(['reconcile', '--json'], {
         ...emulator.environment,
         DATABASE_URL: embedded.url,
-        MUSTERD__rate__perMinute: '100000',
       });
     const sent = () => emulator.requests.filter(({ path }) => path === '/v1/users/update').length;
     const fill = () => {

@@ -12,12 +12,7 @@ describe('the guard', () => {
     stage.emulator.clearRequests();
   };
   afterEach(() => stage.close());
-  const musterd = (args: readonly string[]) =>
-    runMusterd(args, {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
-    });
+  const musterd = (args: readonly string[]) => runMusterd(args, stage.env);
   const edit = (where: string) =>
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () =>

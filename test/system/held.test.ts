@@ -12,12 +12,7 @@ describe('musterd and a held field', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
-  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
   const inJson = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -80,7 +75,7 @@ describe('musterd and a held field', () => {
   it('shows people its time in the zone of display.timezone, and programs in UTC', async () => {
     const { id } = await openConflict();
     onTestFinished(() => showTimesIn('UTC'));
-    const env = { ...environment(), MUSTERD__display__timezone: 'Asia/Kolkata' };
+    const env = { ...stage.env, MUSTERD__display__timezone: 'Asia/Kolkata' };
     const text = await runMusterd(['held', String(id)], env);
     expect(text.stdout).toMatch(/\d\+05:30\b/);
     const json = await runMusterd(['held', String(id), '--json'], env);
@@ -286,12 +281,12 @@ describe('musterd and a held field', () => {
       reached = true;
       await gate;
     });
-    const run = runMusterd(['reconcile'], environment());
+    const run = runMusterd(['reconcile'], stage.env);
     await eventually('the run reads tags', () => reached);
     const resolve = ['resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com'];
-    expect((await runMusterd(resolve, environment())).code).toBe(0);
+    expect((await runMusterd(resolve, stage.env)).code).toBe(0);
     const hold = ['hold', String(id), '--until', '2h', '--reason', 'a change'];
-    expect((await runMusterd([...hold, '--wait', '0'], environment())).code).toBe(75);
+    expect((await runMusterd([...hold, '--wait', '0'], stage.env)).code).toBe(75);
     release();
     unhook();
     expect((await run).code).toBe(3);

@@ -106,8 +106,7 @@ describe('musterd import --dry-run', () => {
     rmSync(folder, { recursive: true });
   });
   const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
+    ...stage.env,
     MUSTERD__log__level: 'silent',
   });
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>

@@ -42,10 +42,8 @@ describe('importing', () => {
   afterEach(() => stage.close());
 
   const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
+    ...stage.env,
     MUSTERD__log__level: 'silent',
-    MUSTERD__rate__perMinute: '100000',
   });
   const open = async (options: StageOptions = {}) => {
     stage = await stages.open({ emulator: { users: 12 }, ...options });

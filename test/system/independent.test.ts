@@ -12,7 +12,6 @@ describe('a service with other choices', () => {
   const environment = () => ({
     ...service.environment,
     DATABASE_URL: database.url,
-    MUSTERD__rate__perMinute: '100000',
   });
   const musterd = (...args: string[]) => runMusterd(args, environment());
   const sql = async (text: string) =>

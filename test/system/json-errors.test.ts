@@ -7,6 +7,7 @@ import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -77,6 +78,7 @@ describe('an error under --json', () => {
   });
 
   it.each(commands)('is JSON on stdout where %s finds no database', async (name) => {
+    retryAtOnce();
     const { code, stdout } = await runMusterd(call(name), {
       DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
       MUSTERD_BASE_URL: 'http://127.0.0.1:9',
@@ -160,11 +162,6 @@ describe('an error under --json', () => {
 
 describe('an error under --json, in the middle of something', () => {
   let stage: Stage;
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
   beforeAll(async () => {
     stage = await createStage();
     await stage.run();
@@ -174,7 +171,7 @@ describe('an error under --json, in the middle of something', () => {
   it.each(['reconcile', 'plan', 'verify', 'resync', 'check'])(
     'is one document where the service refuses the credentials of %s',
     async (name) => {
-      const env = { ...environment(), MUSTERD_SECRET_KEY: 'another-key-of-nobody' };
+      const env = { ...stage.env, MUSTERD_SECRET_KEY: 'another-key-of-nobody' };
       const { code, stdout } = await runMusterd(call(name), env);
       expect(code).toBe(77);
       const error = name === 'check' ? (JSON.parse(stdout) as { error: object }).error : errorIn(stdout);
@@ -191,7 +188,7 @@ describe('an error under --json, in the middle of something', () => {
         ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit', '--wait', '0'],
         ['check', '--json', '--write-probe', String(user?.id)],
       ]) {
-        const { code, stdout } = await runMusterd(args, environment());
+        const { code, stdout } = await runMusterd(args, stage.env);
         expect({ args, code }).toEqual({ args, code: 75 });
         expect(errorIn(stdout).code).toBe('lease-held');
       }
@@ -211,7 +208,7 @@ describe('an error under --json, in the middle of something', () => {
       await gate.promise;
     });
     try {
-      const running = startMusterd(['reconcile', '--json'], environment());
+      const running = startMusterd(['reconcile', '--json'], stage.env);
       await eventually('the run reads tags', () => reached);
       running.process.kill('SIGTERM');
       // What comes at once after the first counts as the same; without an answer that alone ends nothing.
@@ -239,7 +236,7 @@ describe('an error under --json, in the middle of something', () => {
     });
     try {
       const crash = "process.on('SIGUSR2',()=>{throw(new(TypeError)('out-of-the-blue'))})";
-      const env = { ...environment(), NODE_OPTIONS: `--import=data:text/javascript,${crash}` };
+      const env = { ...stage.env, NODE_OPTIONS: `--import=data:text/javascript,${crash}` };
       const running = startMusterd(['reconcile', '--json'], env);
       await eventually('the run reads tags', () => reached);
       running.process.kill('SIGUSR2');
@@ -265,7 +262,7 @@ describe('an error under --json, in the middle of something', () => {
         'another-key-of-nobody',
       ).replace('"secretId":"', '"secretId":"s')}}\n`,
     );
-    const env = { DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' };
+    const env = { DATABASE_URL: stage.url };
     const { code, stdout } = await runMusterd(['reconcile', '--json', '--config', file], env);
     expect(code).toBe(77);
     const [north, south] = JSON.parse(stdout) as Readonly<Record<string, unknown>>[];

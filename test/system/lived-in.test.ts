@@ -42,12 +42,7 @@ describe('a mirror in a lived-in database', () => {
     await stage.sql(`update mirror.users set department = 'Sales'`);
   });
   afterAll(() => stage.close());
-  const musterd = (...args: string[]) =>
-    runMusterd(args, {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
-    });
+  const musterd = (...args: string[]) => runMusterd(args, stage.env);
 
   it('gives each table of each schema a primary key', async () => {
     expect(

@@ -24,7 +24,6 @@ export interface MirrorAt {
 export function mirrorAt(emulator: Emulator, where: Environment, settings: Environment = {}): MirrorAt {
   const environment = {
     ...emulator.environment,
-    MUSTERD__rate__perMinute: '100000',
     MUSTERD__log__level: 'silent',
     ...where,
     ...settings,

@@ -62,7 +62,6 @@ describe('a missing key', () => {
       writeFileSync(file, yaml);
       return runMusterd(['reconcile', '--config', file, ...args], {
         DATABASE_URL: stage.url,
-        MUSTERD__rate__perMinute: '100000',
       });
     };
     const lease = await takeLease(stage.db, 'north', { ttlMs: 60_000 });

@@ -90,11 +90,9 @@ describe('of a team whose people and tags are marked, the log', () => {
     }
 
     const environment = {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
+      ...stage.env,
       MUSTERD__log__level: 'debug',
       MUSTERD__schedule__users: '* * * * * *',
-      MUSTERD__rate__perMinute: '100000',
     };
     const command = await spawnMusterd(['reconcile'], environment);
     const daemon = startMusterd(['daemon'], environment);

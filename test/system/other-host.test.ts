@@ -36,7 +36,6 @@ describe('a mirror whose runs move to another host', () => {
       ...stage.emulator.environment,
       ...environment,
       DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
     });
     expect(code).toBe(0);
     return JSON.parse(stdout) as { readonly counts: Readonly<Record<string, number>> };

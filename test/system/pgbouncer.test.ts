@@ -80,7 +80,6 @@ default_pool_size = ${poolSize}
   const environment = () => ({
     ...stage.emulator.environment,
     DATABASE_URL: url,
-    MUSTERD__rate__perMinute: '100000',
   });
   const musterd = (...args: string[]) => runMusterd(args, environment());
   const person = () => {

@@ -12,8 +12,9 @@ import { createAuthority } from '../service/certificate.ts';
 import { closeAfterEach, onClose, openClient } from '../service/client-fixture.ts';
 import { listenRaw } from '../service/raw-server.ts';
 import { temporaryFolder } from '../support/checkout.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
-import { spawnMusterd } from './run-musterd.ts';
+import { runMusterd } from './run-musterd.ts';
 
 const origin = 'https://service.example';
 const authority = createAuthority();
@@ -146,11 +147,12 @@ describe('musterd check', () => {
     onTestFinished(() => emulator.close());
     const { MUSTERD_BASE_URL, ...environment } = emulator.environment;
     const proxy = await createProxy(await encrypted(Number(new URL(String(MUSTERD_BASE_URL)).port)), status);
-    const { stdout, stderr } = await spawnMusterd(['check'], {
+    vi.stubEnv('HTTPS_PROXY', proxy.url);
+    retryAtOnce();
+    const { stdout, stderr } = await runMusterd(['check'], {
       ...environment,
       MUSTERD_BASE_URL: origin,
       MUSTERD_CA_FILE: caFile,
-      HTTPS_PROXY: proxy.url,
       DATABASE_URL: 'postgres://127.0.0.1:1/none',
     });
     expect(stdout).toMatch(shown);

@@ -12,9 +12,7 @@ describe('musterd resync --adopt-service', () => {
   afterEach(() => stage.close());
 
   const environment = (env: Readonly<Record<string, string>> = {}) => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     ...env,
   });
   const resync = async (...args: readonly string[]) => {

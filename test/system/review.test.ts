@@ -32,9 +32,7 @@ describe('musterd with push.approve: always', () => {
       .map(({ id }) => id);
   };
   const environment = (): Record<string, string> => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__push__approve: 'always',
     MUSTERD__push__fourEyes: String(stage.config.push.fourEyes),
     MUSTERD__log__level: 'silent',

@@ -26,6 +26,10 @@ const kimDecides = (args: readonly string[]): Environment =>
     ? { MUSTERD_ACTOR: 'kim' }
     : {};
 
+/** The service of a test takes as many requests as there are, unless the test says otherwise. */
+export const atAnyPace = { MUSTERD__rate__perMinute: '1000000' };
+const paceFor = (env: Environment): Environment => (env['MUSTERD_BASE_URL'] === undefined ? {} : atAnyPace);
+
 /** The command line as a process of its own, with this environment and nothing else of ours. */
 export function startMusterd(
   args: readonly string[],
@@ -40,6 +44,7 @@ export function startMusterd(
       NO_COLOR: '1',
       NODE_COMPILE_CACHE: COMPILED,
       ...kimDecides(args),
+      ...paceFor(env),
       ...env,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -76,7 +81,7 @@ export async function runMusterd(
   const err = { write: (text: string) => void stderr.push(text) };
   const code = await runCommandLine({
     args,
-    env: { ...kimDecides(args), ...env },
+    env: { ...kimDecides(args), ...paceFor(env), ...env },
     out: { write: (text) => stdout.push(text) },
     err,
     log: err,

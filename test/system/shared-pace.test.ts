@@ -27,8 +27,7 @@ describe('the shared pace', () => {
     runCommandLine({
       args: [...args],
       env: {
-        ...stage.emulator.environment,
-        DATABASE_URL: stage.url,
+        ...stage.env,
         MUSTERD__rate__perMinute: '1000000',
         MUSTERD__log__level: 'silent',
       },

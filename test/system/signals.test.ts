@@ -11,12 +11,6 @@ import { createStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const environment = () => ({
-  ...stage.emulator.environment,
-  DATABASE_URL: stage.url,
-  MUSTERD__rate__perMinute: '100000',
-});
-
 const withEmail = () => {
   const user = stage.emulator.team.users().find(({ email }) => email !== null);
   if (user === undefined) throw new Error('no such user');
@@ -36,7 +30,7 @@ describe('a second signal', () => {
       reached = true;
       await gate;
     });
-    const running = startMusterd([command], environment());
+    const running = startMusterd([command], stage.env);
     await eventually('the update reaches the service', () => reached);
     return {
       running,
@@ -75,7 +69,7 @@ describe('a second signal', () => {
         ['open', '{}'],
       ]);
       stage.emulator.clearRequests();
-      expect(await runMusterd(['reconcile'], environment())).toMatchObject({ code: 0 });
+      expect(await runMusterd(['reconcile'], stage.env)).toMatchObject({ code: 0 });
       expect(stage.updates()).toEqual([]);
       expect(await stage.sql(`select state, outcome from sync.changes where kind = 'push'`)).toEqual([
         ['closed', '{"email":"confirmed"}'],
@@ -91,7 +85,7 @@ describe('a signal while somebody holds a lock', () => {
     await stage.run();
     await stage.db.transaction(async (tx) => {
       await sql`lock table mirror.user_lookups`.execute(tx);
-      const running = startMusterd(['verify', '--json'], environment());
+      const running = startMusterd(['verify', '--json'], stage.env);
       const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await eventually('it waits', async () => (await stage.sql(`select pid ${waiting}`)).length === 1);
       running.process.kill('SIGTERM');
@@ -107,7 +101,7 @@ describe('a reader of the output that has gone away', () => {
   type Output = 'stdout' | 'stderr';
 
   const startUnread = async (args: readonly string[], outputs: readonly Output[]): Promise<Running> => {
-    const running = startMusterd(args, { ...environment(), MUSTERD__schedule__users: '* * * * * *' });
+    const running = startMusterd(args, { ...stage.env, MUSTERD__schedule__users: '* * * * * *' });
     await Promise.all(
       outputs.map(async (output) => {
         const stream = running.process[output];
@@ -139,7 +133,7 @@ describe('a reader of the output that has gone away', () => {
   it('may have seen the beginning of much', async () => {
     stage = await createStage({ emulator: { users: 2000, tags: 1, fields: 1 } });
     await stage.run();
-    const running = startMusterd(['changes', '--json', '--limit', '2000'], environment());
+    const running = startMusterd(['changes', '--json', '--limit', '2000'], stage.env);
     running.process.stdout?.once('data', () => running.process.stdout?.destroy());
     const { stdout, ...rest } = await running.ended;
     expect(rest).toEqual({ code: 0, signal: null, stderr: '' });
@@ -165,7 +159,7 @@ describe.skipIf(!existsSync('/dev/full'))('an output without room', () => {
     const to = (output: 'stdout' | 'stderr') => (full.includes(output) ? device : 'ignore');
     try {
       const child = spawn(process.execPath, [MUSTERD, 'reconcile'], {
-        env: { PATH: process.env['PATH'] ?? '', ...environment() },
+        env: { PATH: process.env['PATH'] ?? '', ...stage.env },
         stdio: ['ignore', to('stdout'), to('stderr')],
       });
       const [code]: unknown[] = await once(child, 'close');

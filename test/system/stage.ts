@@ -23,6 +23,8 @@ export interface Stage {
   readonly emulator: Emulator;
   readonly db: Database;
   readonly url: string;
+  /** What a command needs to know of both. */
+  readonly env: Readonly<Record<string, string>>;
   readonly config: Config;
   run(overrides?: Overrides): Promise<RunReport>;
   plan(): Promise<PlanReport>;
@@ -88,6 +90,7 @@ async function createStageOn(
     emulator,
     db,
     url,
+    env: { ...emulator.environment, DATABASE_URL: url },
     config,
     run: (overrides) =>
       runReconcile(

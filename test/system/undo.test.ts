@@ -11,12 +11,7 @@ describe('undoing a run', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
-  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
   const undo = async (runId: bigint, ...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd('undo', String(runId), '--json', ...args);
     expect(stderr).toBe('');

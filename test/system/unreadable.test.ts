@@ -11,9 +11,7 @@ const open = async (options: StageOptions = {}) => {
 afterEach(() => stage.close());
 const musterd = async (...args: readonly string[]) => {
   const { code, stdout, stderr } = await runMusterd(args, {
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__log__level: 'error',
   });
   if (!stdout.startsWith('{')) throw new Error(`exit ${code}: ${stderr}`);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { MirroredUser } from '../../src/model/mirrored-user.ts';
 import { compareRows } from '../../src/verify/compare-rows.ts';
 import { compareUsers, findSharedAddresses } from '../../src/verify/compare-users.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 
@@ -213,9 +214,7 @@ describe('musterd verify', () => {
   afterEach(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     runMusterd(args, {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+      ...stage.env,
       MUSTERD__log__level: 'error',
       ...env,
     });
@@ -415,6 +414,7 @@ describe('musterd verify', () => {
 
   it('exits 77 for refused credentials, 78 for another team, and 1 without a service', async () => {
     await open();
+    retryAtOnce();
     expect((await musterd(['verify'], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
     expect((await musterd(['verify'], { MUSTERD_BASE_URL: 'http://127.0.0.1:9' })).code).toBe(1);
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });

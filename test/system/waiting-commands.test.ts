@@ -37,7 +37,6 @@ describe('a command that waits for a run', () => {
   const environment = () => ({
     ...stage.emulator.environment,
     DATABASE_URL: sent.url,
-    MUSTERD__rate__perMinute: '100000',
   });
   /** All that one of these commands could have written. */
   const written = () =>

@@ -15,9 +15,7 @@ async function open(options: StageOptions = {}) {
 
 const musterd = (...args: readonly string[]) =>
   runMusterd(args, {
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__policy__email: stage.config.policy.email,
   });
 /** Users with a name of two words and an email. */

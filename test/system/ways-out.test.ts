@@ -140,8 +140,7 @@ const plays: Readonly<Record<Stop, Play>> = {
 
 async function succeed(stage: Stage, args: Command): Promise<void> {
   const { code, stderr } = await runMusterd(args, {
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
+    ...stage.env,
     MUSTERD__log__level: 'error',
   });
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });

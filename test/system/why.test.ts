@@ -4,6 +4,7 @@ import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { readUserQuery } from '../../src/mirror/users/user-query.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 
@@ -207,9 +208,7 @@ describe('musterd why', () => {
   };
   afterEach(() => stage.close());
   const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__log__level: 'error',
   });
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
@@ -505,6 +504,7 @@ describe('musterd why', () => {
   });
 
   it('without a service shows base and mirror, says so, and exits 1', async () => {
+    retryAtOnce();
     await open();
     const { id, email } = subject();
     await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);

@@ -20,12 +20,7 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
   let stage: Stage;
   let daemon: Running;
   let origin: string;
-  const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
-  });
-  const musterd = async (...args: readonly string[]) => (await runMusterd(args, environment())).stdout;
+  const musterd = async (...args: readonly string[]) => (await runMusterd(args, stage.env)).stdout;
   const json = async (...args: readonly string[]) =>
     JSON.parse(await musterd(...args, '--json')) as Readonly<Record<string, unknown>>;
   const ask = async (path: string) => await (await fetch(`${origin}${path}`)).text();
@@ -36,7 +31,7 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
     const [[last] = []] = await stage.sql('select id from mirror.users order by id desc offset 60 limit 1');
     await stage.sql(`update mirror.users set email = replace(email, '@', '@mail.') where id > ${last}`);
     await stage.run();
-    daemon = startMusterd(['daemon'], { ...environment(), MUSTERD__status__port: String(await freePort()) });
+    daemon = startMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: String(await freePort()) });
     await eventually('the daemon has started', () => daemon.output().stderr.includes('daemon started'));
     origin = `http://127.0.0.1:${/"port":(\d+)/.exec(daemon.output().stderr)?.[1]}`;
   });

@@ -172,9 +172,7 @@ function createTeamOn(stage: Stage, { bob, mallory, carol }: Trio, person: Team[
   const held = (what: string, where = 'true') =>
     stage.sql(`select ${what} from report.held where ${where} order by user_id, field`);
   const environment = (): Record<string, string> => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__push__quietPeriodMs: '0',
     MUSTERD__push__approve: stage.config.push.approve,
     MUSTERD__push__fourEyes: String(stage.config.push.fourEyes),
