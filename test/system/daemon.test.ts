@@ -1,20 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { countStatements } from '../support/sent-statements.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 describe('musterd daemon', () => {
   let stage: Stage;
-  let daemons: Running[] = [];
+  const daemons: DaemonHere[] = [];
   const listeners: (() => Promise<void>)[] = [];
   const open = async (options: StageOptions = {}) => {
     stage = await createStage({ emulator: { users: 30, tags: 5, fields: 3 }, ...options });
   };
   afterEach(async () => {
-    for (const { process } of daemons) process.kill('SIGKILL');
-    await Promise.all(daemons.map(({ ended }) => ended));
-    daemons = [];
+    await Promise.allSettled(daemons.splice(0).map((daemon) => daemon.stop()));
     for (const close of listeners.splice(0)) await close();
     await stage.close();
   });
@@ -25,10 +23,8 @@ describe('musterd daemon', () => {
     MUSTERD__schedule__counts: '0 0 1 1 *',
   };
   const start = (more: Readonly<Record<string, string>> = {}) => {
-    const daemon = startMusterd(['daemon'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+    const daemon = startDaemon({
+      ...stage.env,
       MUSTERD__log__level: 'debug',
       ...quiet,
       ...more,
@@ -36,17 +32,13 @@ describe('musterd daemon', () => {
     daemons.push(daemon);
     return daemon;
   };
-  const stop = async (daemon: Running) => {
-    daemon.process.kill('SIGTERM');
-    return await daemon.ended;
-  };
   const runs = async (where = 'true') =>
     Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
-  const firstRun = (daemon: Running) =>
-    eventually('the first run is complete', async () => {
-      expect(daemon.process.exitCode).toBeNull();
-      return (await runs(`groups @> '{users,listings,counts}' and outcome = 'complete'`)) === 1;
-    });
+  const firstRun = () =>
+    eventually(
+      'the first run is complete',
+      async () => (await runs(`groups @> '{users,listings,counts}' and outcome = 'complete'`)) === 1,
+    );
   /** What a daemon asks the database, by way of this url: for edits, and for what is due. */
   const listenIn = async () => {
     const sent = await countStatements(stage.url);
@@ -80,7 +72,7 @@ describe('musterd daemon', () => {
   it('carries an edit to the service at once, long before the next schedule, and asks for nobody else', async () => {
     await open();
     const daemon = start();
-    await firstRun(daemon);
+    await firstRun();
     const { id } = aUser();
     for (const turn of [1, 2, 3]) {
       // A push may leave at once.
@@ -100,12 +92,13 @@ describe('musterd daemon', () => {
       expect(new Set(asked)).toEqual(new Set(['GET /v1/users/get']));
       expect(stage.updates().map((user) => user['id'])).toEqual([id]);
     }
-    expect(await stop(daemon)).toMatchObject({ code: 0 });
+    expect(await daemon.stop()).toBe(0);
   });
 
   it('sends an approved batch although another batch stopped the run', async () => {
     await open({ emulator: { users: 80, tags: 1, fields: 1 } });
-    await firstRun(start());
+    start();
+    await firstRun();
     const ids = stage.emulator.team.users().map(({ id }) => id);
     const [approved, stopped] = [ids.slice(0, 30), ids.slice(30, 60)];
     const edit = (of: readonly number[], host: string) =>
@@ -127,8 +120,8 @@ describe('musterd daemon', () => {
   it('pushes edits of one moment together, and none while it backs off', async () => {
     await open();
     const { url, looks } = await listenIn();
-    const daemon = start({ DATABASE_URL: url });
-    await firstRun(daemon);
+    start({ DATABASE_URL: url });
+    await firstRun();
     const users = stage.emulator.team
       .users()
       .filter(({ email }) => email !== null)
@@ -160,36 +153,33 @@ describe('musterd daemon', () => {
     );
     await eventually('the late one is there, too', () => emailOf(users[0]?.id ?? 0) === 'late@example.com');
     await eventually('both pushes are recorded', async () => (await pushes()) === 2);
-    await stop(daemon);
   });
 
   it('finds edits without a notification once its listener is back', async () => {
     await open();
-    const daemon = start();
-    await firstRun(daemon);
+    start();
+    await firstRun();
     const { id } = aUser();
     await stage.sql(
       `alter table mirror.users disable trigger users_tell_of_edits; update mirror.users set email = 'unheard@example.com' where id = ${id};
        select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'musterd listen' and datname = current_database()`,
     );
     await eventually('the edit is on the service', () => emailOf(id) === 'unheard@example.com');
-    await stop(daemon);
   });
 
   it('follows a schedule for each group, and does nothing else with it', async () => {
     await open();
-    const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
-    await firstRun(daemon);
+    start({ MUSTERD__schedule__counts: '* * * * * *' });
+    await firstRun();
     stage.emulator.clearRequests();
     await eventually(
-      'three counts are taken',
-      async () => (await runs(`groups = '{counts}' and outcome = 'complete'`)) >= 3,
+      'two counts are taken',
+      async () => (await runs(`groups = '{counts}' and outcome = 'complete'`)) >= 2,
     );
     expect(new Set(stage.emulator.requests.map(({ path }) => path))).toEqual(
       new Set(['/v1/team', '/v1/contacts/count']),
     );
     expect(await runs(`groups <> '{counts}'`)).toBe(1);
-    await stop(daemon);
   });
 
   it('answers times that come up during a run by one run after it', async () => {
@@ -199,10 +189,10 @@ describe('musterd daemon', () => {
       await gate.promise;
     });
     const { url, looks } = await listenIn();
-    const daemon = start({ DATABASE_URL: url, MUSTERD__schedule__users: '* * * * * *' });
+    start({ DATABASE_URL: url, MUSTERD__schedule__users: '* * * * * *' });
     await eventually('the first run has begun', async () => (await runs()) === 1);
     // It looks for what is due whenever a time comes up.
-    await looks('forDue', 4);
+    await looks('forDue', 2);
     expect(await runs()).toBe(1);
     const next = Promise.withResolvers<void>();
     const unhookNext = stage.emulator.before({ path: '/v1/team' }, async () => {
@@ -211,17 +201,16 @@ describe('musterd daemon', () => {
     unhook();
     gate.resolve();
     await eventually('one run follows', async () => (await runs()) === 2);
-    await looks('forDue', 4);
+    await looks('forDue', 2);
     expect(await runs()).toBe(2);
     unhookNext();
     next.resolve();
-    await stop(daemon);
   });
 
   it('tries edits again soon when a run failed', async () => {
     await open();
-    const daemon = start();
-    await firstRun(daemon);
+    start();
+    await firstRun();
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/users/get', times: 'always' });
     const { id } = aUser();
     await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
@@ -231,7 +220,6 @@ describe('musterd daemon', () => {
     );
     stage.emulator.clearFaults();
     await eventually('the edit is on the service', () => emailOf(id) === 'later@example.com');
-    await stop(daemon);
   });
 
   it('leaves a run that it was asked to stop to the next daemon', async () => {
@@ -243,19 +231,18 @@ describe('musterd daemon', () => {
     const shared = { MUSTERD__daemon__queue: 'postgres' };
     const first = start(shared);
     await eventually('the first run has begun', async () => (await runs()) === 1);
-    first.process.kill('SIGTERM');
+    const stopped = first.stop();
     unhook();
     gate.resolve();
-    expect(await first.ended).toMatchObject({ code: 0 });
-    const second = start(shared);
+    expect(await stopped).toBe(0);
+    start(shared);
     await eventually('the next daemon makes the run', async () => (await runs(`outcome = 'complete'`)) === 1);
-    await stop(second);
   });
 
   it('ends with 0 although its listener hangs, and begins no run', async () => {
     await open();
     const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
-    await firstRun(daemon);
+    await firstRun();
     const pid = await eventually('it listens', async () => {
       const [[found] = []] = await stage.sql(
         `select pid from pg_stat_activity where application_name = 'musterd listen' and datname = current_database()`,
@@ -264,9 +251,7 @@ describe('musterd daemon', () => {
     });
     process.kill(Number(pid), 'SIGSTOP');
     try {
-      daemon.process.kill('SIGTERM');
-      await eventually('it has ended', () => daemon.process.exitCode !== null);
-      expect(daemon.process.exitCode).toBe(0);
+      expect(await daemon.stop()).toBe(0);
       expect(await runs(`outcome <> 'complete'`)).toBeLessThanOrEqual(1);
     } finally {
       process.kill(Number(pid), 'SIGCONT');
@@ -276,8 +261,9 @@ describe('musterd daemon', () => {
   it('says what to do when the shared queue is missing and may not be made', async () => {
     await open();
     const daemon = start({ MUSTERD__daemon__queue: 'postgres', MUSTERD__database__migrate: 'false' });
-    const { code, stderr } = await daemon.ended;
-    expect(stderr).toContain('Start one daemon with database.migrate');
-    expect(code).toBe(1);
+    await expect(daemon.ended).rejects.toMatchObject({
+      code: 'mirror',
+      hint: expect.stringContaining('Start one daemon with database.migrate') as string,
+    });
   });
 });

@@ -4,7 +4,7 @@ import type { Fault } from '../../src/emulator/faults/faults.ts';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -122,17 +122,12 @@ describe('a demotion that goes the short way', () => {
 });
 
 describe('a swap that a daemon is told of', () => {
-  let daemon: Running | undefined;
-  afterEach(async () => {
-    daemon?.process.kill('SIGKILL');
-    await daemon?.ended;
-  });
+  let daemon: DaemonHere | undefined;
+  afterEach(() => daemon?.stop());
   const yearly = '0 0 1 1 *';
   const start = async () => {
-    daemon = startMusterd(['daemon'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+    daemon = startDaemon({
+      ...stage.env,
       MUSTERD__schedule__users: yearly,
       MUSTERD__schedule__listings: yearly,
       MUSTERD__schedule__counts: yearly,

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { resolveCommand } from '../../src/commands/decide/resolve.ts';
-import type { Context } from '../../src/commands/context.ts';
-import { createLog } from '../../src/log.ts';
 import { createTeams, editsOfEachKind, type Team } from './agreed/people.ts';
+import { contextFor } from './daemon-here.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -212,19 +211,9 @@ describe('`resolve` by a script', () => {
 describe('`resolve` on a terminal', () => {
   const resolve = async (id: number, ask: (shown: string, question: string) => Promise<boolean>) => {
     const shown: string[] = [];
-    const context: Context = {
-      env: { ...team.environment(), MUSTERD_ACTOR: 'kim' },
-      version: '0.0.0',
-      out: { write: (text) => shown.push(text) },
-      err: { isTTY: true, write: (text) => shown.push(text) },
-      signal: new AbortController().signal,
-      configFile: undefined,
-      team: undefined,
-      waitMs: undefined,
-      json: false,
-      explain: () => ({ code: 1, told: undefined }),
-      createLog: () => createLog({ level: 'silent' }),
-    };
+    const stream = { isTTY: true, write: (text: string) => shown.push(text) };
+    const env = { ...team.environment(), MUSTERD_ACTOR: 'kim' };
+    const context = contextFor(env, stream, new AbortController().signal);
     const decided = resolveCommand(context, { take: 'mirror' }, String(id), 'email', (question) =>
       ask(shown.join(''), question),
     );

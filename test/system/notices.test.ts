@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 interface Received {
@@ -52,25 +53,21 @@ const secret = 'a secret that signs, canary';
 describe('the notices of the daemon', () => {
   let stage: Stage;
   let receiver: Awaited<ReturnType<typeof createReceiver>>;
-  let daemons: Running[] = [];
+  const daemons: DaemonHere[] = [];
   beforeEach(async () => {
     receiver = await createReceiver();
     stage = await createStage({ emulator: { users: 60, tags: 2, fields: 2 } });
   });
   afterEach(async () => {
-    for (const { process } of daemons) process.kill('SIGKILL');
-    const ended = await Promise.all(daemons.map((daemon) => daemon.ended));
-    daemons = [];
+    await Promise.allSettled(daemons.map((daemon) => daemon.stop()));
     receiver.close();
     await stage.close();
-    for (const { stdout, stderr } of ended) expect(stdout + stderr).not.toContain('canary');
+    for (const daemon of daemons.splice(0)) expect(daemon.log()).not.toContain('canary');
   });
   const never = '0 0 1 1 *';
   const start = (more: Readonly<Record<string, string>> = {}) => {
-    const daemon = startMusterd(['daemon'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+    const daemon = startDaemon({
+      ...stage.env,
       MUSTERD__log__level: 'debug',
       MUSTERD__schedule__users: never,
       MUSTERD__schedule__listings: never,
@@ -82,8 +79,7 @@ describe('the notices of the daemon', () => {
     daemons.push(daemon);
     return daemon;
   };
-  const musterd = (...args: readonly string[]) =>
-    runMusterd(args, { ...stage.emulator.environment, DATABASE_URL: stage.url });
+  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
   /** Both sides change the phone of one user. */
   const conflict = async () => {
     const id = stage.emulator.team.users()[0]?.id ?? 0;
@@ -155,8 +151,7 @@ describe('the notices of the daemon', () => {
 
   it('report a start-up that fails', async () => {
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
-    const { code } = await start().ended;
-    expect(code).toBe(77);
+    await expect(start().ended).rejects.toMatchObject({ code: 'credentials' });
     await toldAll('credentials-refused');
   });
 
@@ -203,10 +198,7 @@ describe('the notices of the daemon', () => {
     await firstRun();
     await conflict();
     for (const tries of [1, 2, 3]) {
-      await eventually(
-        'a call has failed',
-        () => daemon.output().stderr.split('notice not sent').length > tries,
-      );
+      await eventually('a call has failed', () => daemon.log().split('notice not sent').length > tries);
       // As if the pause after it were over.
       await stage.sql(
         `update sync.learned set value = value || '{"nextTryMs": 0}' where topic = 'notice fields-held'`,
@@ -221,14 +213,13 @@ describe('the notices of the daemon', () => {
       new Set(receiver.received.slice(0, 4).map(({ headers }) => headers['webhook-timestamp'])).size,
     ).toBe(4);
     for (const refusal of ['"status":500', '"status":302', '"problem":"UND_ERR_SOCKET"'])
-      await eventually(`the log tells of ${refusal}`, () => daemon.output().stderr.includes(refusal));
+      await eventually(`the log tells of ${refusal}`, () => daemon.log().includes(refusal));
   });
 
   it('include a test with check --notify-probe', async () => {
     const check = (...args: readonly string[]) =>
       runMusterd(['check', '--json', ...args], {
-        ...stage.emulator.environment,
-        DATABASE_URL: stage.url,
+        ...stage.env,
         MUSTERD__notify__url: receiver.url,
         MUSTERD__notify__secret: secret,
       });
@@ -251,10 +242,7 @@ describe('the notices of the daemon', () => {
     ]);
     receiver.answers.push((response) => response.socket?.destroy());
     expect(notify(await check('--notify-probe'))).toMatchObject([{ verdict: 'fail' }]);
-    const { stdout } = await runMusterd(['check', '--json', '--notify-probe'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-    });
+    const { stdout } = await runMusterd(['check', '--json', '--notify-probe'], stage.env);
     expect(notify({ stdout })).toEqual([{ check: 'notify.url', verdict: 'fail', detail: 'it is not set' }]);
   });
 });

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** Counts who calls. */
@@ -24,11 +24,10 @@ async function createAlarm() {
 
 describe('what the daemon tells the outside', () => {
   let stage: Stage;
-  let daemon: Running;
+  let daemon: DaemonHere;
   let alarm: Awaited<ReturnType<typeof createAlarm>>;
   afterEach(async () => {
-    daemon.process.kill('SIGKILL');
-    await daemon.ended;
+    await daemon.stop();
     alarm.close();
     await stage.close();
   });
@@ -36,10 +35,8 @@ describe('what the daemon tells the outside', () => {
   const open = async (more: Readonly<Record<string, string>> = {}) => {
     stage = await createStage({ emulator: { users: 10, tags: 2, fields: 2 } });
     alarm = await createAlarm();
-    daemon = startMusterd(['daemon'], {
-      ...stage.emulator.environment,
-      DATABASE_URL: stage.url,
-      MUSTERD__rate__perMinute: '100000',
+    daemon = startDaemon({
+      ...stage.env,
       MUSTERD__schedule__users: '0 0 1 1 *',
       MUSTERD__schedule__listings: '0 0 1 1 *',
       MUSTERD__schedule__counts: '0 0 1 1 *',
@@ -47,8 +44,8 @@ describe('what the daemon tells the outside', () => {
       MUSTERD__ping__url: alarm.url,
       ...more,
     });
-    await eventually('the daemon has started', () => daemon.output().stderr.includes('daemon started'));
-    const [, port] = /"port":(\d+)/.exec(daemon.output().stderr) ?? [];
+    await eventually('the daemon has started', () => daemon.log().includes('daemon started'));
+    const [, port] = /"port":(\d+)/.exec(daemon.log()) ?? [];
     return async (path: string, init: RequestInit = {}) =>
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
@@ -89,10 +86,8 @@ describe('what the daemon tells the outside', () => {
       if (user.last) expect(metrics).not.toContain(user.last);
       if (user.email) expect(metrics).not.toContain(user.email);
     }
-    daemon.process.kill('SIGTERM');
-    const { code, stderr } = await daemon.ended;
-    expect(code).toBe(0);
-    expect(stderr).not.toContain(alarm.url);
+    expect(await daemon.stop()).toBe(0);
+    expect(daemon.log()).not.toContain(alarm.url);
   });
 
   it('is stale and silent to the switch when runs fail, says why it is not ready, and recovers', async () => {

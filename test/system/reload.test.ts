@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('SIGHUP', () => {
   let stage: Stage;
-  let daemon: Running;
+  let daemon: DaemonHere;
   let folder: string;
   const names = ['north', 'south', 'west'];
 
@@ -18,12 +18,11 @@ describe('SIGHUP', () => {
       emulator: { users: 8, tags: 1, fields: 1, teams: [{ seed: 2 }, { seed: 3 }] },
     });
     write(settings(['north', 'south']));
-    daemon = startMusterd(['daemon', '--config', file()], { DATABASE_URL: stage.url });
+    daemon = startDaemon({ DATABASE_URL: stage.url }, file());
     await eventually('both teams have had their first run', async () => (await done('users')).length === 2);
   });
   afterEach(async () => {
-    daemon.process.kill('SIGKILL');
-    await daemon.ended;
+    await daemon.stop();
     await stage.close();
     rmSync(folder, { recursive: true });
   });
@@ -51,10 +50,10 @@ describe('SIGHUP', () => {
       )
     ).flat();
   const hangUp = async (says: string) => {
-    const before = daemon.output().stderr.length;
-    daemon.process.kill('SIGHUP');
-    await eventually(`it says "${says}"`, () => daemon.output().stderr.slice(before).includes(says));
-    return daemon.output().stderr.slice(before);
+    const before = daemon.log().length;
+    process.kill(process.pid, 'SIGHUP');
+    await eventually(`it says "${says}"`, () => daemon.log().slice(before).includes(says));
+    return daemon.log().slice(before);
   };
   const edit = (teamId: number, email: string) =>
     stage.sql(
@@ -75,15 +74,13 @@ describe('SIGHUP', () => {
       (await done('users')).includes('west'),
     );
     await eventually('the restart is told of', () =>
-      daemon.output().stderr.includes('"settings":["daemon.concurrency"]'),
+      daemon.log().includes('"settings":["daemon.concurrency"]'),
     );
     // Edits of the team that was left out stay where they are; the others' are on their way at once.
     await edit(await idOf('south'), 'left-out@example.com');
     await edit(await idOf('west'), 'new-team@example.com');
     await eventually('the new team’s edit is on the service', () => has(2, 'new-team@example.com'));
     expect(has(1, 'left-out@example.com')).toBe(false);
-    daemon.process.kill('SIGTERM');
-    expect(await daemon.ended).toMatchObject({ code: 0 });
   });
 
   it('keeps the old settings when the file has a wrong value, and says so', async () => {
@@ -92,8 +89,6 @@ describe('SIGHUP', () => {
     expect(said).toContain('teams.north.push.batchSize');
     await edit(await idOf('north'), 'still-here@example.com');
     await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
-    daemon.process.kill('SIGTERM');
-    expect(await daemon.ended).toMatchObject({ code: 0 });
   });
 
   it('takes all of the settings or nothing, also when the database is in trouble', async () => {
