@@ -239,7 +239,7 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
   );
 
   it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
-    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 1_800, 3_000);
+    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
     expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
     await finishes();
   });

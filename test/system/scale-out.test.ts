@@ -9,7 +9,7 @@ describe('several daemons on one database', () => {
       teams: 20,
       users: 8,
       replicas: 3,
-      schedule: '*/10 * * * * *',
+      schedule: '*/4 * * * * *',
       intervals: 2,
       concurrency: 2,
       ratePerMinute: 500,

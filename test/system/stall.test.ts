@@ -12,9 +12,7 @@ import { createStage, type Stage } from './stage.ts';
 describe('a process that goes wrong', () => {
   let stage: Stage;
   const environment = () => ({
-    ...stage.emulator.environment,
-    DATABASE_URL: stage.url,
-    MUSTERD__rate__perMinute: '100000',
+    ...stage.env,
     MUSTERD__push__quietPeriodMs: '0',
   });
   afterEach(() => stage.close());
@@ -102,7 +100,7 @@ describe('a process that goes wrong', () => {
         ...environment(),
         MUSTERD_BASE_URL: `https://127.0.0.1:${gate.port}`,
         MUSTERD_CA_FILE: caFile,
-        MUSTERD__lease__ttlMs: '10000',
+        MUSTERD__lease__ttlMs: '4000',
       });
       await eventually('it reads before it sends', hold.reached);
       // The update is written down while nobody lets it in, and finds no connection when it is to leave.
