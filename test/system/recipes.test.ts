@@ -61,7 +61,7 @@ const elsewhere = [
   'jq',
 ];
 
-describe('every block of SQL and shell, beside a daemon', () => {
+describe('the recipes, beside a daemon', () => {
   const folder = temporaryFolder();
   let live: LiveSystem;
   let url: string;
@@ -359,7 +359,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
     expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
   };
 
-  it('of the cookbook does what it says', async () => {
+  it('carries out each block of the cookbook, with the promised result', async () => {
     const [one, two] = [personAt(10), personAt(11)];
     writeFileSync(
       join(folder.path, 'people.csv'),
@@ -369,7 +369,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
     await onService(one, { first: 'Robin', last: 'Berg', phone: '15550100166' });
   });
 
-  it('of operations does what it says', async () => {
+  it('carries out each block of operations, with the promised result', async () => {
     await tryAll('operations.md');
     expect([...called()].filter((name) => name === 'musterd daemon')).toHaveLength(1);
     const [[one, two] = []] = await live.sql(
