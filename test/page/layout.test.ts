@@ -204,6 +204,38 @@ describe('the banner', () => {
     ]);
   });
 
+  it('the banner of a copy names each possible place once, and a place of the same name', () => {
+    const copy = copied('elsewhere', 0);
+    const placed = (...places: readonly string[]) => {
+      const addresses = places.map((at, i) => ({ at, machine: String(i) }));
+      const placing = { ...copy.placing, known: { ...known, addresses }, until: null };
+      return bannersOf({ ...copy, placing })[0];
+    };
+    expect(placed('a:1/m', 'b:1/m', 'a:1/m', 'c:1/m')).toContain(
+      'This mirror was at a:1/m, b:1/m or c:1/m, and is at db-1:5432/muster now.',
+    );
+    expect(placed('db-1:5432/muster')).toContain('and is another one of that name now.');
+    expect(placed()).toContain('was at a place that is not on record, and is');
+  });
+
+  it('the banner of several teams names the daemon that reported last, and the oldest complete run', () => {
+    const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
+    const context = stopped({}, { teams, team: null });
+    const early = { ...daemon, team: 'south', pid: 7n, endedAt: minutesAgo(90), seenAt: minutesAgo(90) };
+    const complete = (minutes: number) => ({ waiting: 0, staleSince: null, completeAt: minutesAgo(minutes) });
+    const both = {
+      ...context,
+      stopped: new Map([['south', early], ...context.stopped]),
+      standings: new Map([
+        [41n, complete(22)],
+        [42n, complete(95)],
+      ]),
+    };
+    expect(bannersOf(both)[0]).toMatch(
+      /^No daemon runs since 11:40:00, for 20 minutes\. Process 812 .*What you see is of 10:25:00\./,
+    );
+  });
+
   it('the banner turns grey in a declared copy, and names who declared it', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",

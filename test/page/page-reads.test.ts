@@ -211,6 +211,21 @@ describe('changes', () => {
     expect([older.rows.map(({ kind }) => kind), older.isMore]).toEqual([['adopt'], false]);
   });
 
+  it('reads so many rows for a page of changes, returns where it stopped, and finds people of the ledger alone', async () => {
+    await runSqlText(
+      database.db,
+      `insert into sync.changes (team_id, user_id, kind, opened_at)
+       select 45, 12, 'forget', timestamptz '2026-01-01' + n * interval '1 second' from generate_series(1, 10001) n`,
+    );
+    const find = async (asked: object) => await readChanges(readerOf(45n), { ...usual, ...asked });
+    expect((await find({ q: '12', limit: 2 })).rows).toHaveLength(2);
+    const { rows, isMore, searchEnd } = await find({ actor: 'nobody' });
+    expect([rows, isMore, searchEnd?.at]).toEqual([[], false, new Date('2026-01-01T00:00:02Z')]);
+    expect((await find({ actor: 'nobody', since: new Date('2026-01-01T00:00:03Z') })).searchEnd).toBe(null);
+    const older = await find({ actor: 'nobody', before: searchEnd?.changeId ?? null });
+    expect([older.rows, older.searchEnd]).toEqual([[], null]);
+  });
+
   it('gives the reason of a hold, and the value that both sides agreed on', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);

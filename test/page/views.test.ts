@@ -9,7 +9,8 @@ import { listCsv, renderList } from '../../src/page/list/list.ts';
 import { peopleList } from '../../src/page/list/people.ts';
 import { onePerson } from '../../src/page/render/person.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
-import { type PageWaiting, waitingCsv } from '../../src/page/list/waiting-view.ts';
+import type { ListOnPage } from '../../src/page/list/held-rows.ts';
+import { type PageWaiting, waiting, waitingCsv } from '../../src/page/list/waiting-view.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
@@ -363,6 +364,76 @@ describe('one person', () => {
     const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
     expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
     expect(page.includes('>7<')).toBe(true);
+  });
+});
+
+describe('what waits', () => {
+  const decide = { actor: 'kim', token: () => 'secret', barred: null };
+  const listOf = (reasons: readonly string[], more: Partial<ListOnPage> = {}): ListOnPage => {
+    const rows = reasons.map((detail, i) => ({
+      teamId: 41n,
+      userId: BigInt(i),
+      name: `Name ${i}`,
+      field: 'phone',
+      reason: 'limit' as const,
+      detail,
+      base: '1',
+      mirror: '2',
+      service: '1',
+      since: now,
+      batch: '5f0c',
+      editId: 1n,
+      editedBy: 'hr',
+      editedAt: now,
+      requestId: null,
+    }));
+    return {
+      teamId: 41n,
+      batch: '5f0c',
+      reasons: [{ what: 'limit', rows: rows.length }],
+      rows: rows.length,
+      users: rows.length,
+      fields: [{ what: 'phone', rows: rows.length }],
+      editors: [{ what: 'hr', rows: rows.length }],
+      details: [...new Set(reasons)].map((what) => ({ what, rows: 1 })),
+      since: now,
+      runId: null,
+      editedFrom: now,
+      editedTo: now,
+      isOneEdit: true,
+      isAlone: true,
+      own: new Set(),
+      page: { rows, found: rows.length, options: new Map() },
+      ...more,
+    };
+  };
+  const show = (list: ListOnPage) => {
+    const rest = { all: [list], missing: [], decided: [], done: undefined };
+    const read = { ...rest, lists: [list], sending: { listens: true, nextRun: null } };
+    return waiting(read, { ...contextOf('/waiting/5f0c'), decide }).main.toString();
+  };
+
+  it.each([
+    [true, 'putBack'],
+    [false, 'approve'],
+  ])(
+    'names what puts it back before what approves it; of one edit (%s) %s is the likeliest',
+    (isOneEdit, main) => {
+      const page = show(listOf(['two would change'], { isOneEdit }));
+      const buttons = [...page.matchAll(/<button class="(button[^"]*)" name="verb" value="(\w+)"/g)];
+      expect(buttons.map(([, , verb]) => verb)).toEqual(['putBack', 'reject', 'approve']);
+      expect(buttons.flatMap(([, kind, verb]) => (kind === 'button main' ? [verb] : []))).toEqual([main]);
+    },
+  );
+
+  it('says up to three reasons above the rows, and more of them each at its row', () => {
+    const reasons = ['first', 'second', 'third', 'fourth'].map((one) => `${one} reason`);
+    const few = textOf(show(listOf(reasons.slice(1))));
+    expect(few).toContain('Second reason. Third reason. Fourth reason. Nothing of it was sent');
+    expect(few.match(/reason\./g)).toHaveLength(3);
+    expect(textOf(show(listOf(reasons)))).toMatch(
+      /limitNothing of it.*Name 0.*First reason\..*Name 1.*Second reason\..*Name 3.*Fourth reason\./,
+    );
   });
 });
 

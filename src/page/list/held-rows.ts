@@ -107,13 +107,12 @@ export function heldRows(list: ShownList): Rows<HeldField> {
         ...(isAlone && { sort: ['field', sql`r.field`] }),
         cell: ({ field }) => fieldName(field),
       },
-      { label: base, short: 'Last agreed', cell: (row, context) => three(context, row)[0] },
+      { label: base, cell: (row, context) => three(context, row)[0] },
       {
         label: html`<span aria-hidden="true">→ </span>${mirror}`,
-        short: 'Mirror',
         cell: (row, context) => three(context, row)[1],
       },
-      { label: service, short: 'Service', cell: (row, context) => three(context, row)[2] },
+      { label: service, cell: (row, context) => three(context, row)[2] },
       {
         label: 'Edited',
         ...(isAlone && { sort: ['edited', sql`r."editedAt"`] }),

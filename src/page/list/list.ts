@@ -29,7 +29,6 @@ import { count, visible } from '../render/words.ts';
 
 export interface ListColumn<Row> {
   readonly label: string | Html;
-  readonly short?: string;
   readonly cell: (row: Row, context: PageContext) => string | Html;
   /** Its name in `?sort=`, and what it is sorted by. */
   readonly sort?: readonly [string, RawBuilder<unknown>];

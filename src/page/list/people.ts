@@ -75,13 +75,13 @@ export const peopleList: List<RosterRow> = {
       label: 'Email',
       if: ifDetails,
       sort: ['email', sql`r.email`],
-      cell: ({ email }, context) => value(context, { field: 'email' }, email),
+      cell: ({ team_id: teamId, email }, context) => value(context, { teamId, field: 'email' }, email),
     },
     {
       label: 'Phone',
       if: ifDetails,
       sort: ['phone', sql`r.phone`],
-      cell: ({ phone }, context) => value(context, { field: 'phone' }, phone),
+      cell: ({ team_id: teamId, phone }, context) => value(context, { teamId, field: 'phone' }, phone),
     },
     {
       label: 'State',

@@ -11,7 +11,6 @@ import { capital, count, named } from './words.ts';
 
 export interface Column {
   readonly label: string | Html;
-  readonly short?: string;
   readonly sort?: string;
   readonly isNumber?: boolean;
 }
@@ -52,14 +51,17 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   if ('details' in row)
     return html`<tr role="row" class="under"><td role="cell"></td><td role="cell" colspan="${String(columns.length - 1)}" class="note">${row.details}</td></tr>`;
   const cells = row.cells.map((cell, i) => {
-    const { short, label = '', isNumber } = columns[i] ?? {};
+    const { label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
-    // The words alone are enough for a head that consists of signs and words.
-    const headWords = short ?? (typeof label === 'string' ? label : '');
+    // On phones the words of the head stand before each cell, without its signs.
+    const words = label
+      .toString()
+      .replaceAll(/<[^>]+>/g, '')
+      .trim();
     if (hasTicks && i === 0) return html`<td role="cell" class="tick">${cell}</td>`;
     return i === (hasTicks ? 1 : 0)
       ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
-      : html`<td role="cell" class="${kind}" data-label="${headWords}"><div>${cell}</div></td>`;
+      : html`<td role="cell" class="${kind}" data-label="${words}"><div>${cell}</div></td>`;
   });
   return html`<tr role="row" class=""${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
 }

@@ -78,7 +78,7 @@ function dayOfRuns(read: Glance, { team }: SeenTeam, context: PageContext): Html
   });
   const columns = [
     'What',
-    { label: `${clockTime(new Date(now.getTime() - dayMs), now)} to now`, short: 'Runs' },
+    `${clockTime(new Date(now.getTime() - dayMs), now)} to now`,
     { label: 'Last', isNumber: true },
     { label: 'Next', isNumber: true },
   ];

@@ -68,16 +68,9 @@ function versions(context: PageContext, read: PersonRead): Html {
       id: `c-${read.id}-${field}`,
     };
   });
-  const [base, mirror, service] = headOfThree;
   return table(context, {
     caption: 'The three versions of each field',
-    columns: [
-      'Field',
-      { label: base, short: 'Last agreed' },
-      { label: mirror, short: 'Mirror' },
-      { label: service, short: 'Service' },
-      'State',
-    ],
+    columns: ['Field', ...headOfThree.map((label) => ({ label })), 'State'],
     rows,
   });
 }

@@ -155,13 +155,7 @@ export function decidedLast(context: PageContext, all: readonly FollowedDecision
       ],
     };
   });
-  const columns = [
-    'When',
-    ...teamColumns(context),
-    'By',
-    'What',
-    { label: 'What became of it', short: 'Became' },
-  ];
+  const columns = ['When', ...teamColumns(context), 'By', 'What', 'Became of it'];
   return section('Decided last', table(context, { caption: 'Decided last', columns, rows }), {
     more: html`<a href="${to(context, '/changes', { direction: 'decided' })}">All decisions</a>`,
   });

@@ -10,7 +10,7 @@ import { visible } from './words.ts';
 export type Side = 'mirror' | 'service';
 
 export interface FieldOfTeam {
-  readonly teamId?: Id | null;
+  readonly teamId: Id | null;
   readonly field: string;
 }
 
@@ -45,7 +45,7 @@ const impersonal: ReadonlySet<string> = new Set(['role_id', 'tag']);
 type Shown = Pick<PageContext, 'details' | 'roleNames'>;
 
 /** A value as people know it, with the name of a role. */
-export const knownText = ({ roleNames }: Shown, { teamId = null, field }: FieldOfTeam, value: unknown) =>
+export const knownText = ({ roleNames }: Shown, { teamId, field }: FieldOfTeam, value: unknown) =>
   textOf(withRoleName(roleNames, teamId, field, value));
 
 export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
