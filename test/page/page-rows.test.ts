@@ -59,6 +59,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
 
   it('reads one person by id', async () => {
     expect(await rowsRead('mirror.users', '/people/:team/:id')).toBeLessThan(100);
+    expect(await rowsRead('mirror.users', '/changes', 'q=9')).toBeLessThan(100);
     expect(await rowsRead('sync.changes', '/people/:team/:id')).toBeLessThan(ledger);
   });
 

@@ -110,17 +110,27 @@ describe.each(views)('%s', (name, render) => {
   });
 });
 
+const heldField = {
+  teamId: 41n,
+  userId: 7n,
+  name: 'Berg',
+  field: 'phone',
+  reason: 'limit',
+  detail: '',
+  base: null,
+  mirror: null,
+  service: null,
+  since: now,
+  batch: '5f0c',
+  editId: 1n,
+  editedBy: 'hr',
+  editedAt: now,
+  requestId: null,
+} as const;
+
 it('leaves values out of the file of waiting fields if details are off', () => {
-  const row = (field: string, value: unknown) => ({
-    teamId: 41n,
-    userId: 7n,
-    name: 'Berg',
-    field,
-    base: null,
-    mirror: value,
-    service: value,
-    detail: 'the split of "Berg "B" Ada" is a guess',
-  });
+  const detail = 'the split of "Berg "B" Ada" is a guess';
+  const row = (field: string, value: unknown) => ({ ...heldField, detail, field, mirror: value });
   const rows = [
     row('email', 'berg@example.com'),
     row('name', { first: 'Berg', last: '' }),
@@ -370,23 +380,7 @@ describe('one person', () => {
 describe('what waits', () => {
   const decide = { actor: 'kim', token: () => 'secret', barred: null };
   const listOf = (reasons: readonly string[], more: Partial<ListOnPage> = {}): ListOnPage => {
-    const rows = reasons.map((detail, i) => ({
-      teamId: 41n,
-      userId: BigInt(i),
-      name: `Name ${i}`,
-      field: 'phone',
-      reason: 'limit' as const,
-      detail,
-      base: '1',
-      mirror: '2',
-      service: '1',
-      since: now,
-      batch: '5f0c',
-      editId: 1n,
-      editedBy: 'hr',
-      editedAt: now,
-      requestId: null,
-    }));
+    const rows = reasons.map((detail, i) => ({ ...heldField, userId: BigInt(i), name: `Name ${i}`, detail }));
     return {
       teamId: 41n,
       batch: '5f0c',

@@ -1,29 +1,17 @@
 /** People: the roster, with those who need somebody first. */
 import { sql } from 'kysely';
 import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit-state.ts';
-import { standings, type UserStanding } from '../../model/standing.ts';
+import { standings } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { type OpenField, roster, type RosterRow } from '../read/page-people.ts';
 import { person, personHint, teamCells } from '../render/components.ts';
-import { fieldName } from '../render/hold-words.ts';
+import { fieldName, standingPill, standingSigns } from '../render/hold-words.ts';
 import { type Html, html, none } from '../render/html.ts';
 import { waitingPath } from '../render/links.ts';
-import { type IconShape, pill } from '../render/pills.ts';
 import { type List, listView, type Option } from './list.ts';
 import { value } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
-import { at, capital, count, named } from '../render/words.ts';
-
-/** Red is for Waiting, where it can be decided. */
-const signs: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
-  waits: ['pause', capital(editStates.held)],
-  moving: ['clock', capital(editStates.waiting)],
-  unresolved: ['dashed', 'Unresolved'],
-  rejected: ['pause', capital(editStates.rejected)],
-  asked: ['clock', 'Held on request'],
-  equal: ['tick', 'Equal'],
-  left: ['cross', 'Left'],
-};
+import { at, count, named } from '../render/words.ts';
 
 /** A field that is not equal, with the reason; one that waits leads to where it is decided. */
 function openField(context: PageContext, { id, team_id: teamId }: RosterRow, field: OpenField): Html {
@@ -87,12 +75,11 @@ export const peopleList: List<RosterRow> = {
       label: 'State',
       sort: ['state', sql`array_position(${standings}::text[], r.state)`],
       cell: (row, context) => {
-        const [shape, word] = signs[row.state];
         const more =
           row.gone_at === null
             ? (row.open ?? []).map((field) => openField(context, row, field))
             : html`<span class="note">seen at ${at(row.gone_at, context.now)}</span>`;
-        return html`${pill(shape, row.state === 'equal' ? 'ok' : 'dim', word)}${more}`;
+        return html`${standingPill(row.state)}${more}`;
       },
     },
     {
@@ -105,7 +92,9 @@ export const peopleList: List<RosterRow> = {
   ],
   states: {
     present: { label: 'In the team', has: standings.filter((state) => state !== 'left') },
-    ...Object.fromEntries(standings.map((state) => [state, { label: signs[state][1], has: [state] }])),
+    ...Object.fromEntries(
+      standings.map((state) => [state, { label: standingSigns[state][1], has: [state] }]),
+    ),
   },
   hint: personHint,
   choices: {
@@ -139,7 +128,7 @@ export const peopleList: List<RosterRow> = {
       : {}),
     role_id: (row) => row.role_id,
     role: (row) => row.role,
-    state: (row) => signs[row.state][1].toLowerCase(),
+    state: (row) => standingSigns[row.state][1].toLowerCase(),
     fields: (row) => (row.open ?? []).map(({ field }) => field).join(' '),
     changed_at: (row) => row.changed_at,
   }),

@@ -1,7 +1,9 @@
 /** Words for what waits for a person. */
-import { type HeldReason, holdReasons } from '../../model/edit-state.ts';
+import { editStates, type HeldReason, holdReasons } from '../../model/edit-state.ts';
+import type { UserStanding } from '../../model/standing.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
 import { type Html, html } from './html.ts';
+import { type IconShape, pill } from './pills.ts';
 import type { PageContext } from './view.ts';
 import { capital, count, listed, many, named, visible } from './words.ts';
 
@@ -56,6 +58,20 @@ export const shownDetail = ({ details }: Pick<PageContext, 'details'>, detail: s
 export const mostDetails = 3;
 export const detailsAbove = (context: PageContext, { details }: Pick<WaitingList, 'details'>): Html =>
   html`${details.map(({ what }) => details.length <= mostDetails && what !== '' && html`${visible(capital(shownDetail(context, what)))}. `)}`;
+
+/** How the two sides of a person or of a field stand. Red is for Waiting, where it can be decided. */
+export const standingSigns: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
+  waits: ['pause', capital(editStates.held)],
+  moving: ['clock', capital(editStates.waiting)],
+  unresolved: ['dashed', 'Unresolved'],
+  rejected: ['pause', capital(editStates.rejected)],
+  asked: ['clock', capital(holdReasons.asked.words)],
+  equal: ['tick', 'Equal'],
+  left: ['cross', 'Left'],
+};
+
+export const standingPill = (standing: UserStanding): Html =>
+  pill(standingSigns[standing][0], standing === 'equal' ? 'ok' : 'dim', standingSigns[standing][1]);
 
 /** The words of a pill that links to it, or stands for it. */
 export const heldWords = (reason: HeldReason): string => `held: ${holdReasons[reason].words}`;

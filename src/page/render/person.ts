@@ -9,7 +9,7 @@ import { changesTable } from './ledger-view.ts';
 import { heading, section, table } from './components.ts';
 import { barredNote, mayDecide, postForm, shownKey, verbs, verbsOf } from './decide-form.ts';
 import { holdChoices } from './hold-form.ts';
-import { fieldName, fieldTitle, shownDetail } from './hold-words.ts';
+import { fieldName, fieldTitle, shownDetail, standingPill } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { pill } from './pills.ts';
@@ -29,26 +29,26 @@ function versionsOf({ state, teamId }: PersonRead, field: Column) {
 function heldState({ now }: PageContext, hold: HeldRow): Html {
   const since = html`<span class="note">${holdReasons[hold.reason].words}, since ${at(hold.since, now)}</span>`;
   if (hold.reason === 'asked')
-    return html`${pill('clock', 'dim', hold.until === null ? 'Held' : html`Held until ${at(hold.until, now)}`)}${since}`;
+    return html`${standingPill('asked')}<span class="note">${hold.until !== null && html`until ${at(hold.until, now)}, `}since ${at(hold.since, now)}</span>`;
   if (hold.state === 'rejected')
-    return html`${pill('pause', 'dim', capital(editStates.rejected))}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
+    return html`${standingPill('rejected')}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
   return html`${pill('alarm', 'act', capital(editStates[hold.state]))}${since}`;
 }
 
 function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   const { row, state, held } = read;
   const hold = held.find((one) => one.field === field);
-  if (row.gone_at !== null) return pill('cross', 'dim', 'Left');
+  if (row.gone_at !== null) return standingPill('left');
   if (hold !== undefined) return heldState(context, hold);
-  if (!row.resolved || state.base === undefined) return pill('dashed', 'dim', 'Unresolved');
+  if (!row.resolved || state.base === undefined) return standingPill('unresolved');
   const { base, mirror } = versionsOf(read, field);
   if (textOf(base) !== textOf(mirror))
-    return pill('clock', 'dim', capital(state.hasOpenIntent ? editStates.unknown : editStates.waiting));
+    return state.hasOpenIntent ? pill('clock', 'dim', capital(editStates.unknown)) : standingPill('moving');
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
       ? html`<span class="note">halves ${row.name_split}: ${named(row.first_name)} | ${named(row.last_name)}</span>`
       : none;
-  return html`${pill('tick', 'ok', 'Equal')}${halves}`;
+  return html`${standingPill('equal')}${halves}`;
 }
 
 function versions(context: PageContext, read: PersonRead): Html {
