@@ -50,7 +50,7 @@ export async function useServer(options: ServerOptions): Promise<Server> {
         if (letGo !== undefined) keepPort(options, kept, port);
         return { ...running, client, letGo };
       } catch (error) {
-        words = `it refuses our login: ${error instanceof Error ? error.message : String(error)}`;
+        words = `it refuses our login: ${(error as Error).message}`;
         // 28: the password, or pg_hba.conf. Other errors may pass while the server stops.
         if (error instanceof pg.DatabaseError && error.code?.startsWith('28')) break;
       }
