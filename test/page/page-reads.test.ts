@@ -1,3 +1,4 @@
+import { standings, type UserStanding } from '../../src/model/standing.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ChangeRow, readChanges } from '../../src/page/read/page-changes.ts';
@@ -88,7 +89,7 @@ describe('people', () => {
 
   it('lists people with the worst first, each in one state', async () => {
     const { rows, counts, found } = await ask('');
-    expect(rows.map(({ id, state }) => [Number(id), state])).toEqual([
+    expect(rows.map(({ id, state }) => [Number(id), standings[state]])).toEqual([
       [1, 'waits'],
       [2, 'moving'],
       [3, 'unresolved'],
@@ -100,7 +101,11 @@ describe('people', () => {
       [9, 'equal'],
     ]);
     const each = { waits: 1, moving: 1, unresolved: 1, rejected: 1, asked: 1, equal: 4, left: 1 };
-    expect([Object.fromEntries(counts), found]).toEqual([each, 9]);
+    const named = Object.entries(each).map(([state, rows]) => [
+      standings.indexOf(state as UserStanding),
+      rows,
+    ]);
+    expect([counts, found]).toEqual([new Map(named as [number, number][]), 9]);
     expect(rows[0]?.open?.map(({ field, reason }) => [field, reason])).toEqual([
       ['email', 'asked'],
       ['phone', 'conflict'],

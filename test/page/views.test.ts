@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { showTimesIn } from '../../src/model/zone-time.ts';
 import type { ChangeRow } from '../../src/page/read/page-changes.ts';
+import { standings } from '../../src/model/standing.ts';
 import type { RosterRow } from '../../src/page/read/page-people.ts';
 import { changes, changesCsv, changesFilter } from '../../src/page/render/ledger-view.ts';
 import { html } from '../../src/page/render/html.ts';
@@ -25,13 +26,13 @@ const user: RosterRow = {
   role: 'member',
   gone_at: null,
   changed_at: now,
-  state: 'waits',
+  state: standings.indexOf('waits'),
   open: [{ field: 'phone', state: 'held', reason: 'conflict', batch: null, until: null, by: null }],
 };
 const roster = {
   rows: [user],
   found: 60,
-  counts: new Map([['waits', 60]]),
+  counts: new Map([[standings.indexOf('waits'), 60]]),
   options: new Map([['role_id', [{ value: '4', label: evil }]]]),
 };
 const people = (read: typeof roster, context: PageContext) => renderList(peopleList, read, context);

@@ -66,12 +66,15 @@ export interface Rows<Row> {
   readonly csv: (context: PageContext) => Readonly<Record<string, (row: Row) => unknown>>;
 }
 
+/** A value of `r.state`: a word, or its place among words by which a list is sorted. */
+type State = string | number;
+
 export interface List<Row> extends Rows<Row> {
   readonly path: string;
   readonly tab: Tab;
   /** Each word of `?state=` with the values of `r.state` that it shows, the first by default; another is offered if it has rows. */
-  readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly string[] }>>;
-  readonly lead: (counts: ReadonlyMap<string, number>, context: PageContext) => string | Html;
+  readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly State[] }>>;
+  readonly lead: (counts: ReadonlyMap<State, number>, context: PageContext) => string | Html;
   readonly none: string;
 }
 
@@ -83,7 +86,7 @@ export interface RowsRead<Row> {
 
 export interface ListRead<Row> extends RowsRead<Row> {
   /** Of all rows, whatever is searched for. */
-  readonly counts: ReadonlyMap<string, number>;
+  readonly counts: ReadonlyMap<State, number>;
 }
 
 /** Most rows of a file, which is more than nearly all mirrors have. */
@@ -107,8 +110,8 @@ function stateOf<Row>({ states }: List<Row>, { query }: Pick<ViewRequest, 'query
   return Object.hasOwn(states, state) ? state : first;
 }
 
-const sumOf = (counts: ReadonlyMap<string, number>, states: readonly string[] = []) =>
-  states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
+const sumOf = (counts: ReadonlyMap<State, number>, states: readonly State[] = []) =>
+  states.reduce<number>((sum, state) => sum + (counts.get(state) ?? 0), 0);
 
 /** Reads a page of those rows that have this, or all for a file. @param all how many have it */
 export async function readRows<Row>(
@@ -139,6 +142,7 @@ export async function readRows<Row>(
     select r.* from ${from} r where ${where}
     order by ${sql.join(keys)} limit ${isCsv ? mostInFile : perPage} offset ${isCsv ? 0 : skip}`.execute(db);
   if (q === '' && chosen.length === 0) return { rows, found: all, options };
+  if (rows.length > 0 && rows.length < perPage) return { rows, found: skip + rows.length, options };
   const counted = await sql<Pick<RowsRead<Row>, 'found'>>`
     select count(*)::int as found from ${from} r where ${where}`.execute(db);
   return { rows, found: counted.rows[0]?.found ?? 0, options };
@@ -150,11 +154,11 @@ async function readList<Row>(
   request: ViewRequest,
 ): Promise<ListRead<Row>> {
   const all = list.from(reader, { q: '', details: true });
-  const counted = await sql<{ state: string; rows: number }>`
+  const counted = await sql<{ state: State; rows: number }>`
     select r.state, count(*)::int as rows from ${all} r group by 1`.execute(reader.db);
   const counts = new Map(counted.rows.map(({ state, rows }) => [state, rows]));
   const states = list.states[stateOf(list, request)]?.has ?? [];
-  const has = sql`r.state = any (${states}::text[])`;
+  const has = sql`r.state = any (${states})`;
   return { ...(await readRows(list, reader, request, sumOf(counts, states), has)), counts };
 }
 

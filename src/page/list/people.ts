@@ -1,7 +1,7 @@
 /** People: the roster, with those who need somebody first. */
 import { sql } from 'kysely';
 import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit-state.ts';
-import { standings } from '../../model/standing.ts';
+import { standings, type UserStanding } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { type OpenField, roster, type RosterRow } from '../read/page-people.ts';
 import { person, personHint, teamCells } from '../render/components.ts';
@@ -22,6 +22,9 @@ function openField(context: PageContext, { id, team_id: teamId }: RosterRow, fie
   const path = waitingPath(context, { teamId, batch, reasons: [{ what: reason, rows: 1 }] });
   return html`<a class="note" href="${path}#c-${id}-${field.field}">${words}</a>`;
 }
+
+const placeOf = (standing: UserStanding): number => standings.indexOf(standing);
+const standingOf = ({ state }: RosterRow): UserStanding => standings[state] ?? 'equal';
 
 const ifDetails = ({ details }: PageContext) => details;
 
@@ -73,13 +76,13 @@ export const peopleList: List<RosterRow> = {
     },
     {
       label: 'State',
-      sort: ['state', sql`array_position(${standings}::text[], r.state)`],
+      sort: ['state', sql`r.state`],
       cell: (row, context) => {
         const more =
           row.gone_at === null
             ? (row.open ?? []).map((field) => openField(context, row, field))
             : html`<span class="note">seen at ${at(row.gone_at, context.now)}</span>`;
-        return html`${standingPill(row.state)}${more}`;
+        return html`${standingPill(standingOf(row))}${more}`;
       },
     },
     {
@@ -91,9 +94,12 @@ export const peopleList: List<RosterRow> = {
     },
   ],
   states: {
-    present: { label: 'In the team', has: standings.filter((state) => state !== 'left') },
+    present: {
+      label: 'In the team',
+      has: standings.map(placeOf).filter((place) => place !== placeOf('left')),
+    },
     ...Object.fromEntries(
-      standings.map((state) => [state, { label: standingSigns[state][1], has: [state] }]),
+      standings.map((state) => [state, { label: standingSigns[state][1], has: [placeOf(state)] }]),
     ),
   },
   hint: personHint,
@@ -111,9 +117,9 @@ export const peopleList: List<RosterRow> = {
     },
   },
   lead: (counts) => {
-    const left = counts.get('left') ?? 0;
+    const left = counts.get(placeOf('left')) ?? 0;
     const all = [...counts.values()].reduce((sum, rows) => sum + rows, 0);
-    return `In the team: ${count(all - left)}, equal on both sides ${count(counts.get('equal') ?? 0)}. Left: ${count(left)}.`;
+    return `In the team: ${count(all - left)}, equal on both sides ${count(counts.get(placeOf('equal')) ?? 0)}. Left: ${count(left)}.`;
   },
   none: 'The first run takes everybody from the service; those who have left are in a list of their own.',
   csv: (context) => ({
@@ -128,7 +134,7 @@ export const peopleList: List<RosterRow> = {
       : {}),
     role_id: (row) => row.role_id,
     role: (row) => row.role,
-    state: (row) => standingSigns[row.state][1].toLowerCase(),
+    state: (row) => standingSigns[standingOf(row)][1].toLowerCase(),
     fields: (row) => (row.open ?? []).map(({ field }) => field).join(' '),
     changed_at: (row) => row.changed_at,
   }),

@@ -65,7 +65,11 @@ export async function readWaitingView(reader: PageReader, request: ViewRequest):
   const { batch } = params;
   const state = batch === undefined ? query.get('state') : null;
   const all = await readWaitingLists(reader);
-  const asked = state === null ? all.lists : (await readWaitingLists(reader, state)).lists;
+  const some = all.lists.filter(
+    ({ reasons }) => state === null || reasons.some(({ what }) => what === state),
+  );
+  const isWhole = state === null || some.every(({ reasons }) => reasons.length === 1);
+  const asked = isWhole ? some : (await readWaitingLists(reader, state)).lists;
   const wanted = batch === undefined ? asked : asked.filter((list) => list.batch === batch);
   const missing = all.missing.filter(({ hash }) =>
     batch === undefined ? [null, 'missing'].includes(state) : hash === batch,

@@ -1,7 +1,7 @@
 /** The roster as a relation: every user with how both sides stand to each other. */
 import { type RawBuilder, sql } from 'kysely';
 import type { EditState, HeldReason } from '../../model/edit-state.ts';
-import type { UserStanding } from '../../model/standing.ts';
+import { standings, type UserStanding } from '../../model/standing.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { contains, fits } from '../../mirror/users/find-user.ts';
@@ -23,7 +23,8 @@ export interface RosterRow
     'team_id' | 'id' | 'name' | 'email' | 'phone' | 'role_id' | 'role' | 'gone_at'
   > {
   readonly changed_at: Date | null;
-  readonly state: UserStanding;
+  /** The place among `standings`. */
+  readonly state: number;
   readonly open: readonly OpenField[] | null;
 }
 
@@ -41,30 +42,35 @@ export function matches({ q, details }: Searched): RawBuilder<unknown> {
   return query.id === null ? sql`false` : contains(sql`u.id::text`, query);
 }
 
-/** The users that match, each in one state: `standingOf` says the same of one. */
+const place = (standing: UserStanding) => sql`${standings.indexOf(standing)}::int`;
+
+/**
+ * The users that match, each in one state: `standingOf` says the same of one. As one plain query, so that Postgres names
+ * roles of the rows of a page alone, and with the state as its place among `standings`, by which a page is sorted.
+ */
 export const roster = ({ teamIds }: PageReader, search: Searched): RawBuilder<unknown> => sql`(
-  with field as (
-    select h.team_id, h.user_id as id, h.field, h.state, h.reason, h.batch, h.until, h.decided_by as by
-    from report.held h where h.team_id = any (${idArray(teamIds)})
-    union all
-    select s.team_id, s.id, p.field, p.state, null, null, null, null
-    from mirror.users s
-    cross join lateral (
-      select field, state from report.pending p where p.team_id = s.team_id and p.user_id = s.id and p.detail is null offset 0
-    ) p
-    where s.team_id = any (${idArray(teamIds)}) and s.edited_at is not null and s.gone_at is null
-      and p.state in ('waiting', 'sending', 'unknown')
-  ), open as materialized (
+  select u.team_id, u.id, u.name, u.email, u.phone, u.role_id, case when u.role_id is null then u.role else (
+      select r.name from mirror.roles r where r.team_id = u.team_id and r.role_id = u.role_id) end as role,
+    u.gone_at, greatest(u.edited_at, u.updated_at) as changed_at, o.fields as open,
+    case when u.gone_at is not null then ${place('left')} when o.waits then ${place('waits')}
+      when not u.resolved then ${place('unresolved')} when o.moving then ${place('moving')}
+      when o.rejected then ${place('rejected')} when o.id is not null then ${place('asked')} else ${place('equal')} end as state
+  from mirror.users u
+  left join (
     select team_id, id, jsonb_agg(to_jsonb(f) - 'team_id' - 'id' order by field) as fields,
       bool_or(state = 'held' and reason <> 'asked') as waits, bool_or(state in ('waiting', 'sending', 'unknown')) as moving,
       bool_or(state = 'rejected') as rejected
-    from field f group by 1, 2
-  )
-  select u.team_id, u.id, u.name, u.email, u.phone, u.role_id, case when u.role_id is null then u.role else r.name end as role,
-    u.gone_at, greatest(u.edited_at, u.updated_at) as changed_at, o.fields as open,
-    case when u.gone_at is not null then 'left' when o.waits then 'waits' when not u.resolved then 'unresolved'
-      when o.moving then 'moving' when o.rejected then 'rejected' when o.id is not null then 'asked' else 'equal' end as state
-  from mirror.users u
-  left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id
-  left join open o on o.team_id = u.team_id and o.id = u.id
+    from (
+      select h.team_id, h.user_id as id, h.field, h.state, h.reason, h.batch, h.until, h.decided_by as by
+      from report.held h where h.team_id = any (${idArray(teamIds)})
+      union all
+      select s.team_id, s.id, p.field, p.state, null, null, null, null
+      from mirror.users s
+      cross join lateral (
+        select field, state from report.pending p where p.team_id = s.team_id and p.user_id = s.id and p.detail is null offset 0
+      ) p
+      where s.team_id = any (${idArray(teamIds)}) and s.edited_at is not null and s.gone_at is null
+        and p.state in ('waiting', 'sending', 'unknown')
+    ) f group by 1, 2
+  ) o on o.team_id = u.team_id and o.id = u.id
   where u.team_id = any (${idArray(teamIds)}) and ${matches(search)})`;
