@@ -168,7 +168,7 @@ const noneByRow: ReadByRow = { lacking: 0, memory: {} };
 /**
  * Reads the columns that the listing leaves out, for rows that are new or have changed. No further field of the answer is
  * taken, because listing and row may differ, and the mirror would go back and forth between them.
- * It begins behind the row that was read last, so that rows without an answer hold up no later row.
+ * It begins behind the row that was read last, so that unanswered rows do not block later rows.
  */
 async function readByRow(
   { resource: { name, byRow = [] }, row }: Refreshable,

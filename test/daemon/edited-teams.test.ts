@@ -182,7 +182,7 @@ describe('the look for edited teams', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('are queried less often if the query takes long, so that it takes a sixtieth of the time at most', async () => {
+  it('queries edited teams less often if a query takes long: for at most a sixtieth of the time', async () => {
     onAsked = () => {
       now += 10_000;
     };

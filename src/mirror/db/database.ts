@@ -57,7 +57,7 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** Called for connections that broke, idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
-  /** Aborted when the process is asked to stop. Single reads that timed out are then not repeated any more. */
+  /** Aborted when the process is asked to stop. A single read that times out afterwards is not repeated. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the duration of each statement, successful or not. Must not throw. */
   readonly onQuery?: ((ms: number) => void) | undefined;

@@ -224,7 +224,7 @@ export async function digestRows(
 
 /**
  * Reads the memory of a listing. Its `agreed` counts only as long as the mirror has the same rows.
- * @param known what was read when the run began. The rows of all its listings are digested in one statement.
+ * @param known the facts that the run read first. The rows of all its listings are digested in one statement.
  */
 export function createListingMemory(db: Queryable, teamId: Id, known?: Pick<KnownTeam, 'learned'>) {
   const memoryOf = (name: MirroredResource) =>

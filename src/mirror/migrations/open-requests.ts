@@ -42,7 +42,7 @@ async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]
         when exists (select from sync.changes c where c.team_id = r.team_id and c.local_id = r.local_id and c.state = 'open') then
           case r.state when 'unknown' then 'unknown' else 'being sent' end
         when exists (select from sync.held_fields h where h.team_id = r.team_id and h.local_id = r.local_id) then 'held'
-        -- The service has refused a change of it, and sends it as it was.
+        -- The service has refused the change of a message, and sends the unchanged message.
         when r.state = 'refused' and r.id is not null and r.service_time > clock_timestamp() then 'scheduled'
         else r.state end as state,
       r.cancels, r.execute_at, case when r.service_time <> r.execute_at then r.service_time end as service_time, r.recipient, r.row

@@ -1,4 +1,4 @@
-/** Reads earlier pushes in the ledger: pushes without effect, and pushes that got no answer. */
+/** Reads earlier pushes in the ledger: pushes that failed to change a value, and unanswered pushes. */
 import { sql } from 'kysely';
 import { fieldOf } from '../../model/fields.ts';
 import type { EarlierPushes, EarlierThan, PushTries } from '../../model/intent.ts';

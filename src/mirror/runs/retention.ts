@@ -1,6 +1,6 @@
 /**
- * Deletes rows past their retention, in small batches and in parallel to the runs: it works without a lease and touches no row
- * that a run may write. Rows that decisions need are kept, however old they are.
+ * Deletes rows past their retention, in small batches and in parallel to the runs: without a lease, and only rows
+ * that a run never writes. Rows that decisions need are kept, however old they are.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';

@@ -84,7 +84,7 @@ async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): P
   );
 }
 
-/** Closes the intents of users whose row no longer exists: there is nothing left to send. */
+/** Closes the intents of users whose row was deleted: the mirror has nothing left to send. */
 async function closeLost(
   tx: Transaction,
   teamId: Id,

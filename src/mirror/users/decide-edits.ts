@@ -28,7 +28,7 @@ export interface EditDecision {
   readonly batch?: string;
   /** The reason to wait if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
-  /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
+  /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
   readonly decision?: bigint | null;
 }
 
@@ -133,7 +133,7 @@ export interface HeldChoice {
   readonly edit: Id | null;
   /** The service's value that was seen, as text. */
   readonly service: string;
-  /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
+  /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
   readonly decision: bigint | null;
 }
 

@@ -170,8 +170,8 @@ export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Gives these pushes their decisions back, for fields that were unsent, or were sent without an answer
- * and did not arrive. A field is sent again under the same decision, if that still holds.
+ * Gives these pushes their decisions back, for fields that stayed unsent, or were sent, got no answer
+ * and turned out to be missing on the service. A field is sent again under the same decision, if that still holds.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`

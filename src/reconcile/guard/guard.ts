@@ -1,5 +1,5 @@
 /**
- * Stops what no run may do without a person. Checked before the first write on either side:
+ * Stops pushes that only a person may allow. The guard looks before the first write on either side:
  *
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
@@ -223,7 +223,7 @@ function holdBack(
 }
 
 /**
- * Decides the offered fields: they are sent, or held with another reason; fields for which nothing changes wait.
+ * Decides the offered fields: they are sent, or held with another reason; further fields wait as before.
  * @param sent the users whom this run updates without a person
  */
 function lift(

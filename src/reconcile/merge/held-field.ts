@@ -35,8 +35,8 @@
  * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in
  * `push/result.ts` says what becomes of both. Each part is checked just before it leaves (`send-guard.ts`).
  *
- * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
- * new batch, over the present value of the service.
+ * † and the run warns. With a policy other than `hold` it is merged again: the service wins, or the edit waits in
+ * a new batch, over the present value of the service.
  *
  * *Asked* goes over any other reason: when it is over, the field is held for that one again (`toHold`), and the table says what
  * is left of it after what has happened meanwhile.

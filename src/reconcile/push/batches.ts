@@ -31,8 +31,8 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 }
 
 /**
- * A user whose earlier push got no answer goes alone and last, so that one bad user affects no further user. As long as it
- * is unknown whether an update without a name keeps the name, the first request carries one user without one.
+ * A user whose earlier push got no answer goes alone and last, so that one bad user affects no further user. Until it
+ * is known whether a nameless update keeps the name, the first request carries one such update alone.
  *
  * @param prefer the user who goes first if there is one like this
  */

@@ -8,8 +8,8 @@
  * 3. match the answer by id and field; base moves on confirmation only;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
- * A refused request is sent user by user, and a refused user field by field, from step 1 on. Nothing is sent twice blindly,
- * and nothing leaves long after it was prepared (`send-guard.ts`): a late push waits for the next run.
+ * A refused request is sent user by user, and a refused user field by field, from step 1 on. No push is
+ * sent twice blindly. A push that was prepared too long ago waits for the next run (`send-guard.ts`).
  */
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors.ts';

@@ -31,7 +31,7 @@ function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): An
 
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
- * intent first. The lease is ours now: an intent without the mark can no longer be sent.
+ * intent first. This run has the lease now, so that an unmarked intent stays unsent.
  *
  * If nothing may be sent, neither holds: another mirror with the same intents may be sending them. Values that the service
  * shows are confirmed, and all further values stay open.

@@ -114,7 +114,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** @param everybody all users; `null` if the service does not answer for all at once */
+/** @param everybody all users of the team; `null` if the service gives users only by address */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
