@@ -1,7 +1,7 @@
 /** The page over HTTP: its keys, its headers, and forms that can only come from here. What it says stands in. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createPageEvents } from '../../src/page/serve/page-events.ts';
 import { type PageQuestion, pageRoutes, type PageSource } from '../../src/page/serve/page-routes.ts';
 import { createPageServer, type StatusServer } from '../../src/http/server.ts';
@@ -48,6 +48,23 @@ beforeAll(async () => {
   server = await createPageServer({ host: '127.0.0.1', port: 0, page: pageRoutes(page) });
 });
 afterAll(() => server.close());
+
+it('answers the eleventh wrong key of a minute slowly, and a right one meanwhile', async () => {
+  const source = pageRoutes({ ...page, answer: async () => answerOf('') });
+  const own = await createPageServer({ host: '127.0.0.1', port: 0, page: source });
+  onTestFinished(() => own.close());
+  const get = async (given: string) =>
+    await fetch(`http://127.0.0.1:${own.port}/`, { headers: { authorization: given } });
+  const wrong = async () => await get(`Basic ${Buffer.from('kim:wrong').toString('base64')}`);
+  for (let tries = 0; tries < 10; tries += 1) expect((await wrong()).status).toBe(401);
+  const answered: number[] = [];
+  const slow = wrong();
+  await Promise.all(
+    [slow, get(authorization)].map((asking) => asking.then(({ status }) => void answered.push(status))),
+  );
+  expect(answered).toEqual([200, 429]);
+  expect(Number((await slow).headers.get('retry-after'))).toBeGreaterThan(0);
+});
 
 it('answers 401 without a key, whatever the path', async () => {
   for (const path of ['/', '/people', '/people.csv', '/assets/style.css', '/assets/font.woff2', '/events']) {

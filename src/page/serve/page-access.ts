@@ -1,6 +1,5 @@
 /** Decides who may see the page: the people of the settings, each by a token; if there are none, anybody on this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createAttemptLimit } from '../../http/attempt-limit.ts';
 
 /** The people who may see the page, by name, each with a password that is also a bearer's token. */
 export type PageKeys = Readonly<
@@ -19,11 +18,12 @@ export type Admission =
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
 
 export interface PageAccess {
-  admit(authorization: string | undefined, address: string): Admission;
+  admit(authorization: string | undefined): Admission;
 }
 
-/** The number of wrong keys from one address within a minute after which none is accepted from it. */
+/** The number of wrong keys within a minute after which further ones are answered slowly, until it is over. */
 const wrongKeys = 10;
+const minuteMs = 60_000;
 const longestHeader = 4_096;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -61,9 +61,9 @@ export function createPageAccess(
   onLoopback: boolean,
   monotonicMs: () => number,
 ): PageAccess {
-  const limit = createAttemptLimit(wrongKeys, monotonicMs);
+  let [wrong, startedMs] = [0, monotonicMs()];
   return {
-    admit: (authorization, address) => {
+    admit: (authorization) => {
       if (Object.keys(people).length === 0)
         return onLoopback
           ? { may: true, actor: null, mayDecide: false }
@@ -71,11 +71,12 @@ export function createPageAccess(
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readKey(authorization);
       const asker = given === undefined ? undefined : judge(given, people);
-      const waitMs = limit.blockedMs(address);
-      if (waitMs > 0) return { may: false, status: 429, waitMs };
+      // Whoever guesses keeps nobody out, so that it does not matter from which address they do.
       if (asker !== undefined) return { may: true, ...asker };
-      limit.failed(address);
-      return { may: false, status: 401, waitMs: 0 };
+      if (monotonicMs() - startedMs >= minuteMs) [wrong, startedMs] = [0, monotonicMs()];
+      wrong += 1;
+      if (wrong <= wrongKeys) return { may: false, status: 401, waitMs: 0 };
+      return { may: false, status: 429, waitMs: startedMs + minuteMs - monotonicMs() };
     },
   };
 }

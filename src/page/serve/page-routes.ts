@@ -1,5 +1,6 @@
 /** The page over HTTP: access, views, files and events. Its content is made elsewhere (`PageSource`). */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import compress from '@fastify/compress';
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -77,14 +78,18 @@ function admitOnly(
   const access = createPageAccess(page.keys, onLoopback, monotonicMs);
   scope.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders);
-    const admission = access.admit(request.headers.authorization, request.ip);
+    const admission = access.admit(request.headers.authorization);
     if (admission.may) {
       askers.set(request, admission);
       return undefined;
     }
     const { status, waitMs } = admission;
     if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
-    if (status === 429) reply.header('retry-after', Math.ceil(waitMs / 1_000));
+    if (status === 429) {
+      reply.header('retry-after', Math.ceil(waitMs / 1_000));
+      // Guessing gets no further by more of them.
+      await delay(1_000, undefined, { ref: false });
+    }
     return await sendSorry(reply, page, status);
   });
   scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
