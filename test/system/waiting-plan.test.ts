@@ -195,6 +195,8 @@ describe('what nobody has decided', () => {
     stage.emulator.team.showUser(one, { listed: true, answered: true });
     await stage.run();
     expect(await stage.sql('select state, detail from report.held')).toEqual([['rejected', 'never']]);
+    const holds = `select outcome from report.changes where user_id = ${one} and kind = 'hold' and field = 'email'`;
+    expect(await stage.sql(holds)).toEqual([['limit']]);
     const seen = `new${one}@example.com`;
     expect((await musterd('resolve', String(one), 'email', '--take', 'mirror', '--if', seen)).code).toBe(0);
     expect(await stage.run()).toMatchObject({ held: 0, counts: { pushed: 1 } });

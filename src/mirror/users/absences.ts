@@ -10,7 +10,8 @@ import type {
 import type { Id } from '../../model/id.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import type { KnownTeam } from '../team/known-team.ts';
-import { type RunOf, writeLedger } from './users-write.ts';
+import { writeLedger } from './ledger.ts';
+import type { RunOf } from './users-write.ts';
 
 export async function readAbsenceVerdicts(
   db: Queryable,

@@ -8,7 +8,7 @@ import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
-import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
+import type { RunOf } from './users-write.ts';
 
 /** The topic of `sync.learned` with the time of the last report that the guard refused a push. */
 const toldTopic = 'refusal told';
@@ -92,17 +92,6 @@ export async function writeStopped(
   // A field stays held while a person decides about it.
   const holds = all.filter(({ id }) => !busy.has(id));
   await writeHolds(tx, run, holds);
-  const byUser = Map.groupBy(holds, ({ id }) => id);
-  await writeLedger(
-    tx,
-    run,
-    [...byUser].flatMap(([id, fields]) =>
-      holdsInLedger(
-        id,
-        fields.map(({ hold }) => hold),
-      ),
-    ),
-  );
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
 }
 

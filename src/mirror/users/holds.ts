@@ -8,11 +8,7 @@ import type { HoldOfUser } from '../../model/waiting.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
-
-interface RunOrPerson {
-  readonly teamId: Id;
-  readonly runId: bigint | null;
-}
+import { holdsInLedger, type RunOrPerson, writeLedger } from './ledger.ts';
 
 /** Whether a person approved or resolved it and no push was opened under that yet. */
 const isApproved = sql`coalesce(h.decision = 'approved', false)`;
@@ -45,9 +41,6 @@ export const valuesToHold = rowPerField((field) => {
 
 /** Whether a person asked for the hold. It lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
-
-/** The reason beneath a requested hold; `null` without one. */
-export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
 
 /** Whether it stays rejected. A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
@@ -84,13 +77,16 @@ export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[])
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
+/** Holds these fields, and records it in the ledger. */
 export async function writeHolds(
   tx: Transaction,
-  { teamId, runId }: RunOrPerson,
+  run: RunOrPerson,
   held: readonly HoldOfUser[],
   after: 'plan' | 'push' = 'plan',
 ): Promise<void> {
   if (held.length === 0) return;
+  const { teamId, runId } = run;
+  await writeLedger(tx, run, holdsInLedger(held));
   const rows = held.map(({ id, hold }) => ({
     user_id: id,
     field: columnOf(hold.field),

@@ -1,9 +1,78 @@
-/** Reads the ledger: every field that moved, in either direction. */
+/** The ledger: every field that moved, in either direction, and every field that was held. */
 import { sql } from 'kysely';
+import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { ChangeKind, LedgerOutcome } from '../../model/ledger-words.ts';
-import type { Queryable, Row } from '../db/database.ts';
+import type { Values } from '../../model/user-plan.ts';
+import type { HoldOfUser } from '../../model/waiting.ts';
+import type { Queryable, Row, Transaction } from '../db/database.ts';
+import { type StageShape, withSpool } from '../db/spool.ts';
+import { stage } from '../db/stage.ts';
+
+export interface RunOrPerson {
+  readonly teamId: Id;
+  readonly runId: bigint | null;
+}
+
+/** A change for the ledger: the old values of both sides and the new one, for each field. */
+export interface LedgerEntry {
+  readonly user_id: Id;
+  readonly kind: string;
+  readonly base: object;
+  readonly old: object;
+  readonly new: object;
+  /** Of a hold: its reasons, by field. */
+  readonly outcome?: object;
+}
+
+/** One of the three versions of fields, under their SQL names. */
+export function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
+  return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
+}
+
+/** A row for each user with new holds. What a person has rejected stays rejected, and is not held anew. */
+export function holdsInLedger(holds: readonly HoldOfUser[]): readonly LedgerEntry[] {
+  const news = holds.filter(({ hold }) => hold.reason !== 'rejected');
+  return [...Map.groupBy(news, ({ id }) => id)].map(([user_id, of]) => {
+    const held = of.map(({ hold }) => [hold.field, hold] as const);
+    const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
+    const outcome = Object.fromEntries(of.map(({ hold }) => [columnOf(hold.field), hold.reason]));
+    return { user_id, kind: 'hold', base, old, new: sideInSql(held, 'service'), outcome };
+  });
+}
+
+const ledgerShape: StageShape<LedgerEntry> = {
+  name: 'ledger',
+  columns: [
+    ['user_id', 'bigint'],
+    ['kind', 'text'],
+    ['base', 'jsonb'],
+    ['old', 'jsonb'],
+    ['new', 'jsonb'],
+    ['outcome', 'jsonb'],
+  ],
+  values: ({ outcome = {}, ...row }) => [
+    row.user_id,
+    row.kind,
+    ...[row.base, row.old, row.new, outcome].map(toJson),
+  ],
+};
+
+export async function writeLedger(
+  tx: Transaction,
+  { teamId, runId }: RunOrPerson,
+  rows: readonly LedgerEntry[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await withSpool(ledgerShape, rows, async (spool) => {
+    await sql`
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, outcome, closed_at)
+      select ${teamId}, s.user_id, ${runId}::bigint, s.kind, s.base, s.old, s.new, s.outcome, clock_timestamp()
+      from ${await stage(tx, spool)}`.execute(tx);
+  });
+}
 
 /** A `null` selects everything. */
 export interface LedgerFilter {

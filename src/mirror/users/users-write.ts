@@ -1,28 +1,26 @@
 /** Writes users, with one statement each for mirror, base, ledger and holds. */
 
 import { sql } from 'kysely';
-import { columnOf, type Field } from '../../model/fields.ts';
+import { columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { toJson } from '../../model/json.ts';
 import { sameValue } from '../../model/user.ts';
 import { roleMove } from '../../model/user-changes.ts';
 import {
   type DecidedUser,
   decisionsOf,
   endedHolds,
-  type Hold,
   holdsOf,
   type UserPlan,
   type UserWrite,
-  type Values,
 } from '../../model/user-plan.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
-import { type StageShape, withSpool } from '../db/spool.ts';
+import { withSpool } from '../db/spool.ts';
 import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { endPulled } from './edits.ts';
 import { endHolds, lockHolds, noteShown, writeHolds } from './holds.ts';
+import { type LedgerEntry, sideInSql, writeLedger } from './ledger.ts';
 import { endPeriods } from './periods.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
@@ -32,12 +30,7 @@ export interface RunOf {
   readonly runId: bigint;
 }
 
-/** One of the three versions of fields, under their SQL names. */
-function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
-  return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
-}
-
-/** The ledger's rows for one user, except for adoptions: one per kind of change. */
+/** The ledger's rows for one user, except for adoptions and holds: one per kind of change. */
 function ledgerOf(decided: DecidedUser) {
   const { id: user_id, write } = decided;
   const rows: LedgerEntry[] = [];
@@ -53,60 +46,7 @@ function ledgerOf(decided: DecidedUser) {
     const old = { role: role.old };
     rows.push({ user_id, kind: 'pull', base: old, old, new: { role: role.new } });
   }
-  return [...rows, ...holdsInLedger(user_id, holdsOf(decided))];
-}
-
-/** The row of the ledger for a user's new holds. */
-export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly LedgerEntry[] {
-  if (holds.length === 0) return [];
-  const held = holds.map((hold) => [hold.field, hold] as const);
-  const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
-  const outcome = Object.fromEntries(
-    holds.map(({ field, reason }) => [columnOf(field), reason === 'rejected' ? 'limit' : reason]),
-  );
-  return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service'), outcome }];
-}
-
-/** A change for the ledger: the old values of both sides and the new one, for each field. */
-interface LedgerEntry {
-  readonly user_id: Id;
-  readonly kind: string;
-  readonly base: object;
-  readonly old: object;
-  readonly new: object;
-  /** Of a hold: its reasons, by field. */
-  readonly outcome?: object;
-}
-
-const ledgerShape: StageShape<LedgerEntry> = {
-  name: 'ledger',
-  columns: [
-    ['user_id', 'bigint'],
-    ['kind', 'text'],
-    ['base', 'jsonb'],
-    ['old', 'jsonb'],
-    ['new', 'jsonb'],
-    ['outcome', 'jsonb'],
-  ],
-  values: ({ outcome = {}, ...row }) => [
-    row.user_id,
-    row.kind,
-    ...[row.base, row.old, row.new, outcome].map(toJson),
-  ],
-};
-
-export async function writeLedger(
-  tx: Transaction,
-  { teamId, runId }: RunOf,
-  rows: readonly LedgerEntry[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  await withSpool(ledgerShape, rows, async (spool) => {
-    await sql`
-      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, outcome, closed_at)
-      select ${teamId}, s.user_id, ${runId}, s.kind, s.base, s.old, s.new, s.outcome, clock_timestamp()
-      from ${await stage(tx, spool)}`.execute(tx);
-  });
+  return rows;
 }
 
 /** Ends the absences of users that were seen, except absences that a person is deciding about. */
@@ -158,7 +98,8 @@ export async function applyDecisions(
   const writes = users.flatMap(({ write }) => (write === null ? [] : [write]));
   const deferred = writes.length === 0 ? new Set<Id>() : await applyWrites(tx, run, writes);
   const applied = users.filter(({ id }) => !deferred.has(id));
-  await writeLedger(tx, run, applied.flatMap(ledgerOf));
+  const moved = applied.flatMap(ledgerOf);
+  if (moved.length > 0) await writeLedger(tx, run, moved);
   await endPulled(tx, run.teamId, applied.flatMap(pulledEdits));
   await endHolds(tx, run, applied);
   await noteShown(tx, run, applied);

@@ -109,6 +109,20 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     expect(of(was)).toEqual([then, then - 1, then - 1]);
   });
 
+  it('tells of what the service refused that it is held, by whom it was edited, and in which batch', async () => {
+    const id = team.ids[4] ?? 0;
+    await team.bob.edit(id, `phone = '99'`);
+    await team.run();
+    const rows = await team.sql(
+      `select kind, outcome, new_text, edited_by, batch from report.changes where user_id = ${id} and kind <> 'adopt' order by change_id`,
+    );
+    const [bob, was] = [team.bob.role, team.emulator.team.user(id).phone];
+    expect(rows).toEqual([
+      ['push', 'refused', '99', bob, ''],
+      ['hold', 'refused', was, bob, await team.batchOf(id, 'phone')],
+    ]);
+  });
+
   it.each([
     ['approve', `'approve', '{}', 1`, 'approve', '10:00:00'],
     ['reject', `'reject', '{}', 1`, 'reject', '10:00:00'],
