@@ -193,13 +193,19 @@ describe('importing', () => {
       await stage.run();
       await stage.sql(`create role musterd_clerk login password 'p' in role musterd_editor`);
       const clerk = { DATABASE_URL: stage.url.replace(/\/\/[^@]*@/, '//musterd_clerk:p@') };
-      const args = ['import', file(`id,phone,email\n${id},0151-23450148,new@example.com\n`), '--yes'];
+      const path = file(`id,phone,email\n${id},0151-23450148,new@example.com\n`);
+      const detail = '49 is the country of 49301234567: "0151-23450148" has none';
+      expect(await imported(path, '--dry-run')).toMatchObject({
+        changes: [
+          { field: 'email', state: 'waiting', reason: null },
+          { field: 'phone', state: 'held', reason: 'limit', detail },
+        ],
+      });
+      const args = ['import', path, '--yes'];
       const { code, stdout } = await runMusterd(args, { ...environment(), ...clerk });
       expect([code, stdout]).toEqual([
         0,
-        expect.stringContaining(
-          `will be held on its own: phone of ${id}: 49 is the country of 49301234567: "0151-23450148" has none`,
-        ),
+        expect.stringContaining(`will be held on its own: phone of ${id}: ${detail}`),
       ]);
       expect(stdout).toContain('2 fields of 1 user; the next run sends them, but 1 of them is held until');
       const held = () => stage.sql('select field, state, reason, edited_by from report.held');

@@ -12,6 +12,12 @@ import { inMarkdown, printLine } from '../output.ts';
 import { printTable } from '../print-table.ts';
 import { printChangesInMarkdown, printUserChanges } from '../show-user-changes.ts';
 
+/** The state of the edit once it is written. @param unsure why nobody knows the country of a phone */
+const stateOf = (unsure: string | undefined) =>
+  unsure === undefined
+    ? ({ state: 'waiting', reason: null } as const)
+    : ({ state: 'held', reason: 'limit' } as const);
+
 /** The change as the plan of the next run would show it, with its line. */
 const plannedOf = ({
   line,
@@ -34,8 +40,7 @@ const plannedOf = ({
   base: base ?? null,
   mirror: to,
   service: from,
-  state: unsure === undefined ? 'waiting' : 'held',
-  reason: unsure === undefined ? null : 'limit',
+  ...stateOf(unsure),
   detail: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
@@ -152,7 +157,7 @@ export function printWayBack({ out }: Pick<Context, 'out'>, runs: readonly Id[])
     printLine(out, 'take it back: musterd withdraw, or musterd undo <run> after a run has sent it');
 }
 
-const changeInJson = ({ line, userId, name, field, from, to, isGuess }: ImportChange) => ({
+const changeInJson = ({ line, userId, name, field, from, to, isGuess, unsure }: ImportChange) => ({
   line,
   user_id: userId,
   name,
@@ -160,6 +165,8 @@ const changeInJson = ({ line, userId, name, field, from, to, isGuess }: ImportCh
   from,
   to,
   guessed: isGuess,
+  ...stateOf(unsure),
+  detail: unsure ?? null,
 });
 
 export function importInJson(
