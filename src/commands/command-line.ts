@@ -9,7 +9,7 @@ import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.t
 import type { LogOptions } from '../log.ts';
 import { describeDenial } from '../runs/denial.ts';
 import { withoutJson } from './help.ts';
-import { createProgram } from './program.ts';
+import { createProgram, fullNameOf } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from './stop.ts';
 import { waitForRoom } from './stream-write.ts';
@@ -150,7 +150,7 @@ async function createContext(
     waitMs: typeof wait === 'string' ? readWait(wait) : undefined,
     json,
     explain: (team, error) => {
-      const told = describeDenial(error, command.name());
+      const told = describeDenial(error, fullNameOf(command));
       explain(err, told, team);
       return { code: exitCodeOf(told), told };
     },
@@ -255,7 +255,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
         async (output, signal) => {
           const context = await createContext(seen, program, output, signal, command);
           return action({ ...context, showItself }, options, words).catch((error: unknown) => {
-            throw describeDenial(error, command.name());
+            throw describeDenial(error, fullNameOf(command));
           });
         },
         isSql ? heldOfAnswers : Infinity,

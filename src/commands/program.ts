@@ -127,7 +127,8 @@ function showUsage(command: Command): void {
   };
 }
 
-const fullNameOf = (command: Command): string =>
+/** The words to type: `musterd tag create`. */
+export const fullNameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
 
 export interface ProgramOptions {

@@ -17,8 +17,9 @@ const neededBy: Readonly<Record<string, string>> = {
 const isRefused = (error: unknown): error is Error =>
   error instanceof Error && 'severity' in error && 'code' in error && error.code === '42501';
 
-/** @param name of the command; `sql` says what Postgres says */
-export function describeDenial(error: unknown, name: string): unknown {
+/** @param command such as `musterd approve`; `musterd sql` says what Postgres says */
+export function describeDenial(error: unknown, command: string): unknown {
+  const name = command.replace('musterd ', '');
   if (!isRefused(error) || name === 'sql') return error;
   const isPlain = /^(?:permission denied|must be owner)/.test(error.message);
   const role = neededBy[name];
@@ -26,7 +27,7 @@ export function describeDenial(error: unknown, name: string): unknown {
   const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
   return new MusterdError(
     'denied',
-    isPlain ? `This login may not do it: "musterd ${name}" needs ${needs} (${error.message})` : error.message,
+    isPlain ? `This login may not do it: "${command}" needs ${needs} (${error.message})` : error.message,
     { hint: hint ?? 'What each login may do is in docs/guide.md, "Logins of people".', cause: error },
   );
 }

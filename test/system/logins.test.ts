@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTeams, type Team } from './agreed/people.ts';
-import { runMusterd } from './run-musterd.ts';
+import { eventually } from '../support/eventually.ts';
+import { everyCommand } from './every-command.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
 
 const logins = ['reader', 'editor', 'role editor', 'approver', 'owner'] as const;
 type Login = (typeof logins)[number];
@@ -13,6 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'musterd-logins-'));
 const sheet = join(folder, 'phones.csv');
 const teams = createTeams();
 const owns = 'the login that owns the mirror';
+const create = 'schedule create --inbox INBOX --at 2031-01-15T09:00:00Z --text Hello --list 5';
 
 /** The command, who may do it, its exit code for them, and what the others are told that it needs. */
 const commands: readonly (readonly [command: string, may: readonly Login[], code: number, needs: string])[] =
@@ -53,28 +56,63 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['resync --adopt-service', ['owner'], 0, owns],
     ['adopt --reason x --yes', ['owner'], 0, owns],
     ['withdraw', logins, 0, ''],
+    ['check', ['owner'], 0, owns],
+    ['api GET /v1/team', ['owner'], 0, owns],
+    ['tag create VIP --yes', ['owner'], 0, owns],
+    [`${create} --yes`, ['owner'], 0, owns],
+    ['schedule show MESSAGE', ['owner'], 0, owns],
+    ['schedule update MESSAGE --text Hello --yes', ['owner'], 0, owns],
+    ['schedule cancel MESSAGE --yes', ['owner'], 0, owns],
+    ['conversations read --inbox INBOX --user MEMBER --target 15550100 --yes', ['owner'], 0, owns],
+    ['page --port 0', logins, 0, ''],
+    ['daemon', ['owner'], 0, owns],
   ];
+
+/** They touch no mirror that is there. */
+const elsewhere = ['completion', 'emulator', 'demo'];
+
+const nameOf = (command: string) =>
+  everyCommand.find(({ name }) => `${command} `.startsWith(`${name} `))?.name ?? '';
+
+it('musterd has no other command that touches a mirror', () => {
+  const tried = new Set(commands.map(([command]) => nameOf(command)));
+  expect(everyCommand.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual(elsewhere);
+});
+
+/** Daemon and page are stopped once they run. */
+async function endOf(args: readonly string[], env: Readonly<Record<string, string>>) {
+  if (args[0] !== 'daemon' && args[0] !== 'page') return await runMusterd(args, env);
+  const running = startMusterd(args, { ...env, MUSTERD__log__level: 'info' });
+  const said = () => Object.values(running.output()).join('');
+  await eventually('it runs or ends', () => {
+    return running.process.exitCode !== null || /http:|daemon started/.test(said());
+  });
+  running.process.kill('SIGTERM');
+  return await running.ended;
+}
 
 describe.each(logins)('musterd', (login) => {
   let team: Team;
   let url: string;
-  let known: Readonly<Record<string, string>>;
+  let known: Record<string, string>;
+  const argsOf = (command: string) => command.split(' ').map((word) => known[word] ?? word);
   beforeAll(async () => {
     team = await teams.open({ push: { fourEyes: false } });
     const reader = await team.person('rea', 'musterd_reader');
     const roles = await team.person('rol', 'musterd_role_editor');
-    const own = new URL(team.url);
+    const ownUrl = new URL(team.url);
     const role = {
       reader: reader.role,
       'role editor': roles.role,
       editor: team.bob.role,
       approver: team.carol.role,
     };
-    if (login !== 'owner') [own.username, own.password] = [role[login], 'secret'];
-    url = own.href;
+    if (login !== 'owner') [ownUrl.username, ownUrl.password] = [role[login], 'secret'];
+    url = ownUrl.href;
     const [user = 0, other = 0, third = 0, last = 0] = team.ids;
     for (const id of [user, other, third]) await team.bob.edit(id, `email = 'ada${id}@example.com'`);
     await team.run();
+    const inbox = team.emulator.team.inboxes().find(({ members }) => members.length > 0);
     writeFileSync(sheet, `id,phone\n${last},+15550123\n`);
     known = {
       USER: String(user),
@@ -85,25 +123,30 @@ describe.each(logins)('musterd', (login) => {
       BATCH: await team.batchOf(user),
       OTHER: String(other),
       SELECT: 'select 1',
+      INBOX: String(inbox?.id),
+      MEMBER: String(inbox?.members[0]),
     };
+    const without = { ...team.emulator.environment, MUSTERD_DATA_DIR: join(folder, 'none') };
+    const { stdout } = await runMusterd([...argsOf(create), '--yes', '--json'], without);
+    known['MESSAGE'] = String((JSON.parse(stdout) as { id: number }).id);
   });
   afterAll(() => team.close());
 
   it.each(commands)(`answers the ${login} who types "%s"`, async (command, may, code, needs) => {
-    const args = command.split(' ').map((word) => known[word] ?? word);
+    const args = argsOf(command);
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
     if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
       const unsaid = await runMusterd(args, env);
       expect([unsaid.code, unsaid.stderr]).toEqual([64, expect.stringContaining('Say who: --as <person>')]);
       env.MUSTERD_ACTOR = 'ada';
     }
-    const ended = await runMusterd(args, env);
+    const ended = await endOf(args, env);
     const isMay = may.includes(login);
-    expect([ended.code, ended.stderr]).toEqual([
+    expect([ended.code, command === 'check' ? ended.stdout : ended.stderr]).toEqual([
       isMay ? code : 77,
       isMay
-        ? expect.not.stringMatching(/permission denied|at .*:\d+:\d+/)
-        : expect.stringContaining(`This login may not do it: "musterd ${args[0]}" needs ${needs}`),
+        ? expect.not.stringMatching(/permission denied|^ +at .*:\d+:\d+/m)
+        : expect.stringContaining(`This login may not do it: "musterd ${nameOf(command)}" needs ${needs}`),
     ]);
   });
 });

@@ -2,6 +2,7 @@ import type { Database } from '../../../mirror/db/database.ts';
 import { readPlacing } from '../../../mirror/team/known-place.ts';
 import { createIsOurs, pendingMigrations } from '../../../mirror/migrations.ts';
 import { missingPrivileges, openSchemas, othersObjects, readServer } from '../../../mirror/team/probes.ts';
+import { firstOf } from '../../../model/in-words.ts';
 import { adviceOn, placeInWords } from '../../../model/place.ts';
 import type { Report } from './check-report.ts';
 import { inShort } from '../../open.ts';
@@ -38,7 +39,7 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
     const others = await othersObjects(db, isOurs);
     if (others.length > 0) report.add("others' objects in our schemas", 'ok', others.join(', '));
     const missing = await missingPrivileges(db, isOurs);
-    if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
+    if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${firstOf(missing)}`);
     else report.add('privileges', 'ok', 'all that a run needs');
     const open = await openSchemas(db);
     const advice = open.map((name) => `revoke create on schema ${name} from …`).join('; ');

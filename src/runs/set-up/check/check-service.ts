@@ -4,6 +4,7 @@ import { MusterdError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { Database } from '../../../mirror/db/database.ts';
 import { requireHome } from '../../../mirror/team/known-place.ts';
+import { describeDenial } from '../../denial.ts';
 import { createService, sharePace } from '../../open-service.ts';
 import { checkClock, checkCredentials, checkLength, checkNames, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
@@ -47,8 +48,9 @@ export async function checkService(
     return 'asked';
   } catch (error) {
     if (error instanceof MusterdError && ['stopped', 'usage', 'lease-held'].includes(error.code)) throw error;
-    report.fail('service', error);
-    return 'asked';
+    const told = describeDenial(error, 'musterd check');
+    report.fail('service', told);
+    return told === error ? 'asked' : 'no credentials';
   } finally {
     await service.close();
   }
