@@ -62,9 +62,9 @@ comment on function sync.deciding_names() is 'Who decides: the role that is conn
 
 create or replace function sync.decider() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select array_to_string(sync.deciding_names(), ' for ')
+  select concat(array_to_string(n, ' for '), ', said by ' || nullif(session_user, n[1])) from sync.deciding_names() n
 $$;
-comment on function sync.decider() is 'Who decides, in words: see sync.deciding_names().';
+comment on function sync.decider() is 'Who decides, in words: "role"; "role for person", whom the role named; "person, said by role": the role may write the bookkeeping. See sync.deciding_names().';
 
 -- Like sync.deciding_names(), it believes a role that may write the bookkeeping. For a role that no longer exists, nobody
 -- knows whether it might.

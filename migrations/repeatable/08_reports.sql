@@ -766,7 +766,7 @@ comment on column report.decisions.mirror_value is 'The mirror''s value then.';
 comment on column report.decisions.service_value is 'The service''s value then.';
 comment on column report.decisions.mirror_text is 'The mirror''s value, as text; a name is its two halves, joined.';
 comment on column report.decisions.service_text is 'The service''s value, as text; a name is its two halves, joined.';
-comment on column report.decisions.decided_by is 'Who decided: for whom it was done where that was said, else the role that was connected.';
+comment on column report.decisions.decided_by is 'Who decided: the role that was connected; "role for person" if it named somebody; "person, said by role" if it was the login that owns the mirror.';
 comment on column report.decisions.decided_role is 'The role that was connected.';
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';

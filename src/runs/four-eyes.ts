@@ -1,7 +1,7 @@
 /** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Transaction } from '../mirror/db/database.ts';
+import type { Database, Transaction } from '../mirror/db/database.ts';
 import { actFor, readLogin } from '../mirror/users/decide-edits.ts';
 import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import type { Confirmation } from '../model/waiting.ts';
@@ -10,6 +10,15 @@ import { type Settings, tightenSettings } from './keep-settings.ts';
 /** The reason for which an edit waits if it is not approved, or if its approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the login that owns the mirror adds to a command that decides: the person for whom it does. */
+export const ownerAdds = (env: Environment): string => (env['MUSTERD_ACTOR'] ? '' : ' --as <person>');
+
+/** The same for the login that is connected: each other one decides for itself. */
+export const loginAdds = async (db: Database, env: Environment): Promise<string> =>
+  (await readLogin(db.kysely)).isOwner ? ownerAdds(env) : '';
 
 /** Who acts, and whether by settings that somebody else has to decide. */
 interface Acting {

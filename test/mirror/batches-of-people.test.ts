@@ -149,7 +149,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
       await run(
         'select kind, outcome, decided_by, decided_why, count(distinct decision_id) as decisions, count(*) from sync.changes group by 1, 2, 3, 4',
       ),
-    ).toEqual([['reject', { email: 'withdrawn' }, 'kim', 'a slip', 1n, 3n]]);
+    ).toEqual([['reject', { email: 'withdrawn' }, 'kim, said by musterd', 'a slip', 1n, 3n]]);
     expect(await withdraw()).toEqual([]);
   });
 

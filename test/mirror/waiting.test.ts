@@ -222,7 +222,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
         `select user_id, decided_by, decided_role, batch from sync.changes where kind = 'approve' order by 1`,
       ),
     ).toEqual([
-      [1n, 'Kim', expect.not.stringContaining(approver ?? ''), 'aaaaaaaaaaaa'],
+      [1n, 'Kim, said by musterd', expect.not.stringContaining(approver ?? ''), 'aaaaaaaaaaaa'],
       [2n, approver, approver, 'aaaaaaaaaaaa'],
     ]);
     await run(`update sync.teams set four_eyes = false`);

@@ -303,7 +303,7 @@ describe('a roster in git', () => {
       expect(
         await stage.sql(`select distinct decided_by, decided_why from sync.changes where kind = 'approve'
           and user_id in (${a}, ${b}, ${c})`),
-      ).toEqual([['kim', `${where === 'GitHub' ? 'pull' : 'merge'} request 12`]]);
+      ).toEqual([['kim, said by musterd', `${where === 'GitHub' ? 'pull' : 'merge'} request 12`]]);
       // Once.
       expect(await job('apply', commit)).toBe(1);
       expect(ours()).toHaveLength(1);

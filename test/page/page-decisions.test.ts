@@ -2,17 +2,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { showTimesIn } from '../../src/model/zone-time.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
-import { createPage } from '../../src/page/serve/create-page.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { approve, reject } from '../../src/runs/decide/approve-batch.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { resolve, resolveAll } from '../../src/runs/decide/resolve-field.ts';
-import { createPageServer, type StatusServer } from '../../src/http/server.ts';
-import { pageRoutes } from '../../src/page/serve/page-routes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
-import { buttonOf, createVisitor, type PageForm } from '../system/agreed/page-forms.ts';
+import { buttonOf, createVisitor, type PageForm, servePageOf } from '../system/agreed/page-forms.ts';
 
 const token = 'a token of the page for tests';
 const batch = 'abcabcabcabc';
@@ -24,7 +21,7 @@ const configOf = (push: Readonly<Record<string, unknown>> = {}): Config =>
 let database: TestDatabase;
 let config = configOf();
 const warnings: object[] = [];
-let server: StatusServer;
+let server: Awaited<ReturnType<typeof servePageOf>>;
 let dora: ReturnType<typeof createVisitor>;
 
 const rowsOf = async (text: string) => (await runSqlText(database.db, text)).rows;
@@ -84,22 +81,12 @@ const withPeople = (people: Config['status']['people']): Config => ({
 
 async function visit(name: string, may: 'look' | 'decide' = 'decide', others = 'decide' as typeof may) {
   await server?.close();
-  const mirror = { db: database.db } as Setup['mirror'];
-  const page = createPage({
-    db: database.db,
-    configs: () => [
-      withPeople({ [name]: { token, may }, ann: { token: 'the token of ann alone', may: others } }),
-    ],
-    version: '0',
-    decide: { mirror, log },
-  });
-  server = await createPageServer({
-    host: '127.0.0.1',
-    port: 0,
-    page: pageRoutes(page),
-    log: { warn: (fields) => void warnings.push(fields) },
-  });
-  dora = createVisitor(`http://127.0.0.1:${server.port}`, token, name);
+  server = await servePageOf(
+    database.db,
+    () => [withPeople({ [name]: { token, may }, ann: { token: 'the token of ann alone', may: others } })],
+    (fields) => void warnings.push(fields),
+  );
+  dora = createVisitor(server.origin, token, name);
 }
 
 beforeAll(async () => {
@@ -665,10 +652,10 @@ describe('a hold on the page of a person', () => {
     const { status, location } = await press({});
     expect([status, location]).toEqual([303, person]);
     expect(await held()).toEqual([
-      ['phone', 'asked', null, threeDays, expect.stringMatching(/dora$/), 'a test'],
+      ['phone', 'asked', null, threeDays, expect.stringMatching(/^dora, said by /), 'a test'],
     ]);
     const { text, forms } = await dora.ask(person);
-    expect(text).toMatch(/Held until \d+ \w+ (\d{4} )?\d\d:\d\d by .*dora, “a test”/);
+    expect(text).toMatch(/Held until \d+ \w+ (\d{4} )?\d\d:\d\d by dora.*, “a test”/);
     const { form } = formWith(forms, 'End it now');
     expect((await dora.press(form, 'End')).location).toBe(person);
     expect(await held()).toEqual([]);
@@ -821,7 +808,7 @@ describe('with four eyes', () => {
     const { done } = await decide(form, 'Approve', (row) => row.includes('new12'));
     expect(done.status).toBe(303);
     expect(await rowsOf('select decided_by from report.decisions')).toEqual([
-      [expect.stringMatching(/admin$/)],
+      [expect.stringMatching(/^admin, said by /)],
     ]);
   });
 

@@ -52,7 +52,7 @@ const ledger = `
     (42, 1, 'pull', '{}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-09', '2026-03-09', null, null),
     (41, 2, 'push', '{}', '{"phone": "1", "email": "a"}', '{"phone": "2", "email": "b"}', '{"phone": "confirmed", "email": "refused"}', '2026-03-09', '2026-03-09', '{"phone": "a.novak", "email": "a.novak"}', null),
     (41, 1, 'hold', '{"phone": "0"}', '{"phone": "1"}', '{"phone": "2"}', '{"phone": "conflict"}', '2026-03-10', '2026-03-10', null, null),
-    (41, 7, 'resolve', '{}', '{"role_id": 1}', '{"role_id": 2}', '{}', '2026-03-11', '2026-03-11', null, 'm.okoye');`;
+    (41, 7, 'resolve', '{}', '{"role_id": 1}', '{"role_id": 2}', '{}', '2026-03-11', '2026-03-11', null, 'm.okoye, said by musterd');`;
 
 /** Every hour for forty days, but for two days in the middle. */
 const listings = `

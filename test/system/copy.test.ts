@@ -188,7 +188,7 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
           kind: 'place',
           old_value: shown(url),
           new_value: shown(to),
-          decided_by: 'kim',
+          decided_by: 'kim, said by musterd',
           decided_why: 'it has moved',
         },
       ]);

@@ -91,7 +91,7 @@ const ledger = () =>
 const row = (old: unknown, sent: Values, outcome: Values, requestId: string | null, isClosed = true) =>
   [
     ['call', 'closed', null, null, 41, {}, old, sent, outcome, requestId],
-    [true, isClosed, 'anna', true, null, null],
+    [true, isClosed, 'anna, said by musterd', true, null, null],
   ].flat();
 const outcomes = () => sql(`select outcome, sent_at is not null from sync.changes`);
 

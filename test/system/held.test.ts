@@ -113,8 +113,8 @@ describe('musterd and a held field', () => {
           fields: 2,
           reasons: { conflict: 2 },
           commands: [
-            `musterd resolve --batch ${batch} --take mirror, or --take service`,
-            `musterd reject ${batch}`,
+            `musterd resolve --batch ${batch} --as <person> --take mirror, or --take service`,
+            `musterd reject ${batch} --as <person>`,
           ],
         },
       ],

@@ -175,6 +175,54 @@ it('musterd sql says to an editor what to write in place of each statement that 
   }
 });
 
+it('musterd prints commands that decide as the login that reads them types them', async () => {
+  const team = await teams.open({ push: { fourEyes: false } });
+  try {
+    const [user = 0, clashing = 0] = team.ids;
+    await team.bob.edit(user, `email = 'ada@example.com'`);
+    await team.bob.edit(clashing, `phone = '15550123'`);
+    team.emulator.team.editUser(clashing, { phone: '15550999' });
+    await team.run();
+    const approver = new URL(team.url);
+    [approver.username, approver.password] = [team.carol.role, 'secret'];
+    const asOwner = { ...team.environment(), MUSTERD_ACTOR: '' };
+    const printed = async (line: string, env: Readonly<Record<string, string>>) => {
+      const { stdout, stderr } = await runMusterd(line.split(' '), env);
+      return [...`${stdout}${stderr}`.matchAll(/musterd (?:approve|reject|resolve) [^\n"]*/g)].flat();
+    };
+    const reading = ['held', 'held --json', `held ${user}`, 'status', `why ${user}`, `why ${clashing}`];
+    const unseen = `resolve ${clashing} phone --take mirror`;
+    for (const line of [...reading, unseen, 'plan', 'reconcile']) {
+      const words = await printed(line, asOwner);
+      expect([line, words]).toEqual([
+        line,
+        expect.arrayContaining([expect.stringContaining(' --as <person>')]),
+      ]);
+      expect([line, words.filter((one) => !one.includes(' --as <person>'))]).toEqual([line, []]);
+      for (const env of [
+        { ...asOwner, MUSTERD_ACTOR: 'ann' },
+        ...(line === 'plan' || line === 'reconcile' ? [] : [{ ...asOwner, DATABASE_URL: approver.href }]),
+      ]) {
+        const own = await printed(line, env);
+        expect([line, own.length, own.join()]).toEqual([
+          line,
+          words.length,
+          expect.not.stringContaining('--as'),
+        ]);
+      }
+    }
+    const [command = ''] = await printed('held', asOwner);
+    const args = command.replace('<person>', 'ann').replace('…', 'seen').split(' ').slice(1);
+    // The phone, which both sides have changed, waits on.
+    expect(await runMusterd(args, asOwner)).toMatchObject({ code: 3, stderr: '' });
+    expect(await team.sql('select decided_by, decided_role from report.decisions')).toEqual([
+      [expect.stringMatching(/^ann, said by /), expect.any(String)],
+    ]);
+  } finally {
+    await team.close();
+  }
+});
+
 it('musterd refuses --as of a login that does not own the mirror, and names the login as who approved', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {

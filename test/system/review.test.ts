@@ -116,7 +116,12 @@ describe('musterd with push.approve: always', () => {
     await stage.run();
     expect(sent().length).toBe(1);
     expect(await stage.sql('select user_id, reason, detail, decided_by from report.held')).toEqual([
-      [String(c), 'review', expect.stringContaining('the service has changed it since'), 'Kim'],
+      [
+        String(c),
+        'review',
+        expect.stringContaining('the service has changed it since'),
+        'Kim, said by musterd',
+      ],
     ]);
     const moved = await musterd('approve', await batchOf(c));
     expect([moved.code, moved.stdout]).toEqual([3, expect.stringContaining('Left as they are: 1 field')]);
@@ -202,8 +207,8 @@ describe('musterd with push.approve: always', () => {
       await stage.sql(`select user_id, decided_by, decided_role = session_user, batch from sync.changes
         where kind = 'approve' order by decided_by`),
     ).toEqual([
-      [String(b), 'Anna', 'true', ofKim],
-      [String(a), 'Kim', 'true', batch],
+      [String(b), 'Anna, said by musterd', 'true', ofKim],
+      [String(a), 'Kim, said by musterd', 'true', batch],
     ]);
 
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));

@@ -101,7 +101,7 @@ describe('a refusal', () => {
     expect(run.stdout).not.toContain('not complete');
     const status = await musterd('status');
     expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users need a decision since/);
-    expect(status.stdout).toContain(`musterd approve ${batches.at(-1)} --reason`);
+    expect(status.stdout).toContain(`musterd approve ${batches.at(-1)} --as <person> --reason`);
     const told = JSON.parse((await musterd('status', '--json')).stdout) as { batches: unknown };
     expect(told.batches).toEqual([
       {

@@ -103,12 +103,12 @@ describe('what happens next', () => {
     [
       'a push that waits in a batch',
       { plan: plan('merge', { roleId: pull, email: waits }), state: batched },
-      'The next run pulls role_id; the push of email waits for "musterd approve abc".',
+      'The next run pulls role_id; the push of email waits for an approval of batch abc.',
     ],
     [
       'two pushes, of which one waits in a batch',
       { plan: plan('merge', { email: waits, phone: push }), state: batched },
-      'The next run pushes phone, unless a guard stops it; the push of email waits for "musterd approve abc".',
+      'The next run pushes phone, unless a guard stops it; the push of email waits for an approval of batch abc.',
     ],
     [
       'a conflict',
@@ -443,7 +443,7 @@ describe('musterd why', () => {
       fields: ['email'],
       reasons: ['too many'],
     });
-    expect(report.next).toBe('The push of email waits for "musterd approve abcdef012345".');
+    expect(report.next).toBe('The push of email waits for an approval of batch abcdef012345.');
     const other = stage.emulator.team.users().find((user) => user.id !== id);
     expect((await why(String(other?.id))).report.batch).toBeNull();
     await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);

@@ -5,6 +5,7 @@ import { showTime } from '../../model/zone-time.ts';
 import { plural, printable } from '../../model/in-words.ts';
 import { type Batch, batchesOf, type HeldRow, readHeldOf } from '../../runs/decide/read-held.ts';
 import { sayDecideEach } from '../../runs/decide/say-seen.ts';
+import { loginAdds } from '../../runs/four-eyes.ts';
 import { printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { withMirror } from '../setup.ts';
@@ -17,16 +18,17 @@ export async function heldCommand(
 ): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
     const rows = await readHeldOf(setup, userText);
-    if (context.json) printJson(context, { held: rows, batches: batchesOf(rows) });
+    const as = await loginAdds(setup.mirror.db, context.env);
+    if (context.json) printJson(context, { held: rows, batches: batchesOf(rows, as) });
     else if (rows.length === 0) printLine(context.err, 'No field is held.');
-    else if (isWhole || userText !== undefined) printFields(context, rows);
-    else printBatches(context, rows);
+    else if (isWhole || userText !== undefined) printFields(context, rows, as);
+    else printBatches(context, rows, as);
     return exitCode.ok;
   });
 }
 
-function printBatches(context: Context, rows: readonly HeldRow[]): void {
-  const batches = batchesOf(rows);
+function printBatches(context: Context, rows: readonly HeldRow[], as: string): void {
+  const batches = batchesOf(rows, as);
   if (batches.length > 0) printRows(context, batchColumns, batches);
   const rejected = rows.filter(({ state }) => state === 'rejected');
   const single = rows.filter(({ state, batch }) => state === 'held' && batch === null);
@@ -40,12 +42,15 @@ function printBatches(context: Context, rows: readonly HeldRow[]): void {
   printLine(context.err, '"musterd held --all" shows each field, with all three values.');
 }
 
-function printFields(context: Context, rows: readonly HeldRow[]): void {
+function printFields(context: Context, rows: readonly HeldRow[], as: string): void {
   printRows(context, heldColumns, rows);
   const [command] = sayDecideEach(rows);
   if (command === undefined) return;
   const other = command.includes(' --take ') ? '--take service' : 'musterd reject';
-  printLine(context.err, printable(`The first of them is decided as it is here by: ${command}, or ${other}`));
+  printLine(
+    context.err,
+    printable(`The first of them is decided as it is here by: ${command}${as}, or ${other}`),
+  );
 }
 
 const batchColumns: PrintedColumns<Batch> = {

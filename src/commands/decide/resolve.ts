@@ -11,6 +11,7 @@ import { type BatchResolution, resolveBatch } from '../../runs/decide/resolve-ba
 import { readSeen, readTake, type SeenOptions } from '../../runs/decide/read-take.ts';
 import { sayValue } from '../../runs/decide/require-held.ts';
 import { sayResolve } from '../../runs/decide/say-seen.ts';
+import { loginAdds } from '../../runs/four-eyes.ts';
 import {
   type ResolvedField,
   resolve,
@@ -124,17 +125,17 @@ async function look(
   [userText, take, field]: readonly [string, Exclude<WinningValue, object>, HeldNow['field']],
 ): Promise<SeenField | 'no'> {
   const now = await readHeldNow(setup, userText, field);
-  if (ask === undefined) throw unseen(now, take);
+  if (ask === undefined) throw unseen(now, take, await loginAdds(setup.mirror.db, context.env));
   show(context, now);
   return (await ask(questions[take])) ? { kind: 'shown', digest: now.digest } : 'no';
 }
 
-function unseen({ id, ...now }: HeldNow, take: string): MusterdError {
+function unseen({ id, ...now }: HeldNow, take: string, as: string): MusterdError {
   const column = columnOf(now.field);
   return new MusterdError(
     'usage',
     `Say which ${column} of user ${id} you have seen, with --if or --edit, and --if-service: the mirror has ${sayValue(now.mirror)}, the service ${sayValue(now.service)} now`,
-    { hint: `Nothing was decided. If that is what you mean: ${sayResolve(id, now, take)}` },
+    { hint: `Nothing was decided. If that is what you mean: ${sayResolve(id, now, take)}${as}` },
   );
 }
 

@@ -8,6 +8,7 @@ import { afterBatch } from '../../reconcile/guard/left-waiting.ts';
 import { nameIn } from '../../reconcile/read/roster.ts';
 import { type PlanReport, runPlan } from '../../runs/sync/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
+import { ownerAdds } from '../../runs/four-eyes.ts';
 import { type KnownPlan, readKnownPlan } from '../../runs/look/known-plan.ts';
 import { watched } from '../progress.ts';
 import { inMarkdown, printJson, printLine } from '../output.ts';
@@ -180,8 +181,9 @@ function printRefusal(
   for (const reason of report.users.verdict.reviewed)
     printLine(context.out, `held (review): ${printable(reason)}`);
   if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
+  const as = ownerAdds(context.env);
   for (const hash of batchesOf(changes))
-    printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
+    printLine(context.out, `A run holds it as this batch: musterd approve ${hash}${as} --reason …`);
 }
 
 /** Prints the plan as Markdown, with a section per user, for a ticket or a chat. */

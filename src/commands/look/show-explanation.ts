@@ -21,9 +21,10 @@ function nameOf({ service, mirror, base }: UserState): string {
   );
 }
 
-export function showExplanation(context: Context, explanation: Explanation): void {
+/** @param as what the login adds to a command that decides */
+export function showExplanation(context: Context, explanation: Explanation, as: string): void {
   if (context.json) printJson(context, inJson(explanation));
-  else print(context, explanation);
+  else print(context, explanation, as);
 }
 
 function inJson(explanation: Explanation): object {
@@ -116,7 +117,7 @@ function heldInJson(held: Explanation['held'][number] | undefined): object | nul
   };
 }
 
-function print(context: Context, explanation: Explanation): void {
+function print(context: Context, explanation: Explanation, as: string): void {
   const { id, state, edit, answer, held, commands, openPush, moves, next } = explanation;
   const line = (text: string) => printLine(context.out, printable(text));
   const marks = [
@@ -145,7 +146,7 @@ function print(context: Context, explanation: Explanation): void {
     edit: ({ field }) => holdOn(field)?.edit,
   };
   printRows(context, columns, explanation.fields);
-  for (const command of commands) line(`Decided as it is here by: ${command}, or --take service`);
+  for (const command of commands) line(`Decided as it is here by: ${command}${as}, or --take service`);
   if (openPush !== null) {
     const sent = Object.keys(openPush.intent.sent) as Field[];
     line(

@@ -1,6 +1,7 @@
 import { adviceOn, placeInJson, placeInWords, type Placing } from '../../model/place.ts';
 import { namesInWords } from '../../model/intent.ts';
 import type { ShownConnection } from '../../runs/open.ts';
+import { loginAdds } from '../../runs/four-eyes.ts';
 import { readStatusOf, type TeamStatus } from '../../runs/look/status-of-teams.ts';
 import { batchInWords, type HeldBatch } from '../../model/waiting.ts';
 import { inPlural } from '../../model/listed-resource.ts';
@@ -27,9 +28,10 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       printJson(context, others.length === 0 ? first : [first, ...others]);
       return exitCode.ok;
     }
+    const as = await loginAdds(mirror.db, context.env);
     for (const [at, status] of all.entries()) {
       if (at > 0) printLine(context.out, '');
-      printStatus(context, status);
+      printStatus(context, status, as);
     }
     printConnection(context, mirror.reach);
     printPlace(context, placing);
@@ -61,15 +63,15 @@ function when(date: Date | null | undefined): string {
   return showTime(date) || 'never';
 }
 
-const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
-  `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
+const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number], as: string) =>
+  `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash}${as} --reason …`;
 
 /** Says what waits, and what to do about it. */
-function batchLines({ hash, reasons, users, since, isApproved }: HeldBatch): readonly string[] {
+function batchLines({ hash, reasons, users, since, isApproved }: HeldBatch, as: string): readonly string[] {
   const decide = isApproved ? 'approve' : 'resolve --batch';
   const more = isApproved ? '--reason …' : '--take mirror, or --take service';
   return [
-    `${batchInWords(users)} ${needDecision(2)} since ${when(since)}; musterd ${decide} ${hash} ${more}`,
+    `${batchInWords(users)} ${needDecision(2)} since ${when(since)}; musterd ${decide} ${hash}${as} ${more}`,
     ...reasons,
   ];
 }
@@ -136,7 +138,7 @@ function printRuns(context: Context, { lastAttempt, lastSuccess, running }: Team
   );
 }
 
-function printStatus(context: Context, status: TeamStatus): void {
+function printStatus(context: Context, status: TeamStatus, as: string): void {
   const line = (what: string, value: string) => printField(context, what, value);
   const { rows } = status;
   line(
@@ -156,8 +158,9 @@ function printStatus(context: Context, status: TeamStatus): void {
     tally(status.held, (reason) => holdReasons[reason].words),
   );
   for (const batch of status.batches)
-    for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
-  for (const absence of status.withheld) line('not marked as gone', withheldLine(absence));
+    for (const [index, text] of batchLines(batch, as).entries())
+      line(index === 0 ? 'held in a batch' : '', text);
+  for (const absence of status.withheld) line('not marked as gone', withheldLine(absence, as));
   line('names', namesInWords[status.names]);
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

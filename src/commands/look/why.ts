@@ -1,5 +1,6 @@
 import { printable } from '../../model/in-words.ts';
 import { adviceOn, placeInWords, sendBlockOf } from '../../model/place.ts';
+import { loginAdds } from '../../runs/four-eyes.ts';
 import { explainUser } from '../../runs/look/explain-user.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printLine } from '../output.ts';
@@ -12,7 +13,7 @@ export async function whyCommand(context: Context, userText: string): Promise<Ex
     context,
     async (setup) => {
       const explanation = await explainUser(setup, context.signal, userText);
-      showExplanation(context, explanation);
+      showExplanation(context, explanation, await loginAdds(setup.mirror.db, context.env));
       const { answer, placing } = explanation;
       if (sendBlockOf(placing) !== undefined)
         printLine(context.err, printable(`Note: ${placeInWords(placing)}. ${adviceOn(placing)}`));

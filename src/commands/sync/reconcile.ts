@@ -2,6 +2,7 @@ import { needDecision } from '../../model/edit-state.ts';
 import type { Config } from '../../config/config.ts';
 import { plural, printable, seconds } from '../../model/in-words.ts';
 import { prepareSchema } from '../../runs/open.ts';
+import { ownerAdds } from '../../runs/four-eyes.ts';
 import { runReconcile } from '../../runs/sync/reconcile-team.ts';
 import type { RunReport } from '../../runs/sync/run-record.ts';
 import { inPlural } from '../../model/listed-resource.ts';
@@ -134,9 +135,10 @@ function printRefusal(
     line(`Limits on single fields hold them; ${what}`);
     return;
   }
+  const as = ownerAdds(context.env);
   line(`Pushes to ${plural(users, 'user')} ${needDecision(2)}; ${what}`);
   for (const hash of batches)
     line(
-      `Look at them with "musterd plan", then "musterd approve ${hash} --reason …", or "musterd reject ${hash}"`,
+      `Look at them with "musterd plan", then "musterd approve ${hash}${as} --reason …", or "musterd reject ${hash}${as}"`,
     );
 }

@@ -74,12 +74,6 @@ export async function readLogin(
   return rows[0] ?? { login: '', isOwner: false };
 }
 
-/** Reads who acts in this transaction, as the ledger names them. */
-export async function readDecider(tx: Transaction): Promise<string> {
-  const { rows } = await sql<{ who: string }>`select sync.decider() as who`.execute(tx);
-  return rows[0]?.who ?? '';
-}
-
 /** Approves edits, if they are as seen. @param onlyShown whether to do nothing */
 export async function decideEdits(
   tx: Queryable,

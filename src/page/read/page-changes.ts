@@ -102,7 +102,8 @@ async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
   }
   if (field !== null) byRow.push(sql`c.field = ${field} and c.kind not in ('adopt', 'return')`);
   if (direction !== null) byRow.push(sql`c.kind = any (${kindsOf[direction]}::text[])`);
-  if (actor !== null) byRow.push(sql`${actor} in (c.decided_by, c.edited_by)`);
+  if (actor !== null)
+    byRow.push(sql`${actor} in (c.decided_by, split_part(c.decided_by, ', said by ', 1), c.edited_by)`);
   if (since !== null) byRow.push(sql`c.opened_at >= ${since}`);
   return { byIndex: every(byIndex), byRow: every(byRow) };
 }

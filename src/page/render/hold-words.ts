@@ -29,12 +29,17 @@ export function fieldsInWords(all: WaitingList['fields'], rows: number): string 
 export const tallyOf = <Row, What>(rows: readonly Row[], what: (row: Row) => What) =>
   [...Map.groupBy(rows, what)].map(([one, of]) => ({ what: one, rows: of.length }));
 
+/** The person, without who said so. */
+const personOf = (by: string): string => by.replace(/, said by .*$/, '');
+
 /** Whether that is the person who looks, by their own name or by a command in their name. */
 export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | null): boolean =>
-  decide !== null && by !== null && ` for ${by}`.toLowerCase().endsWith(` for ${decide.actor}`.toLowerCase());
+  decide !== null &&
+  by !== null &&
+  ` for ${personOf(by)}`.toLowerCase().endsWith(` for ${decide.actor}`.toLowerCase());
 
 export const byWhom = (context: Pick<PageContext, 'decide'>, by: string | null): Html =>
-  isMine(context, by) ? html`you` : named(by ?? 'nobody knows whom');
+  isMine(context, by) ? html`you` : named(personOf(by ?? 'nobody knows whom'));
 
 /** `front_desk (63), you (37)` */
 export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, 'editors'>): Html =>

@@ -17,8 +17,8 @@ export interface Batch {
   readonly commands: readonly string[];
 }
 
-/** The batches of these rows, the oldest first. */
-export function batchesOf(rows: readonly HeldRow[]): readonly Batch[] {
+/** The batches of these rows, the oldest first. @param as what the login adds to the commands */
+export function batchesOf(rows: readonly HeldRow[], as: string): readonly Batch[] {
   const batches = Map.groupBy(rows, ({ batch }) => batch);
   return [...batches].flatMap(([batch, held]) => {
     const [first] = held;
@@ -28,9 +28,9 @@ export function batchesOf(rows: readonly HeldRow[]): readonly Batch[] {
     const { limit = 0, review = 0, asked = 0 } = reasons;
     const [approved, resolved] = [limit + review > 0, limit + review + asked < held.length];
     const commands = [
-      ...(approved ? [`musterd approve ${batch} --reason …`] : []),
-      ...(resolved ? [`musterd resolve --batch ${batch} --take mirror, or --take service`] : []),
-      `musterd reject ${batch}`,
+      ...(approved ? [`musterd approve ${batch}${as} --reason …`] : []),
+      ...(resolved ? [`musterd resolve --batch ${batch}${as} --take mirror, or --take service`] : []),
+      `musterd reject ${batch}${as}`,
     ];
     const { edited_by, edited_at, since } = first;
     const users = new Set(held.map(({ user_id }) => user_id)).size;

@@ -168,7 +168,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
       : [`the next run ${list(acts)}${pushes.length > 0 ? ', unless a guard stops it' : ''}`]),
     ...[...Map.groupBy(waiting, ({ batch }) => batch)].map(
       ([batch, of]) =>
-        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for "musterd approve ${batch}"`,
+        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for an approval of batch ${batch}`,
     ),
     ...requested.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...stayHeld(others, facts),

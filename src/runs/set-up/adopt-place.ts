@@ -1,6 +1,6 @@
 /** A person says where this mirror is at home, or that it is a copy. */
 import { MusterdError } from '../../errors.ts';
-import { actFor, readDecider } from '../../mirror/users/decide-edits.ts';
+import { actFor, readLogin } from '../../mirror/users/decide-edits.ts';
 import { homeAt, moveOf, readPlacing, writePlace } from '../../mirror/team/known-place.ts';
 import type { Database, Transaction } from '../../mirror/db/database.ts';
 import { readTeamNames, wakeForEdits } from '../../mirror/team/due.ts';
@@ -114,7 +114,7 @@ export async function adoptPlace(
   return await betweenRuns(db, teams, lease, async (tx) => {
     if (actor !== undefined) await actFor(tx, actor);
     const before = await readPlacing(db, tx);
-    const place = planAdoption(before, as, { by: await readDecider(tx), why }, new Date());
+    const place = planAdoption(before, as, { by: actor ?? (await readLogin(tx)).login, why }, new Date());
     if (place === null) return { before, after: before, isNews: false };
     if (!(await writePlace(tx, before.known, place, moveOf(before.known, place, why))))
       throw new MusterdError('mirror', 'Another person has just recorded the place of this mirror', {

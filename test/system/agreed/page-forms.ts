@@ -1,4 +1,25 @@
 /** The page's forms as a browser sends them: what the page hid in them, what a person ticked and typed. */
+import type { Config } from '../../../src/config/config.ts';
+import { createPageServer, type StatusServer } from '../../../src/http/server.ts';
+import type { Database } from '../../../src/mirror/db/database.ts';
+import { createPage } from '../../../src/page/serve/create-page.ts';
+import { pageRoutes } from '../../../src/page/serve/page-routes.ts';
+import type { Setup } from '../../../src/runs/open.ts';
+
+const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
+
+/** Serves the page of a daemon from this process, without runs. */
+export async function servePageOf(
+  db: Database,
+  configs: () => readonly Config[],
+  warn: (fields: object) => void = () => {},
+): Promise<StatusServer & { readonly origin: string }> {
+  const mirror = { db } as Setup['mirror'];
+  const page = createPage({ db, configs, version: '0', decide: { mirror, log } });
+  const host = '127.0.0.1';
+  const server = await createPageServer({ host, port: 0, page: pageRoutes(page), log: { warn } });
+  return { ...server, origin: `http://${host}:${server.port}` };
+}
 
 export interface Tick {
   /** What its row shows. */
