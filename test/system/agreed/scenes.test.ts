@@ -1,7 +1,8 @@
 /** What one person did and one run held is one batch, which its own commands decide about: a scene in each row. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from '../run-musterd.ts';
-import { createTeams, type Team } from './people.ts';
+import { buttonOf, createVisitor, servePageOf } from './page-forms.ts';
+import { createTeams, type Person, type Team } from './people.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -18,6 +19,27 @@ interface Scene {
 const all = (team: Team, values: string) => team.bob.sql(`update mirror.users set ${values}`).then(() => {});
 const [one, two, three] = [0, 1, 2];
 const idAt = (team: Team, at: number) => team.ids[at] ?? 0;
+
+/** Decides about a batch on the page, as this person, if the page lets them. */
+async function decideOnPage({ db, config }: Team, { role }: Person, words: string, batch: string) {
+  const token = 'a token of the page for tests';
+  const status = { ...config.status, details: true, people: { [role]: { token, may: 'decide' as const } } };
+  // Only with four eyes an edit of one's own is taken back there.
+  const push = { ...config.push, fourEyes: true };
+  const page = await servePageOf(db, () => [{ ...config, status, push }]);
+  try {
+    const visitor = createVisitor(page.origin, token, role);
+    const { forms } = await visitor.ask(`/waiting/${batch}`);
+    const form = forms.find((one) => buttonOf(one, words) !== undefined);
+    if (form === undefined) return;
+    const asked = await visitor.press(form, words);
+    const [question] = asked.forms.filter(({ asksWhy }) => asksWhy);
+    if (question === undefined) throw new Error(`Nothing was asked: ${asked.text}`);
+    expect((await visitor.press(question, words.replace(' all', ''))).location).toMatch(/done=\d+/);
+  } finally {
+    await page.close();
+  }
+}
 
 const scenes: Readonly<Record<string, Scene>> = {
   'a constant email': { does: (team) => all(team, `email = 'all@example.com'`), held: [{ limit: 180 }] },
@@ -71,6 +93,15 @@ const scenes: Readonly<Record<string, Scene>> = {
   },
 };
 
+const onPage = {
+  approve: 'Approve',
+  reject: 'Reject',
+  'reject revert': 'Reject and put back',
+  withdraw: 'Withdraw all',
+} as const;
+type Verb = keyof typeof onPage;
+const ways = ['SQL', 'the command line', 'the page'] as const;
+
 /** What a decision does to a batch depends on what the batch has: these two have all of it. */
 const decidedOtherwise = [
   'two people in one run',
@@ -111,39 +142,36 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
       .sql(`select count(*) from report.pending where state not in ('rejected', 'sending')`)
       .then(([row]) => row?.[0]);
   const fronts = {
-    SQL: (verb: string, batch: string) => {
-      const [name = '', revert] = verb.split(' ');
-      const who = name === 'withdraw' ? [team.bob, team.mallory] : [team.carol];
-      return Promise.all(
-        who.map((one) =>
-          one.sql(
-            `select state from sync.${name}('${batch}', reason => 'so'${revert ? ', revert => true' : ''})`,
-          ),
-        ),
-      ).then((rows) => rows.flat().map(([state]) => state));
+    SQL: async (who, verb, batch) => {
+      const [name, revert] = verb.split(' ');
+      await who.sql(
+        `select state from sync.${name}('${batch}', reason => 'so'${revert ? ', revert => true' : ''})`,
+      );
     },
-    'the command line': async (verb: string, batch: string) => {
+    'the command line': async ({ role }, verb, batch) => {
       const [name = '', revert] = verb.split(' ');
-      const who = name === 'withdraw' ? [team.bob, team.mallory] : [team.carol];
-      for (const { role } of who) {
-        const url = new URL(team.url);
-        [url.username, url.password] = [role, 'secret'];
-        const args = [name, batch, '--reason', 'so', ...(revert ? ['--revert'] : [])];
-        const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
-        const { code, stderr } = await runMusterd(args, env);
-        expect([[0, 3], stderr]).toEqual([expect.arrayContaining([code]), '']);
-      }
-      return undefined;
+      const url = new URL(team.url);
+      [url.username, url.password] = [role, 'secret'];
+      const args = [name, batch, '--reason', 'so', ...(revert ? ['--revert'] : [])];
+      const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
+      const { code, stderr } = await runMusterd(args, env);
+      expect([[0, 3], stderr]).toEqual([expect.arrayContaining([code]), '']);
     },
-  } as const;
+    'the page': (who, verb, batch) => decideOnPage(team, who, onPage[verb], batch),
+  } as const satisfies Record<string, (who: Person, verb: Verb, batch: string) => Promise<void>>;
+  const decide = async (front: keyof typeof fronts, verb: Verb) => {
+    for (const batch of await open())
+      for (const who of verb === 'withdraw' ? [team.bob, team.mallory] : [team.carol])
+        await fronts[front](who, verb, batch);
+  };
   const count = (reason: string) => scene.held.reduce((sum, batch) => sum + (batch[reason] ?? 0), 0);
 
-  /** The command line calls the functions of SQL: it need not do so of each. */
+  /** Command line and page call the functions of SQL: they need not do so of each. */
   const isDecidedOtherwise = decidedOtherwise.includes(name);
-  it.each(isDecidedOtherwise ? (['SQL', 'the command line'] as const) : (['SQL'] as const))(
+  it.each(isDecidedOtherwise ? ways : (['SQL'] as const))(
     'and sends what limits held, and no conflict, once it is approved in %s',
     async (front) => {
-      for (const batch of await open()) await fronts[front]('approve', batch);
+      await decide(front, 'approve');
       await team.run();
       const fields = team
         .updates()
@@ -162,13 +190,12 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
 
   if (!isDecidedOtherwise) return;
 
-  it.each([
-    ['reject', 'SQL'],
-    ['reject revert', 'the command line'],
-    ['withdraw', 'SQL'],
-    ['withdraw', 'the command line'],
-  ] as const)('and leaves nothing over after %s in %s', async (verb, front) => {
-    for (const batch of await open()) await fronts[front](verb, batch);
+  it.each(
+    (['reject', 'reject revert', 'withdraw'] as const).flatMap((verb) =>
+      ways.map((front) => [verb, front] as const),
+    ),
+  )('and leaves nothing over after %s in %s', async (verb, front) => {
+    await decide(front, verb);
     const fields = scene.held.flatMap((reasons) => Object.values(reasons)).reduce((sum, of) => sum + of, 0);
     const rejected = await team.sql(`select count(*) from report.held where state = 'rejected'`);
     expect(rejected).toEqual([[verb === 'reject' ? String(fields) : '0']]);
