@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/postgres-process.ts';
 import { spawnMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -37,7 +38,7 @@ describe('of a team whose people and tags are marked, the log', () => {
   let stage: Stage;
   afterAll(() => stage.close());
 
-  it('tells nothing of them when a run goes through, and when anything is refused', async () => {
+  it('tells nothing of them when a run goes through, and when run, import, daemon or page are refused', async () => {
     stage = await createStage({ emulator: { users: 0 } });
     const { team } = stage.emulator;
     const people = [1, 2, 3].map((n) =>
@@ -93,16 +94,32 @@ describe('of a team whose people and tags are marked, the log', () => {
       ...stage.env,
       MUSTERD__log__level: 'debug',
       MUSTERD__schedule__users: '* * * * * *',
+      MUSTERD__status__details: 'true',
     };
-    const command = await spawnMusterd(['reconcile'], environment);
-    const daemon = startMusterd(['daemon'], environment);
+    const sheet = `id,phone,email\n${two.id},${phone}77,${marker}77@example.com\n`;
+    const logged = [
+      await spawnMusterd(['reconcile'], environment),
+      await spawnMusterd(['import', '-', '--format', 'csv', '--yes'], environment, sheet),
+    ].map(({ stderr }) =>
+      stderr
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .join('\n'),
+    );
+    const port = await freePort();
+    const daemon = startMusterd(['daemon'], { ...environment, MUSTERD__status__port: String(port) });
     onTestFinished(() => void daemon.process.kill('SIGKILL'));
     await eventually('the daemon is refused', () => daemon.output().stderr.includes('22P02'));
+    const page = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    expect(await page(`/people?q=${marker}1`)).toBe(200);
+    await stage.sql(`create or replace function mirror.field_text(value jsonb) returns text
+      language plpgsql stable parallel safe as $$ begin raise exception 'no % here', value; end $$`);
+    expect(await page(`/changes?q=${marker}1`)).toBe(503);
     daemon.process.kill('SIGTERM');
     const { stdout, stderr } = await daemon.ended;
+    expect(stderr).toContain('page not shown');
     // What a command tells whoever typed it is no log.
-    const logged = command.stderr.split('\n').filter((line) => line.startsWith('{'));
-    expect(logged.join('\n')).toContain('22P02');
+    expect(logged).toEqual([expect.stringContaining('22P02'), expect.any(String)]);
     expect([...logged, stdout, stderr].filter((text) => marked.test(text))).toEqual([]);
   });
 });
