@@ -109,7 +109,7 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     expect(of(was)).toEqual([then, then - 1, then - 1]);
   });
 
-  it('tells of what the service refused that it is held, by whom it was edited, and in which batch', async () => {
+  it('records a hold with its author and its batch for an edit that the service refused', async () => {
     const id = team.ids[4] ?? 0;
     await team.bob.edit(id, `phone = '99'`);
     await team.run();
