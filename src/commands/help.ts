@@ -113,7 +113,7 @@ export function helpBelow(name: string): string {
 }
 
 /** All commands by their groups, on one screen of 24 lines. */
-function overviewOf(program: Command): string {
+export function overviewOf(program: Command): string {
   const groups = Map.groupBy(
     program.createHelp().visibleCommands(program),
     (command) => command.helpGroup() || 'Look:',
@@ -143,19 +143,4 @@ function overviewOf(program: Command): string {
     `Guide: ${addressOf('guide.md')}`,
     '',
   ].join('\n');
-}
-
-/** Shows the overview for the program, and for a command the options of the program that it takes. */
-export function setUpHelp(program: Command): void {
-  const showGlobalOptions = true;
-  const ofCommand = Object.assign(program.createHelp(), { showGlobalOptions });
-  program.configureHelp({
-    showGlobalOptions,
-    visibleGlobalOptions: (command) =>
-      ofCommand
-        .visibleGlobalOptions(command)
-        .filter(({ long }) => long !== '--json' || !withoutJson.has(command.name())),
-    formatHelp: (command, helper) =>
-      command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
-  });
 }

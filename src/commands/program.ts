@@ -5,7 +5,7 @@ import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addDirectCommands } from './call/direct-commands.ts';
 import { addFileCommands } from './files/file-commands.ts';
-import { type HelpGroup, helpBelow, setUpHelp, shells } from './help.ts';
+import { type HelpGroup, helpBelow, overviewOf, shells, withoutJson } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './decide/holding-commands.ts';
 import { addReadingCommands } from './look/reading-commands.ts';
 
@@ -130,6 +130,21 @@ function showUsage(command: Command): void {
 /** The words to type: `musterd tag create`. */
 export const fullNameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
+
+/** Shows the overview for the program, and for a command the options of the program that it takes. */
+function setUpHelp(program: Command): void {
+  const showGlobalOptions = true;
+  const ofCommand = Object.assign(program.createHelp(), { showGlobalOptions });
+  program.configureHelp({
+    showGlobalOptions,
+    visibleGlobalOptions: (command) =>
+      ofCommand
+        .visibleGlobalOptions(command)
+        .filter(({ long }) => long !== '--json' || !withoutJson.has(command.name())),
+    formatHelp: (command, helper) =>
+      command === program ? overviewOf(program) : ofCommand.formatHelp(command, helper),
+  });
+}
 
 export interface ProgramOptions {
   /** The version of musterd. */
