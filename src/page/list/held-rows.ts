@@ -1,7 +1,7 @@
 /** The rows of a list that waits, each an edit of one field, with a tick if it can be decided about, and the bar that decides. */
 import { sql } from 'kysely';
 import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
-import { heldOf, type HeldField, type WaitingList } from '../read/page-waiting.ts';
+import { heldRowsOf, type FieldOnHold, type WaitingList } from '../read/page-waiting.ts';
 import { person, personHint } from '../render/components.ts';
 import { isAccident, mayDecide, postForm, shownKey, verbs, verbsOf } from '../render/decide-form.ts';
 import { byWhom, fieldName, listTitle, mostDetails, shownDetail } from '../render/hold-words.ts';
@@ -10,7 +10,7 @@ import { href, waitingPath } from '../render/links.ts';
 import { headOfThree, isShown, textOf, three } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, capital, count, visible } from '../render/words.ts';
-import { filtersOf, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
+import { listFilters, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
 
 interface ShownList extends WaitingList {
   /** Whether it has the page for itself. */
@@ -21,10 +21,10 @@ interface ShownList extends WaitingList {
 
 /** A list with its rows: all of a short one, a few of a longer one, and a page where it is alone. */
 export interface ListOnPage extends ShownList {
-  readonly page: RowsRead<HeldField>;
+  readonly page: RowsRead<FieldOnHold>;
 }
 
-const isOwn = ({ own }: ShownList, row: HeldField): boolean => own.has(ownKey(row));
+const isOwn = ({ own }: ShownList, row: FieldOnHold): boolean => own.has(ownKey(row));
 
 const isDecided = ({ isAlone, rows }: ShownList, context: PageContext): boolean =>
   (isAlone || rows <= mostWhole) && mayDecide(context);
@@ -34,28 +34,28 @@ const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
   reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
 
 /** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
-function isTicked(list: ShownList, row: HeldField, { query }: PageContext): boolean {
+function isTicked(list: ShownList, row: FieldOnHold, { query }: PageContext): boolean {
   const ticks = query.get('ticks');
   if (ticks === null) return isTickedAtFirst(list);
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
 /** Whether it was ticked, and is another edit or is compared with another value by now. */
-function hasMoved(row: HeldField, { query }: PageContext): boolean {
+function hasMoved(row: FieldOnHold, { query }: PageContext): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
   const ticks = (query.get('ticks') ?? '').split(',');
   return !ticks.includes(key) && ticks.some((shown) => shown.startsWith(before));
 }
 
-function tickOf(list: ShownList, row: HeldField, context: PageContext): Html {
+function tickOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   if (!isDecided(list, context)) return none;
   const state = isOwn(list, row) ? ' disabled' : isTicked(list, row, context) ? ' checked' : '';
   return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
 }
 
 /** The note below the values of a row: whose it is, what happened meanwhile, and its own reason. */
-function noteOf(list: ShownList, row: HeldField, context: PageContext): Html {
+function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
   const isMine = isDecided(list, context) && isOwn(list, row);
   const parts = [
@@ -69,7 +69,7 @@ function noteOf(list: ShownList, row: HeldField, context: PageContext): Html {
 }
 
 /** Where the list has a page for itself, it is searched, filtered and sorted. */
-export function heldRows(list: ShownList): Rows<HeldField> {
+export function heldRows(list: ShownList): Rows<FieldOnHold> {
   const [base, mirror, service] = headOfThree;
   const { isAlone, editors, fields } = list;
   const choice = (any: string, all: WaitingList['editors'], words: (what: string) => string) => ({
@@ -83,7 +83,7 @@ export function heldRows(list: ShownList): Rows<HeldField> {
   });
   return {
     title: listTitle(list),
-    from: (_, searched) => heldOf(list, searched),
+    from: (_, searched) => heldRowsOf(list, searched),
     order: 'edited',
     // What was edited in one moment is sorted by name.
     last: () => [sql`r."editedAt"`, sql`lower(r.name)`, sql`r."userId"`, sql`r.field`],
@@ -126,13 +126,13 @@ export function heldRows(list: ShownList): Rows<HeldField> {
 
 const fewShown = 4;
 
-export const heldCsv: Rows<HeldField>['csv'] = (context) => {
-  const shownValue = ({ field }: HeldField, value: unknown) =>
+export const heldCsv: Rows<FieldOnHold>['csv'] = (context) => {
+  const shownValue = ({ field }: FieldOnHold, value: unknown) =>
     isShown(context, field) ? textOf(value) : value === null ? null : 'not shown';
   return {
     team: (row) => teamOf(context, row.teamId).team,
     user_id: (row) => row.userId,
-    ...(context.details && { name: (row: HeldField) => row.name }),
+    ...(context.details && { name: (row: FieldOnHold) => row.name }),
     field: (row) => row.field,
     state: () => 'held',
     reason: (row) => row.reason,
@@ -151,7 +151,7 @@ export const heldCsv: Rows<HeldField>['csv'] = (context) => {
 const counter: Html = html`<span class="n"></span>`;
 
 /** Stands in place of ticks if all are one's own edits, which can only be taken back. */
-const allOwn = (rows: readonly HeldField[]): Html =>
+const allOwn = (rows: readonly FieldOnHold[]): Html =>
   html`<p class="part row note"><span>Your own edits alone: somebody else has to approve them.</span>${rows.map((row) => html`<input type="hidden" name="row" value="${shownKey(row)}">`)}<button class="linked" name="verb" value="withdraw">Withdraw all ${count(rows.length)}…</button></p>`;
 
 function bar(list: ListOnPage, context: PageContext): Html {
@@ -176,7 +176,7 @@ export function listBody(list: ListOnPage, context: PageContext): Html {
   const { isAlone, batch, page, rows } = list;
   const held = heldRows(list);
   const table = rowsTable(held, page, context, isAlone ? pagesOf(held, page, context) : none);
-  const filters = isAlone && html`<div class="part">${filtersOf(held, page, context)}</div>`;
+  const filters = isAlone && html`<div class="part">${listFilters(held, page, context)}</div>`;
   if (isDecided(list, context)) {
     const { team } = teamOf(context, list.teamId);
     const values = { team, batch: batch ?? '', rows: String(rows), ticks: 'on' };

@@ -114,7 +114,7 @@ const sumOf = (counts: ReadonlyMap<State, number>, states: readonly State[] = []
   states.reduce<number>((sum, state) => sum + (counts.get(state) ?? 0), 0);
 
 /** Reads a page of those rows that have this, or all for a file. @param all how many have it */
-export async function readRows<Row>(
+export async function readListRows<Row>(
   list: Rows<Row>,
   reader: PageReader,
   request: ViewRequest,
@@ -159,10 +159,10 @@ async function readList<Row>(
   const counts = new Map(counted.rows.map(({ state, rows }) => [state, rows]));
   const states = list.states[stateOf(list, request)]?.has ?? [];
   const has = sql`r.state = any (${states})`;
-  return { ...(await readRows(list, reader, request, sumOf(counts, states), has)), counts };
+  return { ...(await readListRows(list, reader, request, sumOf(counts, states), has)), counts };
 }
 
-export function filtersOf<Row>(list: Rows<Row>, { options }: RowsRead<Row>, context: PageContext): Html {
+export function listFilters<Row>(list: Rows<Row>, { options }: RowsRead<Row>, context: PageContext): Html {
   const selects = [...options].map(([name, all]) => {
     const { any = '' } = list.choices?.[name] ?? {};
     const option = ({ value, label }: Option) =>
@@ -231,7 +231,7 @@ function body<Row>(list: List<Row>, read: ListRead<Row>, context: PageContext): 
 
 export function renderList<Row>(list: List<Row>, read: ListRead<Row>, context: PageContext): PageShown {
   const { title } = list;
-  const main = html`${heading(title, list.lead(read.counts, context))}${filtersOf(list, read, context)}${stateChips(list, read, context)}${body(list, read, context)}`;
+  const main = html`${heading(title, list.lead(read.counts, context))}${listFilters(list, read, context)}${stateChips(list, read, context)}${body(list, read, context)}`;
   return { title, main };
 }
 

@@ -29,7 +29,7 @@ import {
 } from '../render/view.ts';
 import { at, capital, count, fromTo, many, span, visible } from '../render/words.ts';
 import { heldCsv, heldRows, type ListOnPage, listBody } from './held-rows.ts';
-import { readRows } from './list.ts';
+import { readListRows } from './list.ts';
 
 export interface PageWaiting {
   readonly all: readonly WaitingList[];
@@ -54,7 +54,7 @@ async function readListsOnPage(
   const lists: ListOnPage[] = [];
   const asked = isAlone ? request : { ...request, query: new URLSearchParams() };
   for (const list of wanted) {
-    const page = await readRows(heldRows({ ...list, isAlone, own: new Set() }), reader, asked, list.rows);
+    const page = await readListRows(heldRows({ ...list, isAlone, own: new Set() }), reader, asked, list.rows);
     lists.push({ ...list, isAlone, page, own: await readOwn(reader, page.rows) });
   }
   return lists;

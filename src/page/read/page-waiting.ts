@@ -14,7 +14,7 @@ import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import { matches, type Searched } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
-export interface HeldField {
+export interface FieldOnHold {
   readonly teamId: Id;
   readonly userId: Id;
   readonly name: string | null;
@@ -121,7 +121,7 @@ const heldColumns = sql`
     order by c.change_id desc limit 1
   ) end as "requestId"`;
 
-export const heldOf = ({ teamId, batch, reasons }: WaitingList, search: Searched) => sql`(
+export const heldRowsOf = ({ teamId, batch, reasons }: WaitingList, search: Searched) => sql`(
   select ${heldColumns} from report.held h
   where h.team_id = ${teamId} and ${waitsForPerson} and h.batch is not distinct from ${batch}
     and h.reason = any (${reasons.map(({ what }) => what)}::text[])
@@ -130,9 +130,9 @@ export const heldOf = ({ teamId, batch, reasons }: WaitingList, search: Searched
 
 export async function readHeldRows(
   { db, teamIds }: PageReader,
-  fields: readonly Pick<HeldField, 'userId' | 'field'>[],
-): Promise<readonly HeldField[]> {
-  const { rows } = await sql<HeldField>`
+  fields: readonly Pick<FieldOnHold, 'userId' | 'field'>[],
+): Promise<readonly FieldOnHold[]> {
+  const { rows } = await sql<FieldOnHold>`
     select ${heldColumns} from unnest(${idArray(fields.map(({ userId }) => userId))}, ${fields.map(({ field }) => field)}::text[])
       with ordinality as k (user_id, field, n), report.held h
     where h.team_id = any (${idArray(teamIds)}) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
@@ -143,7 +143,7 @@ export async function readHeldRows(
 /** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
 export async function readOwn(
   { db, teams, decider }: PageReader,
-  rows: readonly HeldField[],
+  rows: readonly FieldOnHold[],
 ): Promise<ReadonlySet<string>> {
   const own = new Set<string>();
   if (decider === null) return own;

@@ -1,7 +1,7 @@
 /** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { shownDigest } from '../../model/shown-field.ts';
-import type { HeldField, WaitingList } from '../read/page-waiting.ts';
+import type { FieldOnHold, WaitingList } from '../read/page-waiting.ts';
 import { isCopy, nothingDecided } from './banner.ts';
 import { type Html, html, none } from './html.ts';
 import { href } from './links.ts';
@@ -26,7 +26,7 @@ export type Verb = keyof typeof verbs;
 export const ofBatch: ReadonlySet<Verb> = new Set(['putBack', 'reject', 'approve', 'withdraw']);
 
 /** Whether the verb decides about an edit: a limit is approved, and of all else a side wins. The service would refuse again what it has refused. */
-export function decides(verb: Verb, { reason, batch }: Pick<HeldField, 'reason' | 'batch'>): boolean {
+export function decides(verb: Verb, { reason, batch }: Pick<FieldOnHold, 'reason' | 'batch'>): boolean {
   if (verb === 'approve') return isApprovable(reason);
   if (verb === 'mirror' && reason === 'refused') return false;
   return ofBatch.has(verb) || verb === 'value' || batch === null || !isApprovable(reason);
@@ -82,7 +82,7 @@ export const postForm = (
 };
 
 /** A row as a form names it: the field of somebody, with the values that were shown. */
-type ShownHold = Pick<HeldField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
+type ShownHold = Pick<FieldOnHold, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
   `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;

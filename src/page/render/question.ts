@@ -1,7 +1,7 @@
 /** The page that asks once more before a decision. It shows what will happen, and the form that does it. */
 import { printable } from '../../model/in-words.ts';
 import { perRequest } from '../../model/waiting-page.ts';
-import type { HeldField, Sending } from '../read/page-waiting.ts';
+import type { FieldOnHold, Sending } from '../read/page-waiting.ts';
 import { heading, person, table } from './components.ts';
 import { type FormValues, postForm, type Verb, verbs } from './decide-form.ts';
 import { editorsIn, fieldName, fieldsInWords, tallyOf } from './hold-words.ts';
@@ -14,7 +14,7 @@ import { count, fromTo, many, named } from './words.ts';
 export interface Question {
   readonly verb: Verb;
   /** The rows that have values; missing rows of a listing have none. */
-  readonly rows: readonly HeldField[];
+  readonly rows: readonly FieldOnHold[];
   readonly number: number;
   /** The number of all rows that wait in the list. */
   readonly all: number;
@@ -43,7 +43,7 @@ const sidesOf = (verb: Verb): readonly ['mirror' | 'service', 'mirror' | 'servic
       ? ['mirror', 'base']
       : ['service', 'mirror'];
 
-function movesTable(context: PageContext, rows: readonly HeldField[], verb: Verb): Html {
+function movesTable(context: PageContext, rows: readonly FieldOnHold[], verb: Verb): Html {
   const [from, to] = sidesOf(verb);
   return table(context, {
     caption: 'What it is about',

@@ -42,7 +42,7 @@ export function only(form: URLSearchParams, name: string): string {
 
 const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
-function readRows(keys: readonly string[]): readonly RowOfForm[] {
+function readListRows(keys: readonly string[]): readonly RowOfForm[] {
   if (keys.length > perList) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
     const { id, field = '' } = keyOfRow.exec(key)?.groups ?? {};
@@ -65,7 +65,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const verb = known === 'withdraw' && batch === null ? 'service' : known;
   if (ofBatch.has(verb) && batch === null) throw unreadable('it is not of this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
-  const rows = form.get('ticks') === null ? null : readRows(keys);
+  const rows = form.get('ticks') === null ? null : readListRows(keys);
   if (rows === null && (batch === null || verb !== 'approve')) throw unreadable('it is not of this list');
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
   return { verb, batch, rows, all: Number(all) };

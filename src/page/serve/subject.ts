@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { fields } from '../../model/fields.ts';
 import { readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
-import { type HeldField, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
+import { type FieldOnHold, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
 import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
 import type { Question } from '../render/question.ts';
 import { isHoldField } from '../render/hold-form.ts';
@@ -85,8 +85,8 @@ async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   };
 }
 
-function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly HeldField[]): void {
-  const isOfIt = (row: HeldField) => !ofBatch.has(verb) || row.batch === batch;
+function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly FieldOnHold[]): void {
+  const isOfIt = (row: FieldOnHold) => !ofBatch.has(verb) || row.batch === batch;
   const asShown = new Set(now.filter(isOfIt).map(shownKey));
   const all = rows ?? [];
   const moved = all.filter(({ key }) => !asShown.has(key)).length;
@@ -103,7 +103,7 @@ async function decide(
   { log, mirror }: Deciding,
   { config, form, actor }: Posted,
   { verb, batch, all }: DecisionForm,
-  { now, why }: { readonly now: readonly HeldField[] | null; readonly why: string },
+  { now, why }: { readonly now: readonly FieldOnHold[] | null; readonly why: string },
 ): Promise<string> {
   const setup = { config, log, mirror };
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
@@ -124,7 +124,7 @@ async function decide(
 }
 
 /** Refuses what is not as it was shown. @returns the rows that the verb decides about; `null`: missing rows of a listing */
-function rowsNow(decision: DecisionForm, ticked: readonly HeldField[], total: number) {
+function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: number) {
   const { rows, verb, all } = decision;
   if (rows === null) {
     if (total === all) return null;
