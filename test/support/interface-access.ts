@@ -203,8 +203,8 @@ const errors: readonly Row[] = [
     emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
-        'system/two-way.test.ts',
-        'finds the one bad value of a refused batch, holds it, and pushes everything else',
+        'reconcile/push.test.ts',
+        'sends a refused batch again user by user and field by field, until only the bad value is held',
       ],
       ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
     ],

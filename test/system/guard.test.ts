@@ -53,6 +53,45 @@ describe('the guard', () => {
     ]);
   });
 
+  it('names what it holds by the run and by status as a batch of users', async () => {
+    await open();
+    await edit('id in (select id from mirror.users where email is not null order by id limit 30)');
+    const { refusal, batches } = await stage.run();
+    const hash = batches.at(-1);
+    const run = await musterd(['reconcile']);
+    expect(run.code).toBe(3);
+    expect(run.stdout).toContain('Pushes to 30 users need a decision; the run went on with everything else');
+    expect(run.stdout).toContain(`musterd approve ${hash}`);
+    expect(run.stdout).not.toMatch(/report\.held|not complete/);
+    const status = await musterd(['status']);
+    expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users need a decision since/);
+    expect(status.stdout).toContain(`musterd approve ${hash} --reason`);
+    const batchesTold = async () =>
+      (JSON.parse((await musterd(['status', '--json'])).stdout) as { batches: unknown }).batches;
+    expect(await batchesTold()).toEqual([
+      { hash, reasons: refusal?.reasons, users: 30, made_at: expect.stringMatching(/^\d{4}-/) },
+    ]);
+    await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');
+    await stage.run();
+    expect(await batchesTold()).toEqual([]);
+  });
+
+  it('reports a refusal and an earlier push that the same run confirmed', async () => {
+    await open({ config: { push: { quietPeriodMs: 600_000 } } });
+    const ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));
+    const [early = 0, ...many] = ids.slice(0, 31);
+    stage.emulator.addFault({ kind: 'status', path: '/v1/users/update', code: 503, times: 1 });
+    await edit(`id = ${early}`);
+    await stage.run();
+    stage.emulator.team.editUser(early, { email: `new${early}@example.com` });
+    await edit(`id in (${many.join()})`);
+    const run = await musterd(['reconcile']);
+    expect(run.code).toBe(4);
+    expect(run.stdout).toContain('1 pushed');
+    expect(run.stdout).toContain('the run ended there: nothing was pulled, and nothing new was sent');
+    expect(run.stdout).not.toContain('nothing was written');
+  });
+
   it('counts the pushes of a whole day', async () => {
     await open();
     for (const from of [0, 12]) {

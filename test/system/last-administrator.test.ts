@@ -17,7 +17,6 @@ const setRole = (roleId: number, id: number) =>
   stage.sql(`update mirror.users set role_id = ${roleId} where id = ${id}`);
 const pushEdits = () =>
   runReconcile(stage.db, stage.config, 'daemon', { log: createLog({ level: 'silent' }), groups: ['edits'] });
-const wait = [expect.stringMatching(/^1 demotions wait for the next run: /)];
 const waitForAll = [expect.stringMatching(/^1 demotions wait for a run that reads all users: /)];
 
 /** A mirror that agrees with a team of so many administrators; their ids, and those of others who are none. */
@@ -42,18 +41,6 @@ async function swap(): Promise<{ readonly one: number; readonly other: number }>
 }
 
 describe('a swap of the only administrator', () => {
-  it('takes two runs: the promotion goes first, and is no reason for the demotion to be held', async () => {
-    const { one, other } = await swap();
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, warnings: wait });
-    expect(new Set(admins())).toEqual(new Set([one, other]));
-    expect(await stage.sql('select user_id, field, state from report.pending')).toEqual([
-      [String(one), 'role_id', 'waiting'],
-    ]);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', warnings: [] });
-    expect(admins()).toEqual([other]);
-    expect(await held()).toEqual([]);
-  });
-
   it('leaves the administrator when the service refuses the promotion, and then holds the demotion', async () => {
     const { one, other } = await swap();
     const refuse: Fault = { kind: 'status', code: 422, path: '/v1/users/update', times: 'always' };
@@ -91,13 +78,6 @@ describe('a swap of the only administrator', () => {
 });
 
 describe('a demotion that goes the short way', () => {
-  it('goes at once while another administrator is left', async () => {
-    const { all } = await open(2);
-    await setRole(4, all[0] ?? 0);
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: [] });
-    expect(admins()).toEqual([all[1]]);
-  });
-
   it('postpones a demotion after the other was demoted on the service, and a whole run holds it', async () => {
     const { all } = await open(2);
     const [one = 0, other = 0] = all;
@@ -109,15 +89,6 @@ describe('a demotion that goes the short way', () => {
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(admins()).toEqual([one]);
     expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
-  });
-
-  it('waits for a whole run, and is not held, when another was promoted in the web app', async () => {
-    const { all, others } = await open(1);
-    stage.emulator.team.editUser(others[0] ?? 0, { roleId: 1 });
-    await setRole(4, all[0] ?? 0);
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: waitForAll });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, warnings: [] });
-    expect(admins()).toEqual([others[0]]);
   });
 });
 

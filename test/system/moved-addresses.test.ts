@@ -135,24 +135,4 @@ describe('one person in two teams of one mirror database', () => {
     expect(await rows()).toEqual(before);
     expect(stage.updates()).toHaveLength(2);
   });
-
-  it('is held for the second team if both edited the same field', async () => {
-    await openTeams();
-    await edit(0, 'first@example.com');
-    await edit(1, 'second@example.com');
-    expect(await runTeam(0)).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    for (const _ of [1, 2]) {
-      expect(await runTeam(1)).toMatchObject({ outcome: 'complete', waiting: 1 });
-      expect(await runTeam(0)).toMatchObject({ outcome: 'complete', waiting: 0 });
-    }
-    expect(onService()).toEqual(['first@example.com', 'first@example.com']);
-    expect(await inMirror()).toEqual([
-      ['41', 'first@example.com'],
-      ['42', 'second@example.com'],
-    ]);
-    expect(
-      await stage.sql('select team_id, reason, mirror_value, service_value from sync.held_fields'),
-    ).toEqual([['42', 'conflict', 'second@example.com', 'first@example.com']]);
-    expect(stage.updates()).toHaveLength(1);
-  });
 });

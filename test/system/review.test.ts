@@ -81,6 +81,8 @@ describe('musterd with push.approve: always', () => {
           change: 'hold',
           state: 'held',
           reason: 'review',
+          mirror: 'a@example.com',
+          service: stage.emulator.team.user(a).email,
           batch: first,
           edited_by: 'Anna',
           edited_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),

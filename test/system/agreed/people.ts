@@ -8,21 +8,14 @@ import { createStages, type Stage, type StageOptions } from '../stage.ts';
 
 type Rows = readonly (readonly unknown[])[];
 
-export interface Choice {
-  readonly only?: readonly number[];
-  readonly revert?: boolean;
-  /** For whom the role says that it decides. */
-  readonly actor?: string;
-}
-
 export interface Person {
   readonly role: string;
   sql(text: string): Promise<Rows>;
-  /** @param values such as `email = 'a@example.com'` @param actor for whom the role says that it edits */
-  edit(id: number, values: string, actor?: string): Promise<void>;
+  /** @param values such as `email = 'a@example.com'` */
+  edit(id: number, values: string): Promise<void>;
   /** @returns the outcomes, one for each field */
-  approve(batch: string, choice?: Choice): Promise<readonly unknown[]>;
-  reject(batch: string, choice?: Choice): Promise<readonly unknown[]>;
+  approve(batch: string): Promise<readonly unknown[]>;
+  reject(batch: string): Promise<readonly unknown[]>;
 }
 
 export interface Team extends Stage {
@@ -44,54 +37,28 @@ export interface Team extends Stage {
   musterd(...args: readonly string[]): ReturnType<typeof runMusterd>;
 }
 
-/** Edits of a pair and of a single value in SQL, in an update and in words, and what somebody else makes of it on the service. */
-export const editsOfEachKind = [
-  {
-    field: 'name',
-    values: `first_name = 'Ada', last_name = 'Berg'`,
-    sent: { first_name: 'Ada', last_name: 'Berg' },
-    words: 'Ada|Berg',
-    later: [`first_name = 'Ina', last_name = 'Berg'`, 'Ina|Berg'],
-    other: { first: 'Eva' },
-  },
-  {
-    field: 'role_id',
-    values: 'role_id = 17',
-    sent: { role_id: 17 },
-    words: '17',
-    later: ['role_id = 1042', '1042'],
-    other: { roleId: 23 },
-  },
-] as const;
-
 const editor = ['musterd_editor', 'musterd_role_editor'];
 const approver = ['musterd_approver'];
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 function createPerson(url: string, role: string): Person & { close(): Promise<void> } {
   const own = new URL(url);
   [own.username, own.password] = [encodeURIComponent(role), 'secret'];
   const db = createDatabase({ url: own.href, applicationName: 'musterd test', maxConnections: 1 });
   const sql = async (text: string) => (await runSqlText(db, text)).rows;
-  // One statement for both: a transaction of several would stay open after an error.
-  const saying = (actor: string | undefined) => `set_config('musterd.actor', ${quoted(actor ?? '')}, true)`;
-  const decide = async (verb: string, batch: string, { only, revert, actor }: Choice) => {
-    const users = only === undefined ? '' : `, only_users => array[${only.join(', ')}]`;
-    const back = revert === true ? ', revert => true' : '';
-    const decided = await sql(`with said as materialized (select ${saying(actor)} as it)
-      select d.outcome from said, lateral sync.${verb}(case when it is not null then ${quoted(batch)} end${users}${back},
-        reason => 'a test') d order by d.user_id, d.field`);
+  const decide = async (verb: string, batch: string) => {
+    const decided = await sql(
+      `select d.outcome from sync.${verb}('${batch}', reason => 'a test') d order by d.user_id, d.field`,
+    );
     return decided.map(([outcome]) => outcome);
   };
   return {
     role,
     sql,
-    edit: async (id, values, actor) => {
-      await sql(`with said as materialized (select ${saying(actor)} as it)
-        update mirror.users set ${values} from said where id = ${id} and it is not null`);
+    edit: async (id, values) => {
+      await sql(`update mirror.users set ${values} where id = ${id}`);
     },
-    approve: async (batch, choice = {}) => await decide('approve', batch, choice),
-    reject: async (batch, choice = {}) => await decide('reject', batch, choice),
+    approve: async (batch) => await decide('approve', batch),
+    reject: async (batch) => await decide('reject', batch),
     close: () => db.close(),
   };
 }
