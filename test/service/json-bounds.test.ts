@@ -24,6 +24,7 @@ describe('findExcess', () => {
     ['digits within a text', '["1234567890123456"]', null],
     ['512 levels', `${'['.repeat(512)}${' '.repeat(2_000)}`, null],
     ['513 levels', '['.repeat(513), 'it is nested deeper than 512 levels'],
+    ['513 levels of objects', '{"a":'.repeat(513), 'it is nested deeper than 512 levels'],
     ['513 lists, one after another', '[      ],'.repeat(513), null],
     ['more brackets closed than opened', `]]]]${'['.repeat(513)}`, 'it is nested deeper than 512 levels'],
     ['brackets and commas in a text', `["${'[,'.repeat(2_000)}"]`, null],

@@ -26,17 +26,13 @@ const survived = [
 const endured = [
   'redirect,path=/v1/tags,times=always',
   'empty,path=/v1/tags,times=always',
-  'shrink,path=/v1/tags,keep=20,times=always',
-  'empty,path=/v1/team,times=always',
   'wrong-team,path=/v1/users/get,times=always',
 ];
 
 /** Faults of an update. Whatever they do, the edits end on both sides, and nothing is sent twice for nothing. The others are in `test/reconcile/push.test.ts`. */
 const ofUpdates = [
   'reset-after,path=/v1/users/update,times=1',
-  'partial-apply,keep=1,path=/v1/users/update,times=1',
   'partial-apply,skip=email,path=/v1/users/update,times=1',
-  'late,answer=504,requests=1,path=/v1/users/update,times=1',
 ];
 
 describe('faults of the service', () => {
