@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
-import { runMusterd, startMusterd } from './run-musterd.ts';
+import { startDaemon } from './daemon-here.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('the command line', () => {
@@ -99,28 +100,19 @@ describe('the command line', () => {
   });
 
   it('exits 75 while another run holds the lease, and neither sends nor writes', async () => {
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate;
-    });
-    const first = startMusterd(['reconcile'], stage.env);
-    await eventually('the first run reads tags', () => reached);
+    const held = holdRequest(stage.emulator, '/v1/tags');
+    const first = musterd(['reconcile']);
+    await held.reached();
     const second = await musterd(['reconcile']);
     expect(second.stderr).toContain('under way');
     expect(second.code).toBe(75);
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
     const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', '10s']);
     expect([wrong, hint]).toEqual([64, expect.stringContaining('write it last')]);
-    const patient = startMusterd(['reconcile', '--wait', '600'], stage.env);
-    release();
-    unhook();
-    expect((await first.ended).code).toBe(0);
-    expect((await patient.ended).code).toBe(0);
+    const patient = musterd(['reconcile', '--wait', '600']);
+    held.letGo();
+    expect((await first).code).toBe(0);
+    expect((await patient).code).toBe(0);
   });
 
   it('asks for a migration where it must not make one', async () => {
@@ -145,23 +137,14 @@ describe('the command line', () => {
   });
 
   it('finishes the request in hand when it is asked to stop', async () => {
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.after({ path: '/v1/users/update' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/users/update', { when: 'after' });
     const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     await stage.sql(`update mirror.users set phone = '15550122' where id = ${user?.id}`);
-    const daemon = startMusterd(['daemon'], stage.env);
-    await eventually('the update is under way', () => reached);
-    daemon.process.kill('SIGTERM');
-    release();
-    unhook();
-    expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
+    const daemon = startDaemon(stage.env);
+    await held.reached();
+    const stopped = daemon.stop();
+    held.letGo();
+    expect(await stopped).toBe(0);
     expect(
       await stage.sql(
         `select outcome ->> 'phone' as phone, state from sync.changes where kind = 'push' order by change_id desc limit 1`,

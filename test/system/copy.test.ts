@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { embeddedServer, installedBindir, servers, type TestServer } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 
 type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -358,15 +358,13 @@ describe('a place', () => {
 });
 
 describe('two daemons at two places', () => {
-  const daemons: Running[] = [];
+  const daemons: DaemonHere[] = [];
   afterEach(async () => {
-    for (const { process } of daemons) process.kill('SIGTERM');
-    await Promise.all(daemons.map(({ ended }) => ended));
-    daemons.length = 0;
+    await Promise.all(daemons.splice(0).map((daemon) => daemon.stop()));
   });
   /** After its first run each does nothing but what it is told of. */
   const start = (mirror: MirrorAt) => {
-    daemons.push(startMusterd(['daemon'], { ...mirror.environment, MUSTERD__schedule__users: '0 0 1 1 *' }));
+    daemons.push(startDaemon({ ...mirror.environment, MUSTERD__schedule__users: '0 0 1 1 *' }));
   };
   const runs = async (mirror: MirrorAt, where: string) => {
     const [[count] = []] = await mirror.sql(

@@ -8,11 +8,10 @@ import type { ShownUser } from '../../src/commands/rehearse/demo-data.ts';
 import { reportNews } from '../../src/commands/rehearse/demo-serve.ts';
 import { MusterdError } from '../../src/errors.ts';
 import type { RunReport } from '../../src/runs/sync/run-record.ts';
-import { SOURCES } from '../support/built.ts';
 import { ROOT } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { runWell } from '../support/run.ts';
-import { type Running, spawnMusterd, startMusterd } from './run-musterd.ts';
+import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 
 const readme = join(ROOT, 'README.md');
 const whole = join(ROOT, 'docs', 'demo.txt');
@@ -51,7 +50,7 @@ const settled = (text: string) =>
     .replaceAll(/(?<=^all\t)\d{4}-\d\d-\d\d(?=\t)/gm, '<day>');
 
 it('prints docs/demo.txt, and the README shows its middle (UPDATE_README=1 writes both)', async () => {
-  const { code, stdout } = await spawnMusterd(['demo'], {}, '', SOURCES);
+  const { code, stdout } = await runMusterd(['demo']);
   expect(code).toBe(0);
   expect(stdout).toContain('  200 of 200 users are equal on both sides.\n');
   const transcript = withoutEmptyEnds(stdout.trim());

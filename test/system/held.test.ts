@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { showTimesIn } from '../../src/model/zone-time.ts';
-import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
 
@@ -275,20 +275,14 @@ describe('musterd and a held field', () => {
 
   it('resolves it during a run, and the run keeps the decision', async () => {
     const { id } = await openConflict();
-    let reached = false;
-    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/tags');
     const run = runMusterd(['reconcile'], stage.env);
-    await eventually('the run reads tags', () => reached);
+    await held.reached();
     const resolve = ['resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com'];
     expect((await runMusterd(resolve, stage.env)).code).toBe(0);
     const hold = ['hold', String(id), '--until', '2h', '--reason', 'a change'];
     expect((await runMusterd([...hold, '--wait', '0'], stage.env)).code).toBe(75);
-    release();
-    unhook();
+    held.letGo();
     expect((await run).code).toBe(3);
     expect(await stage.sql('select field from sync.held_fields')).toEqual([['name']]);
     expect(await values('mirror.users', id)).toEqual(['Anne', 'Mirror', 'Service@example.com']);

@@ -7,6 +7,7 @@ import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
@@ -201,15 +202,10 @@ describe('an error under --json, in the middle of something', () => {
     ['an orderly end', 1],
     ['an end at once', 2],
   ] as const)('is one document where somebody asks for %s', async (_, signals) => {
-    const gate = Promise.withResolvers<void>();
-    let reached = false;
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate.promise;
-    });
+    const held = holdRequest(stage.emulator, '/v1/tags');
     try {
       const running = startMusterd(['reconcile', '--json'], stage.env);
-      await eventually('the run reads tags', () => reached);
+      await held.reached();
       running.process.kill('SIGTERM');
       // What comes at once after the first counts as the same; without an answer that alone ends nothing.
       if (signals === 2)
@@ -217,37 +213,30 @@ describe('an error under --json, in the middle of something', () => {
           running.process.kill('SIGINT');
           return running.process.exitCode !== null;
         });
-      if (signals === 1) gate.resolve();
+      if (signals === 1) held.letGo();
       const { code, stdout } = await running.ended;
       expect(code).toBe(1);
       expect(errorIn(stdout).code).toBe('stopped');
     } finally {
-      gate.resolve();
-      unhook();
+      held.letGo();
     }
   });
 
   it('is one document where something that nobody foresaw happens', async () => {
-    const gate = Promise.withResolvers<void>();
-    let reached = false;
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate.promise;
-    });
+    const held = holdRequest(stage.emulator, '/v1/tags');
     try {
       const crash = "process.on('SIGUSR2',()=>{throw(new(TypeError)('out-of-the-blue'))})";
       const env = { ...stage.env, NODE_OPTIONS: `--import=data:text/javascript,${crash}` };
       const running = startMusterd(['reconcile', '--json'], env);
-      await eventually('the run reads tags', () => reached);
+      await held.reached();
       running.process.kill('SIGUSR2');
       await eventually('it is told', () => running.output().stderr.includes('out-of-the-blue'));
-      gate.resolve();
+      held.letGo();
       const { code, stdout } = await running.ended;
       expect(code).toBe(1);
       expect(errorIn(stdout)).toEqual({ code: 'unexpected', message: 'out-of-the-blue', hint: null });
     } finally {
-      gate.resolve();
-      unhook();
+      held.letGo();
     }
   });
 

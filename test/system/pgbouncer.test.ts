@@ -8,6 +8,7 @@ import { createDatabase } from '../../src/mirror/db/database.ts';
 import { giveFolder } from '../../src/embedded/account.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -133,20 +134,11 @@ default_pool_size = ${poolSize}
   });
 
   it('a second run meets the lease of the first, however their sessions are mixed', async () => {
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/tags');
     const first = startMusterd(['reconcile'], environment());
-    await eventually('the first run reads tags', () => reached);
+    await held.reached();
     expect((await musterd('reconcile')).code).toBe(75);
-    release();
-    unhook();
+    held.letGo();
     expect((await first.ended).code).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, createStages, onService, type Stage } from './stage.ts';
 
@@ -169,22 +169,13 @@ describe('musterd resync --adopt-service', () => {
     stage = await stages.open();
     const { edited } = some();
     await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.before({ path: '/v1/users/update' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/users/update');
     const running = startMusterd(['reconcile'], environment());
-    await eventually('the update reaches the service', () => reached);
+    await held.reached();
     running.process.kill('SIGKILL');
     await running.ended;
-    unhook();
     stage.emulator.clearRequests();
-    return { edited, release };
+    return { edited };
   };
   const intents = () =>
     stage.sql(`select state, outcome ->> 'email' from sync.changes where kind = 'push' order by change_id`);
@@ -214,21 +205,12 @@ describe('musterd resync --adopt-service', () => {
       );
     await resync('--apply');
     expect(await success()).toBe(1);
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/tags');
     const run = runMusterd(['reconcile'], environment());
-    await eventually('the run reads tags', () => reached);
+    await held.reached();
     const { code } = await runMusterd(['resync', '--adopt-service', '--apply', '--wait', '0'], environment());
     expect(code).toBe(75);
-    release();
-    unhook();
+    held.letGo();
     await run;
   });
 });

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MUSTERD } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -21,24 +22,10 @@ const withEmail = () => {
 describe('a second signal', () => {
   /** A run that waits for the answer to an update, which took effect and is answered only after `release`. */
   const startAndHang = async (command: string) => {
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.after({ path: '/v1/users/update' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/users/update', { when: 'after' });
     const running = startMusterd([command], stage.env);
-    await eventually('the update reaches the service', () => reached);
-    return {
-      running,
-      release: () => {
-        unhook();
-        release();
-      },
-    };
+    await held.reached();
+    return { running, release: held.letGo };
   };
 
   it.each([

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAuthority } from '../service/certificate.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
 import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -17,22 +18,6 @@ describe('a process that goes wrong', () => {
   });
   afterEach(() => stage.close());
 
-  /** Holds the nth request of this path until it is let go. */
-  const holdAt = (path: string, nth = 1) => {
-    let seen = 0;
-    const gate = Promise.withResolvers<void>();
-    const unhook = stage.emulator.before({ path, times: 'always' }, async () => {
-      seen += 1;
-      if (seen === nth) await gate.promise;
-    });
-    return {
-      reached: () => seen >= nth,
-      letGo: () => {
-        unhook();
-        gate.resolve();
-      },
-    };
-  };
   /** Halts it where none of its connections is inside a transaction, which would keep the lease's row locked. */
   const halt = async ({ process }: ReturnType<typeof startMusterd>) =>
     await eventually('it is halted between two transactions', async () => {
@@ -56,9 +41,9 @@ describe('a process that goes wrong', () => {
     await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed.id}`);
     stage.emulator.clearRequests();
 
-    const hold = holdAt(path, nth);
+    const hold = holdRequest(stage.emulator, path, { nth });
     const stalled = startMusterd(['reconcile'], environment());
-    await eventually('it waits for an answer', hold.reached);
+    await hold.reached();
     await halt(stalled);
     // As if it were halted for as long as its lease lasts.
     await stage.sql('update sync.leases set expires_at = clock_timestamp()');
@@ -95,14 +80,14 @@ describe('a process that goes wrong', () => {
     const { hostname: host, port } = new URL(stage.emulator.url);
     const gate = await createTlsGate({ host, port: Number(port) }, authority.issue({ host: '127.0.0.1' }));
     try {
-      const hold = holdAt('/v1/users/get', 2);
+      const hold = holdRequest(stage.emulator, '/v1/users/get', { nth: 2 });
       const stalled = startMusterd(['reconcile'], {
         ...environment(),
         MUSTERD_BASE_URL: `https://127.0.0.1:${gate.port}`,
         MUSTERD_CA_FILE: caFile,
         MUSTERD__lease__ttlMs: '4000',
       });
-      await eventually('it reads before it sends', hold.reached);
+      await hold.reached();
       // The update is written down while nobody lets it in, and finds no connection when it is to leave.
       const written = Promise.withResolvers<void>();
       const locked = Promise.withResolvers<void>();
@@ -144,13 +129,13 @@ describe('a process that goes wrong', () => {
   it('crashes loudly at an error that nobody caught, and gives its lease back', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
-    const hold = holdAt('/v1/tags');
+    const hold = holdRequest(stage.emulator, '/v1/tags');
     const preload = `process.on('SIGUSR2',()=>setImmediate(()=>{throw new Error('nobody caught this')}))`;
     const daemon = startMusterd(['daemon'], {
       ...environment(),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
     });
-    await eventually('it waits for an answer', hold.reached);
+    await hold.reached();
     expect((await leases()).length).toBe(1);
     daemon.process.kill('SIGUSR2');
     await eventually('it says so', () => daemon.output().stderr.includes('nobody caught this'));

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { worstExitCode } from '../../src/commands/sync/each-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdRequest } from '../support/hold-request.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -184,21 +185,12 @@ teams:
   });
 
   it('are not begun after a request to stop', async () => {
-    let reached = false;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const unhook = stage.emulator.before({ path: '/v1/contact-fields' }, async () => {
-      reached = true;
-      await gate;
-    });
+    const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;
     const running = startMusterd(['reconcile', '--json'], environment());
-    await eventually('the run of the north reads its first listing', () => reached);
+    await held.reached();
     running.process.kill('SIGTERM');
-    release();
-    unhook();
+    held.letGo();
     const { code, stdout } = await running.ended;
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject([

@@ -1,28 +1,6 @@
 /** A backup that is put back in place: every row of the mirror and its bookkeeping, whatever tables there are. */
 import type { Stage } from '../stage.ts';
 
-/** @returns puts the rows back */
-export async function backUp({ sql }: Pick<Stage, 'sql'>): Promise<() => Promise<void>> {
-  const tables = (
-    await sql(`select format('%I.%I', n.nspname, c.relname),
-        string_agg(quote_ident(a.attname), ', ') filter (where a.attgenerated = '')
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-      where n.nspname in ('mirror', 'sync') and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
-        and c.relname !~ '^migration'
-      group by 1 order by 1`)
-  ).map(([table = '', columns = ''], at) => ({ table, columns, copy: `backup.t${at}` }));
-  const all = (statement: (of: (typeof tables)[number]) => string) => tables.map(statement).join(';');
-  await sql(
-    `drop schema if exists backup cascade; create schema backup; ${all(({ table, copy }) => `create table ${copy} as table ${table}`)}`,
-  );
-  return async () => {
-    await sql(`begin; set local session_replication_role = replica;
-      truncate ${tables.map(({ table }) => table).join(', ')};
-      ${all(({ table, columns, copy }) => `insert into ${table} (${columns}) overriding system value select ${columns} from ${copy}`)};
-      commit`);
-  };
-}
-
 /** A place for one copy after another, made once. */
 export interface Shelf {
   keep(): Promise<void>;
@@ -43,7 +21,7 @@ export async function createShelf({ sql }: Pick<Stage, 'sql'>, name: string): Pr
   const numbers = `select last_value + is_called::int from sync.edits_edit_id_seq`;
   let next = '1';
   await sql(
-    `create schema ${name}; ${all(({ table, columns, copy }) => `create table ${copy} as select ${columns} from ${table} limit 0`)}`,
+    `drop schema if exists ${name} cascade; create schema ${name}; ${all(({ table, columns, copy }) => `create table ${copy} as select ${columns} from ${table} limit 0`)}`,
   );
   return {
     keep: async () => {
@@ -59,4 +37,11 @@ export async function createShelf({ sql }: Pick<Stage, 'sql'>, name: string): Pr
         commit`);
     },
   };
+}
+
+/** @returns puts the rows back */
+export async function backUp(stage: Pick<Stage, 'sql'>): Promise<() => Promise<void>> {
+  const shelf = await createShelf(stage, 'backup');
+  await shelf.keep();
+  return () => shelf.putBack(false);
 }

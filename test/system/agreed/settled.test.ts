@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holdAll } from '../../reconcile/states.ts';
 import { temporaryFolder } from '../../support/checkout.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startMusterd } from '../run-musterd.ts';
+import { type DaemonHere, startDaemon } from '../daemon-here.ts';
 import { createTeams, type Person, type Team } from './people.ts';
 
 const teams = createTeams();
@@ -190,11 +190,10 @@ describe('whoever edits in SQL is told what became of it', () => {
 
   describe('with a daemon beside it', () => {
     const folder = temporaryFolder();
-    const daemons: ReturnType<typeof startMusterd>[] = [];
+    let daemon: DaemonHere;
     beforeEach(async () => {
       await open(guarded);
-      const daemon = startMusterd(['daemon'], { ...team.environment(), MUSTERD__push__approve: 'guarded' });
-      daemons.push(daemon);
+      daemon = startDaemon(team.environment());
       await eventually('its first run is over', async () => {
         const [[runs] = []] = await team.sql(
           `select count(*) from sync.runs where command = 'daemon' and outcome = 'complete'`,
@@ -202,12 +201,7 @@ describe('whoever edits in SQL is told what became of it', () => {
         return runs !== '0';
       });
     });
-    afterEach(async () => {
-      for (const daemon of daemons.splice(0)) {
-        daemon.process.kill('SIGTERM');
-        await daemon.ended;
-      }
-    });
+    afterEach(() => daemon.stop());
 
     it('in SQL after its arrival', async () => {
       await team.bob.edit(id, `phone = '15550100'`);
