@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd } from './run-musterd.ts';
 
 /** Of its own: roles are of a server, and those of the tests have them. */
@@ -11,6 +12,8 @@ beforeAll(async () => {
   server = await openEmbedded({ ephemeral: true });
 });
 afterAll(() => server.close());
+// There is no service.
+beforeEach(retryAtOnce);
 
 async function asAdministrator(...statements: readonly string[]): Promise<void> {
   const db = createDatabase({ url: server.url, applicationName: 'test', maxConnections: 1 });

@@ -6,6 +6,7 @@ import { worstExitCode } from '../../src/commands/sync/each-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
+import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -96,6 +97,7 @@ teams:
   });
 
   it('end with the gravest code of theirs', async () => {
+    retryAtOnce();
     const [user] = south.team.users().filter(({ email }) => email !== null);
     if (user === undefined) throw new Error('no user');
     south.team.editUser(user.id, { email: 'service@example.com' });
