@@ -352,6 +352,8 @@ describe('a held field', () => {
     const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
     const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
     expect(await held()).toMatchObject([stands === 'old' ? old : one]);
+    const recorded = now === 'rejected' ? [] : [{ outcome: { email: now } }];
+    expect(await query(`select outcome from sync.changes where kind = 'hold'`)).toEqual(recorded);
     const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
         join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
     expect(await query(isOfLasting)).toEqual([{ is_lasting: stands === 'new' || edit === 'the same edit' }]);
