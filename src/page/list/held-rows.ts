@@ -7,7 +7,7 @@ import { isAccident, mayDecide, postForm, shownKey, verbs, verbsOf } from '../re
 import { byWhom, fieldName, listTitle, mostDetails, shownDetail } from '../render/hold-words.ts';
 import { type Html, html, none } from '../render/html.ts';
 import { href, waitingPath } from '../render/links.ts';
-import { headOfThree, isShown, textOf, three } from '../render/three-values.ts';
+import { headOfThree, isShown, textOf, version } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, capital, count, visible } from '../render/words.ts';
 import { listFilters, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
@@ -107,12 +107,12 @@ export function heldRows(list: ShownList): Rows<FieldOnHold> {
         ...(isAlone && { sort: ['field', sql`r.field`] }),
         cell: ({ field }) => fieldName(field),
       },
-      { label: base, cell: (row, context) => three(context, row)[0] },
+      { label: base, cell: (row, context) => version(context, row, 'base') },
       {
         label: html`<span aria-hidden="true">→ </span>${mirror}`,
-        cell: (row, context) => three(context, row)[1],
+        cell: (row, context) => version(context, row, 'mirror'),
       },
-      { label: service, cell: (row, context) => three(context, row)[2] },
+      { label: service, cell: (row, context) => version(context, row, 'service') },
       {
         label: 'Edited',
         ...(isAlone && { sort: ['edited', sql`r."editedAt"`] }),

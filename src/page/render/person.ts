@@ -13,7 +13,7 @@ import { fieldName, fieldTitle, shownDetail, standingPill } from './hold-words.t
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { pill } from './pills.ts';
-import { headOfThree, isShown, textOf, three } from './three-values.ts';
+import { headOfThree, isShown, type Side, textOf, version } from './three-values.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, named, visible } from './words.ts';
 
@@ -55,13 +55,13 @@ function versions(context: PageContext, read: PersonRead): Html {
   const { state, row } = read;
   const notKnown = html`<span class="none">not known</span>`;
   const rows = fieldColumns.map((field) => {
-    const [base, mirror, service] = three(context, versionsOf(read, field));
-    const there = row.gone_at === null ? service : html`<span class="none">gone</span>`;
+    const shown = (which: 'base' | Side) => version(context, versionsOf(read, field), which);
+    const there = row.gone_at === null ? shown('service') : html`<span class="none">gone</span>`;
     return {
       cells: [
         fieldName(field),
-        state.base === undefined ? notKnown : base,
-        mirror,
+        state.base === undefined ? notKnown : shown('base'),
+        shown('mirror'),
         row.gone_at === null && state.service === undefined ? notKnown : there,
         stateOf(context, read, field),
       ],

@@ -50,6 +50,6 @@ export function oneRun(run: OpenRun, context: PageContext): PageShown {
   const way = html`<p class="note"><a href="${to(context, '/runs')}">Runs</a></p>`;
   return {
     title,
-    main: html`${heading(title, text, way)}<div class="card stack"><p>${outcomePill(run)} ${movedInWords(run)}</p>${why}${back}</div>${section('What it moved', moves, { more })}${requests(run, context)}`,
+    main: html`${heading(title, text, way)}<div class="card stack"><p class="row">${outcomePill(run)}<span>Moved: ${movedInWords(run)}</span></p>${why}${back}</div>${section('What it moved', moves, { more })}${requests(run, context)}`,
   };
 }

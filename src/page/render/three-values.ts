@@ -78,13 +78,12 @@ interface ThreeVersions extends FieldOfTeam {
   readonly service: unknown;
 }
 
-/** The three values in their order. One that is the same is a word. */
-export function three(context: Shown, of: ThreeVersions): readonly [Html, Html, Html] {
-  const ofSide = (side: Side) =>
-    textOf(of[side]) === textOf(of.base)
-      ? html`<span class="none">same</span>`
-      : changed(context, of, { to: of[side], from: of.base, side });
-  return [value(context, of, of.base), ofSide('mirror'), ofSide('service')];
+/** One of the three values. If a side has what was last agreed, it is a word. */
+export function version(context: Shown, of: ThreeVersions, which: 'base' | Side): Html {
+  if (which === 'base') return value(context, of, of.base);
+  return textOf(of[which]) === textOf(of.base)
+    ? html`<span class="none">same</span>`
+    : changed(context, of, { to: of[which], from: of.base, side: which });
 }
 
 export const headOfThree: readonly [Html, Html, Html] = [
