@@ -121,7 +121,7 @@ export async function readChanges(reader: PageReader, filter: ChangesFilter): Pr
   const ids = chosen.slice(0, filter.limit).map(({ id }) => id);
   const isMore = chosen.length > filter.limit;
   const searchEnd = isMore ? null : await readSearchEnd(reader, looked, filter.since);
-  return { rows: await readListRows(reader, ids, byRow), isMore, searchEnd };
+  return { rows: await readRows(reader, ids, byRow), isMore, searchEnd };
 }
 
 /** A value of the row c. Of a message, a tag or a conversation it is the text, which has no user. */
@@ -131,7 +131,7 @@ const shown = (which: 'old' | 'new') => {
 };
 
 /** A user who came, or came back, is one row without a field. */
-async function readListRows(
+async function readRows(
   reader: PageReader,
   ids: readonly bigint[],
   fits: Condition = sql`true`,
@@ -174,7 +174,7 @@ export async function readMoves(
     reader.db,
   );
   const ids = rows.map(({ id }) => id);
-  return (await readListRows(reader, ids)).slice(0, most);
+  return (await readRows(reader, ids)).slice(0, most);
 }
 
 const mostOfOne = 200;

@@ -43,7 +43,6 @@ async function readSteps(
 
 const newest = 50;
 
-/** The usual interval between the newest counts of a segment. */
 async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<number | null> {
   const { rows } = await sql<{ paceMs: number | null }>`
     select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs"

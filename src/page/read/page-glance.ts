@@ -22,7 +22,6 @@ export interface CountedTeam extends SeenTeam {
   /** The most requests of runs that began within one minute of the last 24 hours. */
   readonly busiest: number;
   readonly lastRun: bigint | null;
-  /** Why the last run that has a reason ended. */
   readonly reason: string | null;
 }
 
@@ -90,7 +89,6 @@ const readFacts = ({ teams, now }: PageReader) => sql<Counted>`
   ) r`;
 
 export const monthBefore = (now: Date): Date => new Date(now.getTime() - 30 * dayMs);
-/** The last count up to a moment, in the segment s of the team t. */
 export const countBy = (when: Date) => sql`
   select c.count::float8 as count, c.counted_at from mirror.contact_counts c
   where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;

@@ -38,7 +38,6 @@ interface Tally<What extends string | null = string> {
   readonly rows: number;
 }
 
-/** What is decided in one go. */
 export interface WaitingList {
   readonly teamId: Id;
   /** `null`: no run has named one. Then it is a list of one reason. */

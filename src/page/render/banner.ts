@@ -86,6 +86,3 @@ export const hasBanner = (context: PageContext): boolean => isCopy(context) || c
 export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing) !== undefined;
 
 export const nothingDecided = 'Nothing is decided in a copy: whatever is approved here would not be sent';
-
-export const sayWhere = (teams: readonly string[]): string =>
-  `Say whether this mirror has moved or is a copy. Until then runs read, and send nothing: ${listed(teams)}.`;

@@ -4,7 +4,7 @@ import { exportNameOf, inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import { type Html, html, none } from './html.ts';
-import { href, personPath, to } from './links.ts';
+import { href, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { capital, count, named } from './words.ts';
@@ -191,7 +191,7 @@ export function person(
   { id, name }: { readonly id: bigint; readonly name: string | null },
   withId = false,
 ): Html {
-  const link = to(context, personPath(teamOf(context, teamId).team, id));
+  const link = to(context, `/people/${encodeURIComponent(teamOf(context, teamId).team)}/${id}`);
   if (!context.details) return html`<a href="${link}" class="mono">${id.toString()}</a>`;
   const nameWords = name === null || name === '' ? html`no name` : named(name);
   return html`<a href="${link}">${nameWords}</a>${withId ? html` <span class="mono quiet">${id.toString()}</span>` : none}`;

@@ -6,7 +6,6 @@ import { isCopy, nothingDecided } from './banner.ts';
 import { type Html, html, none } from './html.ts';
 import { href } from './links.ts';
 import type { PageContext } from './view.ts';
-import { listed } from './words.ts';
 
 /** The path of every form; to load its answer again leads to what waits. */
 export const decidePath = '/waiting';
@@ -49,9 +48,6 @@ export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly 
 
 export const mayDecide = (context: PageContext): boolean =>
   context.decide?.barred === null && !isCopy(context);
-
-export const whoDecides = (names: readonly string[]): string =>
-  `You may look, and ${listed(names)} may decide (status.people).`;
 
 export function barredNote(context: PageContext): Html {
   if (isCopy(context))

@@ -1,7 +1,7 @@
 /** The first view, whose first line says whether somebody has to do something: stale teams first, then what waits. */
 import type { CountedTeam, Glance } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
-import { hasBanner, isCopy, sayWhere } from './banner.ts';
+import { hasBanner, isCopy } from './banner.ts';
 import { changesTable } from './ledger-view.ts';
 import { commandBox, empty, inTeam, section, type Task, taskList, verdict } from './components.ts';
 import { barredNote } from './decide-form.ts';
@@ -91,7 +91,11 @@ function equal(read: Glance, { now, stopped }: PageContext): Html {
 
 function asksOf(read: Glance, context: PageContext): readonly Html[] {
   const { stopped } = context;
-  if (context.placing.verdict === 'elsewhere') return [html`${sayWhere(read.teams.map(({ team }) => team))}`];
+  const teams = listed(read.teams.map(({ team }) => team));
+  if (context.placing.verdict === 'elsewhere')
+    return [
+      html`Say whether this mirror has moved or is a copy. Until then runs read, and send nothing: ${teams}.`,
+    ];
   return isCopy(context) || stopped.size === 0
     ? []
     : [html`No daemon keeps ${listed([...stopped.keys()])} equal.`];

@@ -10,9 +10,6 @@ import type { PageContext } from './view.ts';
 import { at, clockTime, listed, named } from './words.ts';
 import { shownZone } from '../../model/zone-time.ts';
 
-export const isHoldField = (text: string | null): boolean =>
-  text === 'all' || fieldColumns.some((column) => column === text);
-
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const fieldWords = (field: string): string => (field === 'all' ? 'all four' : fieldName(field));
@@ -57,7 +54,6 @@ function holdForm(context: PageContext, id: bigint, team: string, field: string)
   return html`<details class="part"><summary>Leave it alone for a while: nothing is sent or taken until then</summary>${postForm(context, values, inside, html` class="row form hold" data-still`)}</details>`;
 }
 
-/** The fields that are held on request, and the choice to hold, whether anything waits or not. */
 export function holdChoices(context: PageContext, read: PersonRead, team: string): Html {
   const asked = read.held.filter(({ reason }) => reason === 'asked');
   const together = Map.groupBy(asked, ({ until, asked_by: by, detail }) =>

@@ -1,5 +1,5 @@
 /** Words for what waits for a person. */
-import { editStates, type HeldReason, holdReasons } from '../../model/edit-state.ts';
+import { editStates, holdReasons } from '../../model/edit-state.ts';
 import type { UserStanding } from '../../model/standing.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
 import { type Html, html } from './html.ts';
@@ -77,8 +77,5 @@ export const standingSigns: Readonly<Record<UserStanding, readonly [IconShape, s
 
 export const standingPill = (standing: UserStanding): Html =>
   pill(standingSigns[standing][0], standing === 'equal' ? 'ok' : 'dim', standingSigns[standing][1]);
-
-/** The words of a pill that links to it, or stands for it. */
-export const heldWords = (reason: HeldReason): string => `held: ${holdReasons[reason].words}`;
 
 export const fieldTitle = (field: string): string => capital(fieldName(field));

@@ -35,7 +35,6 @@ export function worstFirst({ teams, standings }: PageContext): readonly SeenTeam
   });
 }
 
-/** Chooses a team for the view that is shown; of one, its name. */
 function switcher(context: PageContext): Html {
   const { team, teams, standings, query } = context;
   if (teams.length < 2)

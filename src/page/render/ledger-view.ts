@@ -1,5 +1,5 @@
 /** Changes: the ledger by day, filtered, with the values before and after, who made each, and its outcome. */
-import { editStates, type HeldReason } from '../../model/edit-state.ts';
+import { editStates, type HeldReason, holdReasons } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { ChangeRow, ChangesFilter, ChangesRead, LedgerLine } from '../read/page-changes.ts';
@@ -15,7 +15,7 @@ import {
   teamCells,
   teamColumns,
 } from './components.ts';
-import { fieldName, heldWords } from './hold-words.ts';
+import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { direction, pill, sides } from './pills.ts';
@@ -97,7 +97,7 @@ export const actorOf = ({ kind, edited_by: edited, decided_by: decided }: Ledger
 
 function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
   if (outcome === null) return html`<span class="none">–</span>`;
-  if (kind === 'hold') return pill('pause', 'dim', heldWords(outcome as HeldReason));
+  if (kind === 'hold') return pill('pause', 'dim', `held: ${holdReasons[outcome as HeldReason].words}`);
   if (outcome === 'confirmed') return pill('tick', 'ok', editStates.confirmed);
   if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? editStates.unknown : 'not known');
   return kind === 'push' || kind === 'call' ? pill('pause', 'dim', outcome) : html`${outcome}`;

@@ -36,7 +36,6 @@ export const toTeam = (
   change: Change = {},
 ): string => to(context, path, { team: context.teams.length > 1 ? team : null, ...change });
 
-/** Where a list that waits has a page for itself. */
 export function waitingPath(
   context: Pick<PageContext, 'query' | 'teams'>,
   { teamId, batch, reasons: [first] }: Pick<WaitingList, 'teamId' | 'batch' | 'reasons'>,
@@ -49,8 +48,6 @@ export function waitingPath(
 
 export const csvOf = ({ path, query }: Pick<PageContext, 'path' | 'query'>): string =>
   `${path === '/' ? '/glance' : path}.csv${queryOf(query)}`;
-
-export const personPath = (team: string, id: bigint): string => `/people/${encodeURIComponent(team)}/${id}`;
 
 /** The command line as it is typed, without `--team` if there is only one team. */
 export function commandOf(context: Pick<PageContext, 'teams'>, team: string, words: string): string {

@@ -19,7 +19,6 @@ import { at, capital, named, visible } from './words.ts';
 
 type Column = (typeof fieldColumns)[number];
 
-/** `undefined` if that version does not exist. */
 function versionsOf({ state, teamId }: PersonRead, field: Column) {
   const { base, mirror, service } = state;
   const key = fieldOf(field);

@@ -16,7 +16,6 @@ export interface Question {
   /** The rows that have values; missing rows of a listing have none. */
   readonly rows: readonly FieldOnHold[];
   readonly number: number;
-  /** The number of all rows that wait in the list. */
   readonly all: number;
   readonly sending: Sending;
   readonly values: FormValues;

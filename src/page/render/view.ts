@@ -17,11 +17,8 @@ export interface ViewRequest {
 
 /** The things that every view knows besides its own data: what is read for every view, and what the settings say. */
 export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'reader'> {
-  /** The path that was asked for, without the query. */
   readonly path: string;
-  /** What a form has led back with, once. */
   readonly note: string | undefined;
-  /** All teams that the reader may see, in the order of the settings. */
   readonly teams: readonly SeenTeam[];
   /** The team that is asked for, or the only one; `null` for all of them. */
   readonly team: SeenTeam | null;
@@ -30,7 +27,6 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly version: string;
   /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
-  /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
 }
 

@@ -4,7 +4,6 @@ import { showClock, showDay, shownZone } from '../../model/zone-time.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
 
-/** `4,821` */
 export const count = (value: number | bigint): string => numbers.format(value);
 
 /** `3 users`, `1 user`, `4,821 users`. */

@@ -6,7 +6,8 @@ import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
 import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
-import { decidePath, whoDecides } from '../render/decide-form.ts';
+import { decidePath } from '../render/decide-form.ts';
+import { listed } from '../render/words.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
@@ -49,7 +50,9 @@ function contextOf(
   const deciders = Object.entries(status.people).flatMap(([name, { may }]) =>
     may === 'decide' ? [name] : [],
   );
-  const barred = question.mayDecide ? null : whoDecides(deciders);
+  const barred = question.mayDecide
+    ? null
+    : `You may look, and ${listed(deciders)} may decide (status.people).`;
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
   // The order of the settings. A mirror may have teams that are not in them.

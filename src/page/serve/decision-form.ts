@@ -11,7 +11,6 @@ const longestText = 1_000;
 export interface RowOfForm {
   readonly userId: Id;
   readonly field: string;
-  /** The key of the row in the form, with what was shown. */
   readonly key: string;
 }
 
@@ -42,7 +41,7 @@ export function only(form: URLSearchParams, name: string): string {
 
 const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
-function readListRows(keys: readonly string[]): readonly RowOfForm[] {
+function readRows(keys: readonly string[]): readonly RowOfForm[] {
   if (keys.length > perList) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
     const { id, field = '' } = keyOfRow.exec(key)?.groups ?? {};
@@ -65,7 +64,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const verb = known === 'withdraw' && batch === null ? 'service' : known;
   if (ofBatch.has(verb) && batch === null) throw unreadable('it is not of this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
-  const rows = form.get('ticks') === null ? null : readListRows(keys);
+  const rows = form.get('ticks') === null ? null : readRows(keys);
   if (rows === null && (batch === null || verb !== 'approve')) throw unreadable('it is not of this list');
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
   return { verb, batch, rows, all: Number(all) };

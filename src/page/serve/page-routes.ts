@@ -14,7 +14,6 @@ export interface PageQuestion extends Asker, Omit<ViewRequest, 'details'> {
   readonly pattern: string;
   /** The path without query, and without `.csv`. */
   readonly path: string;
-  /** Makes the token of a form, by which it can only come from here. */
   readonly token: (path: string) => string;
   readonly form: URLSearchParams | undefined;
 }

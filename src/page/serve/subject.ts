@@ -2,13 +2,12 @@
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { fields } from '../../model/fields.ts';
+import { fieldColumns, fields } from '../../model/fields.ts';
 import { readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
 import { type FieldOnHold, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
 import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
 import type { Question } from '../render/question.ts';
-import { isHoldField } from '../render/hold-form.ts';
 import { count } from '../render/words.ts';
 import { approve, reject } from '../../runs/decide/approve-batch.ts';
 import { endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
@@ -69,7 +68,8 @@ async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   const person = await readPerson(reader, form.get('user') ?? '');
   if (person === null || person.row.gone_at !== null) return refuse('Nobody with this id is in the team now');
   const named = form.getAll('field');
-  if (named.length === 0 || !named.every(isHoldField)) throw unreadable('it does not say which field');
+  if (named.length === 0 || !named.every((one) => ['all', ...fieldColumns].includes(one)))
+    throw unreadable('it does not say which field');
   const wanted = { id: person.id, fields: named.includes('all') ? fields : named.map(readField) };
   const leased = { team: config.team, lease: { ...config.lease, waitMs } };
   const setup = { config, log: by.log, mirror: by.mirror };
