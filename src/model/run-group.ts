@@ -8,6 +8,9 @@ export type RunGroup = 'users' | 'listings' | 'counts' | 'edits';
 export const scheduledGroups = ['users', 'listings', 'counts'] as const satisfies readonly RunGroup[];
 export type ScheduledGroup = (typeof scheduledGroups)[number];
 
+/** The number of steps of a day in a strip of runs. */
+export const daySteps = 96;
+
 /** It is complete if all listings were read and all outcomes are known, and refused if the guard refused the plan. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
 

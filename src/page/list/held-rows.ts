@@ -85,7 +85,7 @@ export function heldRows(list: ShownList): Rows<FieldOnHold> {
     title: listTitle(list),
     from: (_, searched) => heldRowsOf(list, searched),
     order: 'edited',
-    // What was edited in one moment is sorted by name.
+    // Edits of one moment are sorted by name.
     last: () => [sql`r."editedAt"`, sql`lower(r.name)`, sql`r."userId"`, sql`r.field`],
     perPage: isAlone ? perList : list.rows > mostWhole ? fewShown : mostWhole,
     hint: personHint,

@@ -59,14 +59,14 @@ export interface Rows<Row> {
       { readonly any: string; readonly from: (reader: PageReader) => Promise<readonly Option[]> }
     >
   >;
-  /** 50 if nothing is said. */
+  /** 50 by default. */
   readonly perPage?: number;
   /** The anchor of a row, and a note below it; rows with these begin with a tick. */
   readonly ticked?: (row: Row, context: PageContext) => { readonly id: string; readonly note: Html };
   readonly csv: (context: PageContext) => Readonly<Record<string, (row: Row) => unknown>>;
 }
 
-/** A value of `r.state`: a word, or its place among words by which a list is sorted. */
+/** A value of `r.state`: a word, or a number that sorts the list. */
 type State = string | number;
 
 export interface List<Row> extends Rows<Row> {

@@ -4,6 +4,7 @@ import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { movedKinds } from '../../model/moved-kinds.ts';
+import { daySteps } from '../../model/run-group.ts';
 import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import type { Lane } from './page-runs.ts';
@@ -41,7 +42,6 @@ export interface Glance extends WaitingTotals {
   readonly moves: readonly ChangeRow[];
 }
 
-export const daySteps = 96;
 const dayMs = 86_400_000;
 const movesShown = 5;
 export const lanes = ['users', 'edits', 'listings', 'counts'] as const;

@@ -45,8 +45,8 @@ export function matches({ q, details }: Searched): RawBuilder<unknown> {
 const place = (standing: UserStanding) => sql`${standings.indexOf(standing)}::int`;
 
 /**
- * The users that match, each in one state: `standingOf` says the same of one. As one plain query, so that Postgres names
- * roles of the rows of a page alone, and with the state as its place among `standings`, by which a page is sorted.
+ * The users that match, each in one state, as its place among `standings`: `standingOf` returns the same for one user. A
+ * plain query, so that Postgres reads the role names only for the rows of a page.
  */
 export const roster = ({ teamIds }: PageReader, search: Searched): RawBuilder<unknown> => sql`(
   select u.team_id, u.id, u.name, u.email, u.phone, u.role_id, case when u.role_id is null then u.role else (

@@ -1,7 +1,7 @@
 /** Runs in words, and as ticks of a strip. */
-import { daySteps } from '../read/page-glance.ts';
 import type { Lane, PageRun } from '../read/page-runs.ts';
 import { movedKinds } from '../../model/moved-kinds.ts';
+import { daySteps } from '../../model/run-group.ts';
 import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { count, many } from './words.ts';

@@ -21,7 +21,7 @@ export interface PageAccess {
   admit(authorization: string | undefined): Admission;
 }
 
-/** The number of wrong keys within a minute after which further ones are answered slowly, until it is over. */
+/** The number of wrong keys within a minute that slows the answers to further wrong keys until the minute ends. */
 const wrongKeys = 10;
 const minuteMs = 60_000;
 const longestHeader = 4_096;
