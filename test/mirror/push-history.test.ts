@@ -205,6 +205,32 @@ describe('the memory of the guard', () => {
     expect(await told()).toEqual([{ topic: 'refusal told' }]);
   });
 
+  it('leaves out a hold whose field an open transaction decides about', async () => {
+    const { db } = database;
+    await runSqlText(
+      db,
+      `insert into sync.held_fields (team_id, user_id, field, reason, detail) values (41, 1, 'phone', 'limit', 'old')`,
+    );
+    const hold = {
+      field: 'phone',
+      reason: 'limit',
+      base: '1',
+      mirror: '1',
+      service: '1',
+      detail: 'new',
+    } as const;
+    const stopped = { holds: [1n, 2n].map((id) => ({ id, hold })), isNews: false };
+    await db.transaction(async (deciding) => {
+      await sql`select from sync.held_fields where user_id = 1 for update`.execute(deciding);
+      await db.transaction((tx) => writeStopped(tx, { teamId, runId: 1n }, stopped));
+    });
+    const { rows } = await runSqlText(db, 'select user_id, detail from sync.held_fields order by 1');
+    expect(rows).toEqual([
+      [1n, 'old'],
+      [2n, 'new'],
+    ]);
+  });
+
   const back = { old: { phone: '2' }, new: { phone: '1' }, outcome: { phone: 'confirmed' } };
   const pull = { kind: 'pull', old: back.new, new: back.old };
   const twice = [back, pull, back, pull];
