@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { resolveCommand } from '../../src/commands/decide/resolve.ts';
 import { createTeams, type Team } from './agreed/people.ts';
 import { contextFor } from './daemon-here.ts';
+import { runMusterd } from './run-musterd.ts';
 
 const teams = createTeams();
 afterAll(() => teams.close());
@@ -59,7 +60,8 @@ describe('`resolve` by a script', () => {
     for (const value of Object.values(other)) expect(unsaid.stderr).toContain(String(value));
     const [, line = ''] = /: (musterd .*?)\n/.exec(unsaid.stderr) ?? [];
     for (const command of ['held', 'why']) {
-      const { stdout, stderr } = await team.musterd(command, String(id));
+      const env = { ...team.environment(), MUSTERD_ACTOR: 'kim' };
+      const { stdout, stderr } = await runMusterd([command, String(id)], env);
       expect(stdout + stderr).toContain(`by: ${line}, or --take service\n`);
     }
     expect(await team.musterd(...wordsOf(line).slice(1))).toMatchObject({ code: 0, stderr: '' });

@@ -37,6 +37,8 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
 /** Reports the runs that move something, and each new message of a run. */
 export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
   const reported = new Set<string>();
+  // As whoever has pasted the line.
+  const toTheirs = { ...context, env: { ...context.env, MUSTERD_ACTOR: 'you' } };
   const isNews = (messages: readonly string[]) => {
     const news = messages.filter((text) => !reported.has(text));
     for (const text of news) reported.add(text);
@@ -49,7 +51,7 @@ export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
       const refusals = refusal?.reasons ?? [];
       const messages = [...reasons.filter((reason) => !refusals.includes(reason)), ...warnings];
       const isNew = isNews([...messages, ...report.batches]);
-      if (isNew || pulled + pushed + held > 0) printReport(context, report);
+      if (isNew || pulled + pushed + held > 0) printReport(toTheirs, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {
       // The log has the errors that nobody foresaw.
