@@ -138,14 +138,11 @@ export async function readListRows<Row>(
   }
   const from = list.from(reader, { q, details });
   const where = sql.join([has, ...chosen], sql` and `);
-  const { rows } = await sql<Row>`
-    select r.* from ${from} r where ${where}
+  const isSome = q !== '' || chosen.length > 0;
+  const { rows } = await sql<Row & { readonly found: number }>`
+    select r.*${isSome ? sql`, count(*) over ()::int as found` : sql``} from ${from} r where ${where}
     order by ${sql.join(keys)} limit ${isCsv ? mostInFile : perPage} offset ${isCsv ? 0 : skip}`.execute(db);
-  if (q === '' && chosen.length === 0) return { rows, found: all, options };
-  if (rows.length > 0 && rows.length < perPage) return { rows, found: skip + rows.length, options };
-  const counted = await sql<Pick<RowsRead<Row>, 'found'>>`
-    select count(*)::int as found from ${from} r where ${where}`.execute(db);
-  return { rows, found: counted.rows[0]?.found ?? 0, options };
+  return { rows, found: isSome ? (rows[0]?.found ?? 0) : all, options };
 }
 
 async function readList<Row>(
