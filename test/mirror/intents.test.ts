@@ -81,7 +81,7 @@ const openOrBusy = (plans: readonly UserPlan[], approved: readonly Id[] = []) =>
 const open = async (...given: Parameters<typeof openOrBusy>) => (await openOrBusy(...given)).intents;
 const ledger = () =>
   query(
-    'select user_id, state, outcome, request_id, closed_at is not null as is_over from sync.changes order by 1',
+    'select user_id, state, outcome, request_id, closed_at is not null as is_over from sync.changes order by change_id',
   );
 const mirrored = async (id = 1, team = 41) =>
   (
@@ -710,7 +710,10 @@ describe('an unconfirmed field', () => {
     await apply(resultOf(await opened(), { outcomes: none, seen: null, holds: [hold] }));
     expect(await mirrored()).toMatchObject({ ...inMirror, name: 'Anne Berg', times: timesBefore });
     expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
-    expect(await ledger()).toMatchObject([{ state: 'closed', outcome: { role_id: 'unsent' } }]);
+    expect(await ledger()).toMatchObject([
+      { state: 'closed', outcome: { role_id: 'unsent' } },
+      { is_over: true, outcome: { email: 'refused' } },
+    ]);
     expect(await query('select team_id, user_id, field, reason, run_id from sync.held_fields')).toEqual([
       { team_id: teamId, user_id: 1n, field: 'email', reason: 'refused', run_id: runId },
     ]);

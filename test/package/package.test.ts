@@ -196,7 +196,7 @@ test('migrates a database, and loads few files', async () => {
     const options = { DATABASE_URL: database.url, NODE_OPTIONS: `--import=${noteModules}` };
     for (const [command, most] of [
       ['--help', 16],
-      ['status', 44],
+      ['status', 48],
     ] as const) {
       const noted = join(folder.path, 'modules');
       expect(await musterd([command], { ...options, NOTED_MODULES: noted })).toMatchObject({ status: 0 });

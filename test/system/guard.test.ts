@@ -65,7 +65,7 @@ describe('the guard', () => {
     expect(run.stdout).not.toMatch(/report\.held|not complete/);
     const status = await musterd(['status']);
     expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users need a decision since/);
-    expect(status.stdout).toContain(`musterd approve ${hash} --reason`);
+    expect(status.stdout).toContain(`musterd approve ${hash} --as <person> --reason`);
     const batchesTold = async () =>
       (JSON.parse((await musterd(['status', '--json'])).stdout) as { batches: unknown }).batches;
     expect(await batchesTold()).toEqual([
