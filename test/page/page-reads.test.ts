@@ -526,6 +526,12 @@ describe('the waiting view', () => {
       `begin; set local musterd.writing = 'on'; update mirror.users set name = 'A' where team_id = 42 and id = 5; commit`,
     );
     expect(await rowsOf('', { batch: 'abc' })).toEqual([['5 phone', '3 email', '3 phone', '4 phone']]);
+    await runSqlText(
+      database.db,
+      `insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 6, 'email', 'conflict', 'xyz'), (42, 5, 'email', 'conflict', null)`,
+    );
+    expect(await rowsOf('state=conflict')).toEqual([['6 email'], ['5 email']]);
+    expect(await rowsOf('', { batch: 'xyz' })).toEqual([['6 email', '6 phone']]);
   });
 });
 

@@ -69,6 +69,12 @@ describe('json', () => {
     ]);
   });
 
+  test('an integer past 2^53 stays exact, in a long answer as well', async () => {
+    const bytes = () => Buffer.from(new TextEncoder().encode('[9007199254740993, 2]').buffer);
+    for (const found of [readJson({ take: bytes }), await readLongJson(bytes())])
+      expect(found?.value).toEqual([9_007_199_254_740_993n, 2]);
+  });
+
   test('text is suspicious exactly if a string may hold a NUL or half a surrogate pair', () => {
     expect(parseJson('"a\\u0000"').suspicious).toBe(true);
     expect(parseJson('"\\uD83D\\ude00"').suspicious).toBe(true);

@@ -91,7 +91,7 @@ function showRows(context: Context, { resource, decision, approved, waiting, res
   );
   printLine(context.out, 'The next complete run marks them as gone, if they are still missing.');
   if (rest !== null)
-    printLine(context.out, `No run marks the others as gone before batch ${rest} is approved, too.`);
+    printLine(context.out, `To approve the others as well: musterd approve ${rest}, with the same options`);
 }
 
 /** The words for fields that stay as they are. */

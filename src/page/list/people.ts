@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit-state.ts';
 import { standings, type UserStanding } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
-import { type OpenField, roster, type RosterRow } from '../read/page-people.ts';
+import { type OpenField, placeOf, roster, type RosterRow } from '../read/page-people.ts';
 import { person, personHint, teamCells } from '../render/components.ts';
 import { fieldName, standingPill, standingSigns } from '../render/hold-words.ts';
 import { type Html, html, none } from '../render/html.ts';
@@ -23,7 +23,6 @@ function openField(context: PageContext, { id, team_id: teamId }: RosterRow, fie
   return html`<a class="note" href="${path}#c-${id}-${field.field}">${words}</a>`;
 }
 
-const placeOf = (standing: UserStanding): number => standings.indexOf(standing);
 const standingOf = ({ state }: RosterRow): UserStanding => standings[state] ?? 'equal';
 
 const ifDetails = ({ details }: PageContext) => details;

@@ -42,7 +42,8 @@ export function matches({ q, details }: Searched): RawBuilder<unknown> {
   return query.id === null ? sql`false` : contains(sql`u.id::text`, query);
 }
 
-const place = (standing: UserStanding) => sql`${standings.indexOf(standing)}::int`;
+export const placeOf = (standing: UserStanding): number => standings.indexOf(standing);
+const place = (standing: UserStanding) => sql`${placeOf(standing)}::int`;
 
 /**
  * The users that match, each in one state, as its place among `standings`: `standingOf` returns the same for one user. A

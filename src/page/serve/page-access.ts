@@ -71,7 +71,7 @@ export function createPageAccess(
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readKey(authorization);
       const asker = given === undefined ? undefined : judge(given, people);
-      // Whoever guesses keeps nobody out, so that it does not matter from which address they do.
+      // A right key always passes, so wrong keys are counted for all addresses together.
       if (asker !== undefined) return { may: true, ...asker };
       if (monotonicMs() - startedMs >= minuteMs) [wrong, startedMs] = [0, monotonicMs()];
       wrong += 1;

@@ -86,7 +86,7 @@ function admitOnly(
     if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
     if (status === 429) {
       reply.header('retry-after', Math.ceil(waitMs / 1_000));
-      // Guessing gets no further by more of them.
+      // One guess a second for each connection.
       await delay(1_000, undefined, { ref: false });
     }
     return await sendSorry(reply, page, status);
