@@ -12,6 +12,7 @@ export interface ViewRequest {
   readonly query: URLSearchParams;
   /** Whether names, emails and phones are shown (`status.details`). Without them they are not searched, either. */
   readonly details: boolean;
+  /** Whether all rows are wanted instead of a page. */
   readonly isCsv: boolean;
 }
 
@@ -27,6 +28,7 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly version: string;
   /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
+  /** The number of requests that a team may send in a minute; `null` if it is unknown. */
   readonly perMinute: (team: string) => number | null;
 }
 

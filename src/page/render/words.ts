@@ -39,6 +39,7 @@ export function distance(date: Date, now: Date): string {
   return ms < 0 ? `in ${words}` : `${words} ago`;
 }
 
+/** `1.4 s`, `31 s`, `4 min 10 s`. */
 export function took(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < minuteMs) return `${(ms / 1_000).toFixed(1)} s`;

@@ -14,6 +14,7 @@ export interface PageQuestion extends Asker, Omit<ViewRequest, 'details'> {
   readonly pattern: string;
   /** The path without query, and without `.csv`. */
   readonly path: string;
+  /** The token of a form for this path and person. */
   readonly token: (path: string) => string;
   readonly form: URLSearchParams | undefined;
 }
