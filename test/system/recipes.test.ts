@@ -206,6 +206,11 @@ describe('the recipes, beside a daemon', () => {
     await client.connect();
     await client.query(`begin; update mirror.users set ${set} where id = ${person.id}`);
     await live.editPerson(person.id, edit);
+    // A run that read the user before would find the edit alone, and push it.
+    await becomes(
+      0,
+      `sync.runs where outcome = 'running' and run_id <= ${await one('select max(run_id) from sync.runs')}`,
+    );
     await client.query('commit');
     await client.end();
     await becomes(
