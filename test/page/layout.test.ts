@@ -145,7 +145,7 @@ describe('the banner', () => {
 
   it('describes a stopped daemon: since when, which one, how it ended, and what to do', () => {
     expect(bannersOf(stopped())).toEqual([
-      'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Start it again$ systemctl start musterdCopyOr do one run now$ musterd reconcileCopy',
+      'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Start it again$ systemctl start musterdOr do one run now$ musterd reconcile',
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('the banner', () => {
     [{ how: 'failed' }, {}, 'Process 812 on mirror-1 gave up; its log says why. Nothing'],
     [{}, { waitingEdits: 1 }, 'Nothing is lost: 1 edit waits here, and'],
     [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
-    [{ bySystemd: false }, {}, 'Start it again$ musterd daemonCopy'],
+    [{ bySystemd: false }, {}, 'Start it again$ musterd daemon'],
     [{}, { standings: new Map() }, 'comes with the first run.Start it again'],
   ] as const)('describes a stopped daemon with %j and %j: %s', (more, context, words) => {
     expect(bannersOf(stopped(more, context))[0]).toContain(words);
@@ -169,7 +169,7 @@ describe('the banner', () => {
     const [harbour, south] = teams;
     const both = stopped({}, { teams, team: null });
     expect(bannersOf(both)[0]).toContain('No daemon runs for harbour since 11:40:00');
-    expect(bannersOf(both)[0]).toContain('$ musterd reconcileCopy');
+    expect(bannersOf(both)[0]).toContain('$ musterd reconcile');
     expect(bannersOf({ ...both, team: harbour ?? null })[0]).toMatch(
       /^No daemon runs since .*musterd --team harbour reconcile/,
     );
@@ -200,7 +200,7 @@ describe('the banner', () => {
     [0, 'what is edited here waits and is not sent.'],
   ])('a banner warns alone about an undeclared copy with %i edits, without a button', (edits, words) => {
     expect(bannersOf(copied('elsewhere', edits))).toEqual([
-      `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
+      `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'It is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'`,
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** What the page's forms carry, and what is decided by them: the page and its database, without a service. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { showTimesIn } from '../../src/model/zone-time.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
@@ -105,6 +105,89 @@ afterEach(async () => {
 afterAll(async () => {
   await server.close();
   await database.close();
+});
+
+describe('a run that is taken back', () => {
+  let run = 0n;
+  /** It has sent an email and a phone of these users, of whom the last was edited again. */
+  beforeEach(async () => {
+    const [[id] = []] =
+      await rowsOf(`insert into sync.runs (team, team_id, command, outcome, counts, finished_at)
+      values ('default', 41, 'daemon', 'complete', '{"pushed": 3}', now()) returning run_id`);
+    run = id as bigint;
+    await owned(`update sync.user_base set email = 'sent' || id || '@example.com' where id in (11, 12, 13);
+      update mirror.users set email = 'sent' || id || '@example.com' where id in (11, 12, 13);
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select 41, n, ${run}, 'push', 'closed', o, o, v, '{"email": 1}', '{"email": "confirmed"}', now()
+      from generate_series(11, 13) n
+      cross join lateral (select jsonb_build_object('email', 'user' || n || '@example.com') as o, jsonb_build_object('email', 'sent' || n || '@example.com') as v) x`);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
+  });
+  afterEach(() =>
+    owned(`update sync.user_base set email = 'user' || id || '@example.com' where id in (11, 12, 13);
+      delete from sync.changes where run_id = ${run}; delete from sync.runs where run_id = ${run}`),
+  );
+  const emails = () =>
+    rowsOf('select email from mirror.users where id in (11, 12, 13) order by id').then((rows) => rows.flat());
+  const sent = ['sent11@example.com', 'sent12@example.com', 'later@example.com'];
+  const before = ['user11@example.com', 'user12@example.com', 'later@example.com'];
+
+  it('asks once more with what it sets back and leaves, and sets it back as an approved edit of the person', async () => {
+    const { forms } = await dora.ask(`/runs/${run}`);
+    const asked = await dora.press(formWith(forms, 'Take back').form, 'Take back what run');
+    expect(asked.text).toContain('Take back 2?');
+    expect(asked.text).toMatch(/sent12@example\.com\s*user12@example\.com/);
+    expect(asked.text).toContain('Left as it is: 1 edited since.');
+    expect(asked.text).toContain('2 email addresses, of 2 peopleSent by the next run, in 1 request;');
+    expect(await emails()).toEqual(sent);
+    const done = await dora.press(formWith(asked.forms, 'Take back 2').form, 'Take back 2');
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /2 email addresses approved by you at [\w :]+\. 2 waiting\..*Reason: a test/s,
+    );
+    expect(await emails()).toEqual(before);
+    expect(
+      await rowsOf(`select user_id, edited_by from report.pending where field = 'email' and user_id < 13`),
+    ).toEqual([
+      [11n, expect.stringMatching(/^dora\b/)],
+      [12n, expect.stringMatching(/^dora\b/)],
+    ]);
+  });
+
+  it('changes nothing if a value has moved after the question', async () => {
+    const { forms } = await dora.ask(`/runs/${run}`);
+    const asked = await dora.press(formWith(forms, 'Take back').form, 'Take back what run');
+    await rowsOf(`update mirror.users set email = 'mine@example.com' where id = 12`);
+    const { text } = await dora.press(formWith(asked.forms, 'Take back 2').form, 'Take back 2');
+    expect(text).toContain('Nothing was decided. What the run has moved has moved again while you looked.');
+    expect(text).toContain('What it moved');
+    expect((await emails())[0]).toBe('sent11@example.com');
+    await rowsOf(`update mirror.users set email = 'mine@example.com' where id = 11`);
+    const { text: nothing } = await dora.press(formWith(forms, 'Take back').form, 'Take back what run');
+    expect(nothing).toContain('has nothing to take back. Left as it is: 3 edited since.');
+  });
+
+  it('waits for a second person under four eyes, and says so', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('dora');
+    const { forms } = await dora.ask(`/runs/${run}`);
+    const asked = await dora.press(formWith(forms, 'Take back').form, 'Take back what run');
+    const question = formWith(asked.forms, 'Take back 2').form;
+    const done = await dora.press(question, 'Take back 2');
+    expect(done.text).toContain('It is set back in the mirror. Somebody else has to approve that');
+    expect([done.status, await emails(), await decisions()]).toEqual([303, before, []]);
+  });
+
+  it('shows who may instead of the button to somebody who may only look, and the command where nobody decides', async () => {
+    await visit('dora', 'look');
+    const { forms, text } = await dora.ask(`/runs/${run}`);
+    expect([forms.length, text.includes('You may look, and ann may decide (status.people).')]).toEqual([
+      0,
+      true,
+    ]);
+    await visit('dora', 'look', 'look');
+    expect((await dora.ask(`/runs/${run}`)).text).toContain(`musterd undo ${run} shows what taking it back`);
+    await visit('dora');
+  });
 });
 
 describe('the form of a batch', () => {
@@ -500,9 +583,7 @@ describe('the receipt of a decision', () => {
       select team_id, 30, run_id, kind, old, new, edits, outcome from sync.changes, generate_series(1, 60)
       where kind = 'push' and user_id = 12`);
     const { text, links } = await dora.ask(receipt);
-    expect(text).toMatch(
-      /4 confirmed\. Run [\d,]+.*musterd undo \d+ sets back what a run has sent\. With valuesClose/s,
-    );
+    expect(text).toMatch(/4 confirmed\. Run [\d,]+.*With valuesCloseTake back what run [\d,]+ has moved…/s);
     const values = links.find((link) => link.startsWith('/changes?decision=')) ?? '';
     const { text: shown } = await dora.ask(values);
     expect(shown).toMatch(/8 rows, and none older/);

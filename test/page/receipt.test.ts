@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DecidedPart, FollowedDecision } from '../../src/page/read/page-decided.ts';
 import type { Sending } from '../../src/page/read/page-waiting.ts';
+import { confirmation } from '../../src/page/render/question.ts';
 import { decidedLast, receiptCard } from '../../src/page/render/receipt.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 import { contextOf, textOf } from './page-context.ts';
@@ -116,7 +117,6 @@ describe('the receipt', () => {
 
   it.each<[string, Partial<FollowedDecision>]>([
     ['musterd reject 5f0c takes back what has not left.', {}],
-    ['musterd undo 4824 sets back what a run has sent.', { parts: [part(58, 'confirmed')], runs: [4824n] }],
     [
       'musterd resolve --batch 5f0c --take mirror sends it all the same.',
       { deed: 'reject', parts: [part(58, 'rejected')] },
@@ -125,6 +125,21 @@ describe('the receipt', () => {
   ])('a receipt names the commands that go back, with the batch: %s', (words, more) => {
     const html = card({ why: null, ...more });
     expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
+  });
+
+  it('a receipt offers to take back the first run that sent something, to whoever may decide', () => {
+    const runs = [4824n, 4825n];
+    // Who may is said above the list.
+    const sent = { parts: [part(58, 'confirmed')], runs };
+    const barred = { actor: 'bo', token: () => '', barred: 'You may look.' };
+    const forms = (more: Partial<FollowedDecision>, of = context) =>
+      [...card(more, daemon, of).matchAll(/name="run" value="(\d+)"/g)].map(([, run]) => run);
+    expect([forms(sent), forms({ runs }), forms(sent, { ...context, decide: barred })]).toEqual([
+      ['4824'],
+      [],
+      [],
+    ]);
+    expect(card(sent, daemon, { ...context, decide: barred })).not.toContain('You may look.');
   });
 
   it('a receipt shows no value if details are off', () => {
@@ -145,6 +160,16 @@ describe('the receipt', () => {
     expect(links(conflict)).toEqual(['/waiting?state=conflict', '/changes?decision=12', '/waiting']);
     expect(links(conflict, part(29, 'held', null, 'limit'))[0]).toBe('/waiting');
   });
+});
+
+it('the question shows the first 1,000 fields, and says how many there are', () => {
+  const sides = { mirror: '1', service: '1', base: '2', editedBy: null, editedAt: null };
+  const row = { teamId: 41n, userId: 7n, name: 'Ada', field: 'phone', ...sides };
+  const rows = Array.from({ length: 1_001 }, () => row);
+  const question = { verb: 'undo', number: 1_001, all: 1_001, besides: '', values: {}, back: '/' } as const;
+  const html = confirmation(context, { ...question, rows, sending: daemon }).main.toString();
+  expect(html.split('<tr role="row"').length - 2).toBe(1_000);
+  expect(textOf(html)).toContain('The first 1,000 of 1,001');
 });
 
 it('the page gives each decision a row, with the outcome', () => {

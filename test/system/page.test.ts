@@ -231,7 +231,6 @@ describe('the page of a daemon', () => {
       await without.page.goto(`${origin}${path}`);
       await expect.poll(() => without.page.locator('h1').count()).toBe(1);
       await expect.poll(() => without.page.getByRole('link', { name: 'Load again' }).isVisible()).toBe(true);
-      await expect.poll(() => without.page.locator('[data-copy]:visible').count()).toBe(0);
     }
     await without.context.close();
   });
@@ -367,7 +366,7 @@ describe('the page of a daemon', () => {
     await banner.waitFor();
     expect((await banner.innerText()).replaceAll(/\s+/g, ' ')).toMatch(
       new RegExp(
-        `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Start it again \\$ musterd daemon Copy Or do one run now \\$ musterd reconcile Copy$`,
+        `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Start it again \\$ musterd daemon Or do one run now \\$ musterd reconcile$`,
       ),
     );
     await expect

@@ -110,7 +110,7 @@ export async function approveEdits(
   teamId: Id,
   approval: EditDecision,
   edits: readonly SeenEdit[],
-): Promise<readonly Pick<AnsweredEdit, 'userId' | 'field'>[]> {
+): Promise<readonly AnsweredEdit[]> {
   const answers = await decideEdits(tx, teamId, approval, edits);
   return answers.filter(({ answer }) => answer === 'approved');
 }

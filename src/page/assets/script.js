@@ -1,29 +1,10 @@
-/* Copying and refreshing. Without a script everything works except for these. */
+/* Refreshing, and ticks of a whole list. Without a script everything works except for these. */
 import { live, showAlive, showLate } from './alive.js';
 
 const announcement = document.querySelector('[data-said]');
 
 function say(words) {
   if (announcement !== null && announcement.textContent !== words) announcement.textContent = words;
-}
-
-function showCopies() {
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
-}
-
-async function copy(button) {
-  const code = button.parentElement.querySelector('code');
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = 'Copied';
-  } catch {
-    getSelection().selectAllChildren(code);
-    button.textContent = 'Selected';
-  }
-  say(button.textContent);
-  setTimeout(() => {
-    button.textContent = 'Copy';
-  }, 2000);
 }
 
 /** Whether somebody is working in it. */
@@ -43,7 +24,7 @@ function become(now, next) {
     if (now.nodeValue !== next.nodeValue) now.nodeValue = next.nodeValue;
     return;
   }
-  if (now.matches('input, select, textarea, details, [data-copy], [data-banner]')) return;
+  if (now.matches('input, select, textarea, details, [data-banner]')) return;
   copyAttributes(now, next);
   const mine = Array.from(now.childNodes);
   const theirs = Array.from(next.childNodes);
@@ -55,9 +36,6 @@ function become(now, next) {
 
 /** A form that decides stays as it was read; only the page around it changes. */
 const isStill = () => document.querySelector('[data-still]:not(details:not([open]) *)') !== null;
-
-const aTick = 'input[type="checkbox"][name="row"]';
-const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 
 let asking;
 
@@ -77,7 +55,6 @@ async function refresh() {
       if (now !== null && then !== null) become(now, then);
     }
     document.title = next.title;
-    showCopies();
     const heading = document.querySelector('h1')?.textContent;
     if (heading !== before) say(heading);
     showAlive(refresh);
@@ -98,38 +75,14 @@ function refreshIfSeen() {
 }
 
 function tickAll(list, isTicked) {
-  for (const tick of ticksIn(list)) tick.checked = isTicked;
+  for (const tick of list.querySelectorAll('[type="checkbox"][name="row"]')) tick.checked = isTicked;
 }
 
-let lastTick;
-
-/** A click with Shift gives all ticks from the last one to this one the state of this one. */
-function tickRange(tick) {
-  const all = ticksIn(tick.form);
-  const [from, to] = [all.indexOf(lastTick), all.indexOf(tick)].toSorted((a, b) => a - b);
-  if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
-}
-
-/** On a phone the tab of the view may be out of sight. */
-function showTab() {
-  const tab = document.querySelector('.tabs [aria-current]');
-  const list = tab?.closest('ul');
-  if (list) list.scrollLeft = tab.offsetLeft + tab.offsetWidth + 32 - list.offsetLeft - list.clientWidth;
-}
-
-showCopies();
-showTab();
 document.addEventListener('click', (event) => {
-  const button = event.target.closest?.('[data-copy]');
-  if (button) void copy(button);
   const link = event.target.closest?.('[data-ticks]');
   if (link) {
     event.preventDefault();
     tickAll(link.closest('form'), link.dataset.ticks === 'all');
-  }
-  if (event.target.matches?.(aTick)) {
-    if (event.shiftKey) tickRange(event.target);
-    lastTick = event.target;
   }
 });
 document.addEventListener('input', (event) => {

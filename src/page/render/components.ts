@@ -26,7 +26,7 @@ export interface Table {
   readonly kind?: 'rows' | 'few';
   readonly columns: readonly (Column | string)[];
   readonly rows: readonly TableRow[];
-  readonly foot?: Html;
+  readonly foot?: Html | false;
   /** The word of `?sort=` if nobody asks for another, such as `-when`. */
   readonly sort?: string;
 }
@@ -77,7 +77,7 @@ export function table(
 <caption class="away">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => headCell(context, column, sorted))}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row, kind === 'rows'))}</tbody>
-</table></div>${foot === none ? none : html`<div class="part row note">${foot}</div>`}</div>`;
+</table></div>${foot !== none && foot !== false && html`<div class="part row note">${foot}</div>`}</div>`;
 }
 
 export interface Chip {
@@ -121,9 +121,9 @@ export const personHint = (details: boolean): string => (details ? 'Name, email,
 export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
 
-/** One click selects all of it. What is copied has no `$`, and the script adds `Copy`. */
+/** One click selects all of it, without the `$`. */
 export const commandBox = (command: string): Html =>
-  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
+  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre></div>`;
 
 export interface Task {
   /** The anchor that alarms link to. */

@@ -4,13 +4,14 @@ import { shownDigest } from '../../model/shown-field.ts';
 import type { FieldOnHold, WaitingList } from '../read/page-waiting.ts';
 import { isCopy, nothingDecided } from './banner.ts';
 import { type Html, html, none } from './html.ts';
-import { href } from './links.ts';
+import { commandOf, href } from './links.ts';
 import type { PageContext } from './view.ts';
+import { count } from './words.ts';
 
 /** The path of every form; to load its answer again leads to what waits. */
 export const decidePath = '/waiting';
 
-/** What can be done about held edits, with the words of its button. The last three say which value it is to have. */
+/** What can be done about held edits, with the words of its button; `undo` is about what a run has moved. */
 export const verbs = {
   putBack: 'Reject and put back',
   reject: 'Reject',
@@ -19,6 +20,7 @@ export const verbs = {
   mirror: 'Take the mirror’s',
   service: 'Take the service’s',
   value: 'Another value for',
+  undo: 'Take back',
 } as const;
 export type Verb = keyof typeof verbs;
 /** The verbs of a batch; the others choose a side for each field. */
@@ -37,7 +39,7 @@ export const isAccident = ({ batch, reasons, isOneEdit }: WaitingList): boolean 
 
 /** The possible decisions about some of these rows. What is likeliest comes first of an accident, and else last. */
 export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly Verb[] {
-  const all = (Object.keys(verbs) as Verb[]).filter((verb) => verb !== 'withdraw' && verb !== 'value');
+  const all = (Object.keys(verbs) as Verb[]).filter((verb) => !['withdraw', 'value', 'undo'].includes(verb));
   const order = [...all.filter((verb) => verb !== 'approve'), 'approve' as const];
   return order.filter(
     (verb) =>
@@ -76,6 +78,14 @@ export const postForm = (
   };
   return html`<form method="post" action="${decidePath}"${attributes}>${Object.entries(all).map(([name, value]) => [value].flat().map((one) => hidden(name, one)))}${inside}</form>`;
 };
+
+/** The button that shows what taking back a run comes to; who may not press it sees who may. */
+export function takeBack(context: PageContext, team: string, run: bigint): Html {
+  const button = html`<button class="button">Take back what run ${count(run)} has moved…</button>`;
+  if (mayDecide(context)) return postForm(context, { team, verb: 'undo', run: `${run}` }, button);
+  if (context.decide !== null || isCopy(context)) return barredNote(context);
+  return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what taking it back comes to.</p>`;
+}
 
 /** A row as a form names it: the field of somebody, with the values that were shown. */
 type ShownHold = Pick<FieldOnHold, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;

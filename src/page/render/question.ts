@@ -1,6 +1,6 @@
 /** The page that asks once more before a decision. It shows what will happen, and the form that does it. */
 import { printable } from '../../model/in-words.ts';
-import { perRequest } from '../../model/waiting-page.ts';
+import { mostOfDecision, perRequest } from '../../model/waiting-page.ts';
 import type { FieldOnHold, Sending } from '../read/page-waiting.ts';
 import { heading, person, table } from './components.ts';
 import { type FormValues, postForm, type Verb, verbs } from './decide-form.ts';
@@ -11,12 +11,17 @@ import { changed, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { count, fromTo, many, named } from './words.ts';
 
+/** A field that it is about. What a run has moved is not held. */
+type AskedField = Omit<FieldOnHold, 'reason' | 'detail' | 'since' | 'batch' | 'editId' | 'requestId'>;
+
 export interface Question {
   readonly verb: Verb;
   /** The rows that have values; missing rows of a listing have none. */
-  readonly rows: readonly FieldOnHold[];
+  readonly rows: readonly AskedField[];
   readonly number: number;
   readonly all: number;
+  /** What it leaves as it is, in words. */
+  readonly besides: string;
   readonly sending: Sending;
   readonly values: FormValues;
   readonly back: string;
@@ -27,6 +32,7 @@ const means: Readonly<Record<Verb, string>> = {
     'The next run sends what stands at the right. The approval is for these edits alone, and lets each pass once; one that moves before it is sent waits again.',
   putBack: 'The mirror gets back what both sides last agreed on; nothing is sent.',
   withdraw: 'The mirror gets back what both sides last agreed on; nothing is sent.',
+  undo: 'The mirror gets the values from before the run, as edits of yours, which your reason approves; the next run sends them.',
   reject: 'Held as rejected: the mirror keeps it, and nothing is sent before somebody edits it again.',
   mirror: 'The next run sends the value of the mirror in the place of what the service shows now.',
   service:
@@ -38,16 +44,17 @@ const means: Readonly<Record<Verb, string>> = {
 const sidesOf = (verb: Verb): readonly ['mirror' | 'service', 'mirror' | 'service' | 'base'] =>
   verb === 'service'
     ? ['mirror', 'service']
-    : verb === 'putBack' || verb === 'withdraw'
+    : verb === 'putBack' || verb === 'withdraw' || verb === 'undo'
       ? ['mirror', 'base']
       : ['service', 'mirror'];
 
-function movesTable(context: PageContext, rows: readonly FieldOnHold[], verb: Verb): Html {
+function movesTable(context: PageContext, rows: readonly AskedField[], verb: Verb): Html {
   const [from, to] = sidesOf(verb);
   return table(context, {
     caption: 'What it is about',
+    foot: rows.length > mostOfDecision && html`The first ${count(mostOfDecision)} of ${count(rows.length)}`,
     columns: ['Person', 'Field', from === 'mirror' ? 'Mirror now' : 'Service now', 'Then'],
-    rows: rows.map((row) => ({
+    rows: rows.slice(0, mostOfDecision).map((row) => ({
       cells: [
         person(context, row.teamId, { id: row.userId, name: row.name }, true),
         fieldName(row.field),
@@ -73,8 +80,9 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   const sent = sending.listens
     ? `Sent at once, by the daemon, in ${requests}`
     : `Sent by the next run, in ${requests}; no daemon runs`;
-  const isSent = verb === 'approve' || verb === 'mirror';
-  return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p><p>Edited by ${editorsIn(context, { editors })}${when}</p><p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
+  const isSent = verb === 'approve' || verb === 'mirror' || verb === 'undo';
+  const edited = verb !== 'undo' && html`<p>Edited by ${editorsIn(context, { editors })}${when}</p>`;
+  return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p>${edited}<p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
 }
 
 /** `Approve 4 of 65?`, `Take the mirror’s email of Ada Berg?` */
@@ -93,9 +101,8 @@ const typedInto = (field: string): Html =>
 
 /** A page of its own, with what happens at the left and the form at the right. */
 export function confirmation(context: PageContext, question: Question): PageShown {
-  const { verb, rows, number, all, values, back } = question;
+  const { verb, rows, number, besides, values, back } = question;
   const title = titleOf(context, question);
-  const wait = all === number ? '' : ` Waiting on: ${count(all - number)}.`;
   const typed = verb === 'value' ? typedInto(rows[0]?.field ?? '') : none;
   const deed = verb === 'value' ? 'Make this edit' : `${verbs[verb]} ${count(number)}`;
   const form = postForm(
@@ -111,6 +118,6 @@ export function confirmation(context: PageContext, question: Question): PageShow
   const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
   return {
     title,
-    main: html`${heading(title, `${says}${wait}`, way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,
+    main: html`${heading(title, `${says} ${besides}`.trim(), way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,
   };
 }

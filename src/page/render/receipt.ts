@@ -5,6 +5,7 @@ import type { DecidedPart, FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';
 import { section, table, teamCells, teamColumns } from './components.ts';
+import { mayDecide, takeBack } from './decide-form.ts';
 import { byWhom, fieldName, fieldsInWords, fieldTitle, shownDetail } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
@@ -82,15 +83,11 @@ function nextOf(context: PageContext, decided: FollowedDecision, { listens, next
 
 function wayBack(context: PageContext, decided: FollowedDecision): Html {
   const { team } = teamOf(context, decided.teamId);
-  const { deed, batch, runs } = decided;
+  const { deed, batch } = decided;
   const code = (words: string) => html`<code>${commandOf(context, team, words)}</code>`;
-  const [run] = runs;
   const ways = [
     batch !== null && deed === 'approve' && rowsIn(decided, 'waiting') > 0
       ? html`${code(`reject ${batch}`)} takes back what has not left. `
-      : none,
-    run !== undefined && rowsIn(decided, 'confirmed') > 0
-      ? html`${code(`undo ${run}`)} sets back what a run has sent. `
       : none,
     batch !== null && deed === 'reject' && rowsIn(decided, 'rejected') > 0
       ? html`${code(`resolve --batch ${batch} --take mirror`)} sends it all the same. `
@@ -118,6 +115,7 @@ export function receiptCard(
   const isFollowed =
     sending.listens && isMoving && context.now.getTime() - decided.at.getTime() < longestFollowedMs;
   const held = decided.parts.filter(({ state }) => state === 'held');
+  const [run] = decided.runs;
   const [state, ...others] = new Set(held.map(({ reason }) => reason));
   const ways = [
     ...(state === undefined
@@ -126,8 +124,11 @@ export function receiptCard(
           html`<a href="${to(context, '/waiting', { state: others.length === 0 ? state : null })}">What waits again</a>`,
         ]),
     html`<a href="${to(context, '/changes', { decision: String(decided.number) })}">With values</a>`,
-    isMoving ? html`<noscript><a href="${href(context, {})}">Load again</a></noscript>` : none,
     html`<a href="${href(context, { done: null })}">Close</a>`,
+    run !== undefined &&
+      mayDecide(context) &&
+      rowsIn(decided, 'confirmed') > 0 &&
+      takeBack(context, teamOf(context, decided.teamId).team, run),
   ];
   const reason =
     decided.why === null || decided.why === ''

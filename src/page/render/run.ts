@@ -1,9 +1,10 @@
 /** All that is known about one run: why it ended, what it moved, and which requests it made. */
 import type { OpenRun } from '../read/page-runs.ts';
 import { changesTable } from './ledger-view.ts';
-import { commandBox, heading, numbers, section, table } from './components.ts';
+import { heading, numbers, section, table } from './components.ts';
+import { takeBack } from './decide-form.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf, to } from './links.ts';
+import { to } from './links.ts';
 import { movedBy, movedInWords, outcomePill, tookMs, whatOf } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { at, capital, count, many, took, visible } from './words.ts';
@@ -38,10 +39,7 @@ export function oneRun(run: OpenRun, context: PageContext): PageShown {
     run.reasons.length === 0
       ? none
       : html`<div>${run.reasons.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></div>`;
-  const back =
-    movedBy(run) === 0
-      ? none
-      : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`;
+  const back = movedBy(run) === 0 ? none : takeBack(context, run.team, run.runId);
   const more = html`<a href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a>`;
   const moves =
     run.moves.length === 0

@@ -21,21 +21,21 @@ export interface Notes {
 
 const mostNotes = 200;
 
+const known: ReadonlyMap<string, string> = new Map([
+  ['gone', 'It is agreed that they are gone. The next complete run marks them so, if it does not find them.'],
+  ['undone', 'It is set back in the mirror. Somebody else has to approve that before it is sent.'],
+]);
+
 export function createNotes(): Notes {
-  const notes = new Map([
-    [
-      'gone',
-      'It is agreed that they are gone. The next complete run marks them so, if it does not find them.',
-    ],
-  ]);
+  const notes = new Map<string, string>();
   return {
     add: (words) => {
       const id = randomBytes(9).toString('base64url');
       notes.set(id, words);
-      for (const old of [...notes.keys()].slice(1, -mostNotes)) notes.delete(old);
+      for (const old of [...notes.keys()].slice(0, -mostNotes)) notes.delete(old);
       return id;
     },
-    get: (id) => notes.get(id ?? ''),
+    get: (id) => known.get(id ?? '') ?? notes.get(id ?? ''),
   };
 }
 
@@ -59,7 +59,7 @@ const seeOther = (location: string): PageAnswer => ({
 
 function wayBack(form: URLSearchParams): { readonly path: string; readonly query: URLSearchParams } {
   const given = form.get('back') ?? '';
-  const [path = '', search] = (/^\/(waiting|people)\b[^\\]*$/.test(given) ? given : '/waiting').split(
+  const [path = '', search] = (/^\/(waiting|people|runs)\b[^\\]*$/.test(given) ? given : '/waiting').split(
     /\?(.*)/s,
   );
   return { path, query: new URLSearchParams(search) };

@@ -2,12 +2,14 @@
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { fieldColumns, fields } from '../../model/fields.ts';
+import { columnOf, fieldColumns, fields } from '../../model/fields.ts';
+import { shownDigest } from '../../model/shown-field.ts';
 import { readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
 import { type FieldOnHold, readHeldRows, readSending, readWaitingLists } from '../read/page-waiting.ts';
 import { decides, ofBatch, shownKey } from '../render/decide-form.ts';
 import type { Question } from '../render/question.ts';
+import { tallyOf } from '../render/hold-words.ts';
 import { count } from '../render/words.ts';
 import { approve, reject } from '../../runs/decide/approve-batch.ts';
 import { endHold, holdFields, readUntil } from '../../runs/decide/hold-fields.ts';
@@ -15,6 +17,7 @@ import { readValue } from '../../runs/decide/read-take.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { resolveAll } from '../../runs/decide/resolve-field.ts';
+import { applyUndo, planUndo } from '../../runs/decide/undo-run.ts';
 import { type DecisionForm, only, readDecisionForm, readReason, unreadable } from './decision-form.ts';
 import { momentsOf, shownZone } from '../../model/zone-time.ts';
 
@@ -63,6 +66,39 @@ function endOf(form: URLSearchParams) {
   }
 }
 
+const leasedHere = ({ team, lease, push }: Config) => ({ team, lease: { ...lease, waitMs }, push });
+
+/** The values from before a run, as edits of the person, who approves them unless somebody else has to. */
+async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
+  const run = BigInt(/^\d{1,18}$/.exec(only(form, 'run'))?.[0] ?? 0);
+  const { teamId, changes, left } = await planUndo(reader.db, config, run);
+  const reasons = tallyOf(left, ({ reason }) => reason).map(({ what, rows }) => `${count(rows)} ${what}`);
+  const besides = left.length === 0 ? '' : `Left as it is: ${reasons.join(', ')}.`;
+  if (changes.length === 0) return refuse(`Run ${count(run)} has nothing to take back. ${besides}`.trim());
+  const moves = changes.map(({ userId, field, from, to }) => [userId, field, from, to]);
+  const seen = shownDigest({ edit: run, mirror: null, service: moves });
+  if (form.get('confirmed') !== null && only(form, 'seen') !== seen)
+    refuse('What the run has moved has moved again while you looked. Look at it and press again');
+  return {
+    question: {
+      verb: 'undo',
+      rows: changes.map(({ userId, name, field, from, to }) => {
+        const sides = { mirror: from, service: from, base: to };
+        return { teamId, userId, name, field: columnOf(field), ...sides, editedBy: null, editedAt: null };
+      }),
+      number: changes.length,
+      all: changes.length,
+      besides,
+      sending: await readSending(reader),
+      values: { verb: 'undo', team: config.team, run: String(run), seen },
+    },
+    carryOut: async (why) => {
+      const { decision } = await applyUndo(by.mirror.db, leasedHere(config), run, { actor, why });
+      return decision === null ? '/waiting?note=undone' : doneAt(decision);
+    },
+  };
+}
+
 /** A hold on fields of somebody, which begins or ends at once: it sends nothing. */
 async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
   const person = await readPerson(reader, form.get('user') ?? '');
@@ -71,7 +107,7 @@ async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   if (named.length === 0 || !named.every((one) => ['all', ...fieldColumns].includes(one)))
     throw unreadable('it does not say which field');
   const wanted = { id: person.id, fields: named.includes('all') ? fields : named.map(readField) };
-  const leased = { team: config.team, lease: { ...config.lease, waitMs } };
+  const leased = leasedHere(config);
   const setup = { config, log: by.log, mirror: by.mirror };
   const isEnd = form.get('verb') === 'end';
   const wish = isEnd ? null : { ...wanted, end: endOf(form), why: readReason(form), actor };
@@ -146,6 +182,7 @@ function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: 
 export async function subjectOf(by: Deciding, posted: Posted, reader: PageReader): Promise<Subject> {
   const { config, form } = posted;
   if (['hold', 'end'].includes(form.get('verb') ?? '')) return await holdOf(by, posted, reader);
+  if (form.get('verb') === 'undo') return await undoOf(by, posted, reader);
   const decision = readDecisionForm(form);
   const { verb, rows, batch, all } = decision;
   const { lists, missing } = await readWaitingLists(reader);
@@ -155,12 +192,14 @@ export async function subjectOf(by: Deciding, posted: Posted, reader: PageReader
       : (lists.find((one) => one.batch === batch && batch !== null)?.rows ?? all);
   const now = rowsNow(decision, rows === null ? [] : await readHeldRows(reader, rows), total);
   const number = now?.length ?? total;
+  const whole = verb === 'withdraw' ? number : Math.max(total, number);
   return {
     question: {
       verb,
       rows: now ?? [],
       number,
-      all: verb === 'withdraw' ? number : Math.max(total, number),
+      all: whole,
+      besides: whole === number ? '' : `Waiting on: ${count(whole - number)}.`,
       sending: await readSending(reader),
       values: {
         verb,

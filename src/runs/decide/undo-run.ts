@@ -28,33 +28,37 @@ export async function planUndo(
   return { ...inverseOf(teamId, await readMovedFields(db, teamId, run)), teamId };
 }
 
-/** Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them. */
+/**
+ * Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them.
+ * @returns the number of the decision; `null` if somebody else has to decide
+ */
 async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
   confirmed: Pick<EditDecision, 'why' | 'waits'>,
-): Promise<void> {
+): Promise<bigint | null> {
   // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
-  await approveEdits(tx, teamId, confirmed, rows);
+  return (await approveEdits(tx, teamId, confirmed, rows))[0]?.decision ?? null;
 }
 
 /**
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
- * @returns what was done; users edited in between are listed as left alone
+ * @returns what was done; users edited in between are listed as left alone. `decision` approved it; `null` if none did
  */
 export async function applyUndo(
   db: Database,
   leased: LeasedTeam & Pick<Config, 'push'>,
   run: bigint,
   { actor, why }: Confirmation,
-): Promise<UndoPlan> {
+): Promise<UndoPlan & { readonly decision: bigint | null }> {
   return underLease(db, leased, async (tx) => {
     await decideFor(tx, leased, actor, { why });
     const { teamId, ...plan } = await planUndo(tx, leased, run);
     const edited = await editUsers(tx, teamId, plan.edits);
-    if (why !== undefined) await approveInverse(tx, teamId, plan.changes, { why, waits: waitsFor(leased) });
-    return withoutMissed(plan, edited);
+    const approval = why === undefined ? null : { why, waits: waitsFor(leased) };
+    const decision = approval && (await approveInverse(tx, teamId, plan.changes, approval));
+    return { ...withoutMissed(plan, edited), decision };
   });
 }
