@@ -42,7 +42,6 @@ import { createSpool, withSpool } from './db/spool.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
 import { noteStale } from './team/stale.ts';
 import { compareSides } from './users/users-compare.ts';
-import { readUnseenUsers } from './users/users-read.ts';
 import { applyUsers, isNothingToWrite } from './users/users-write.ts';
 
 /** Called with edited users found along with another read. */
@@ -61,8 +60,6 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
       looked(compared.unseen);
       return compared;
     },
-    readUnseenUsers: async (seen: Iterable<Id>, leftOut: readonly Id[]) =>
-      looked(await readUnseenUsers(kysely, teamId, seen, leftOut)),
     readAddresses: async (whose: 'edited' | readonly Id[]) => ({
       ofUsers:
         whose === 'edited'
@@ -139,7 +136,6 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   return {
     ...reader,
     compareUsers: recording(reader.compareUsers),
-    readUnseenUsers: recording(reader.readUnseenUsers),
     applyUsers: async (plans: readonly UserPlan[]) => {
       mayLackRoles ||= plans.some(movesRole);
       return known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)

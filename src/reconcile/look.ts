@@ -73,13 +73,12 @@ async function lookAtAll(
 ): Promise<WholeLook> {
   const answer = await (everybody?.() ?? readEverybody(service));
   const readAtMs = monotonicMs();
-  const roster = await readRoster(service, mirror, team, answer);
-  const { users, members, unresolved: leftOut } = roster;
-  const roles = rolesOf(members);
-  const { differing, unknown, unseen } = await mirror.compareUsers({ users, roles, leftOut });
+  const { roster, compared } = await readRoster(service, mirror, team, answer);
+  const { differing, unknown, unseen } = compared;
   const known = new Set(unseen.map(({ id }) => id));
-  const strangers = leftOut.filter((id) => !known.has(id)).map((id) => unknownUser(id));
+  const strangers = roster.unresolved.filter((id) => !known.has(id)).map((id) => unknownUser(id));
   const states = byId([...differing, ...unseen, ...strangers]);
+  const roles = rolesOf(roster.members);
   return { isWhole: true, roster, roles, states, unknown, readAtMs, requests: 1 };
 }
 

@@ -9,7 +9,6 @@ import type {
   OpenedIntents,
 } from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
 import type { ComparedUsers, ShownUsers, Concern, PresentUser, KnownAddresses } from '../model/plan.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
@@ -42,8 +41,6 @@ export type GatheredListing = GatheredRows<ListedRow>;
 export interface MirrorPort {
   /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
   compareUsers(shown: ShownUsers): Promise<ComparedUsers>;
-  /** Present users in mirror or base outside of `seen`; listed members even if they are gone. */
-  readUnseenUsers(seen: Iterable<Id>, leftOut: readonly Id[]): Promise<readonly UserState[]>;
   /**
    * All addresses to look these users up by: those in mirror and base, held and sent ones; and `mirror.user_lookups`.
    * @param whose edited: not gone, and other in the mirror than in the base

@@ -47,7 +47,8 @@ it('a name and a role that follow the team listing enter ledger and counts, and 
     planUser({ ...unknown, missingForMs: undefined, observedDiffers: true }, listed, holdAll),
   ]);
   const follow = async (member: TeamMember) => {
-    const [state] = await mirror.readUnseenUsers([], [id]);
+    const nobody = { users: new Map(), roles: new Map(), leftOut: [id] };
+    const [state] = (await mirror.compareUsers(nobody)).unseen;
     if (state === undefined) throw new Error('the member is not in the mirror');
     const plan = planUser(state, member, holdAll);
     await mirror.applyUsers([plan]);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { agreesWithBase, compareSides } from '../../src/mirror/users/users-compare.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
-import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
@@ -192,9 +192,13 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
         const roles = new Map(ids(({ resolved }) => !resolved).map((id) => [id, 'Agent']));
         const listed = ids((one) => one.listed);
         const [seen, { db }] = [shown.map(({ id }) => id), database];
+        const unseenIds = ids(({ shown: of, base, mirror, gone, listed: isListed }) => {
+          const isGone = mirror !== null && gone && !isListed;
+          return of === null && (base !== null || mirror !== null) && !isGone;
+        });
         const byKey = {
           differing: timeless(await readDifferingUsers(db, teamId, shown, roles)),
-          unseen: timeless(await readUnseenUsers(db.kysely, teamId, seen, listed)),
+          unseen: timeless(await Promise.all(unseenIds.map((id) => readUserState(db.kysely, teamId, id)))),
         };
         const isFlagged = (one: (typeof users)[number]) =>
           one.mirror === null ||

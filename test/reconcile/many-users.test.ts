@@ -50,10 +50,6 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
   const addressesOf = mirror.readAddresses.bind(mirror);
   mirror.readAddresses = (whose) => addressesOf(whose === 'edited' ? ids.slice(0, edited) : whose);
   mirror.readPresentUsers = () => Promise.resolve(ids.map((id) => ({ id, ...agreed(id) })));
-  mirror.readUnseenUsers = (seen) => {
-    const shown = new Set(seen);
-    return Promise.resolve(states.filter(({ id }) => !shown.has(id)));
-  };
   const places: RunContext = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
   const team = {
     id: 1n,

@@ -243,25 +243,20 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readPresentUsers: () => Promise.resolve([]),
     readAbsenceVerdicts: () => Promise.resolve(new Map()),
     applyStopped: () => Promise.resolve(),
-    readUnseenUsers: (seen, leftOut) => {
-      const shown = new Set(seen);
-      return Promise.resolve(
-        [...mirror.states.keys()]
-          .filter((id) => !shown.has(id))
-          .map((id) => stateOf(mirror, id, undefined))
-          .filter((state) => state.mirror?.gone !== true || leftOut.includes(state.id)),
-      );
-    },
-    compareUsers: async ({ users, leftOut }) => {
+    compareUsers: ({ users, leftOut }) => {
       const all = [...users.values()];
       const [shown, unknown] = [false, true].map((is) =>
         all.filter((user) => (leftOut !== null && isNew(mirror, user)) === is),
       ) as [ServiceUser[], ServiceUser[]];
-      return {
+      const unseen = [...mirror.states.keys()]
+        .filter((id) => !users.has(id))
+        .map((id) => stateOf(mirror, id, undefined))
+        .filter((state) => state.mirror?.gone !== true || leftOut?.includes(state.id));
+      return Promise.resolve({
         differing: shown.map((user) => stateOf(mirror, user.id, user)),
         unknown: unknown.map(({ id }) => id),
-        unseen: leftOut === null ? [] : await mirror.readUnseenUsers(users.keys(), leftOut),
-      };
+        unseen: leftOut === null ? [] : unseen,
+      });
     },
     readAddresses: (whose) => {
       const ids = whose === 'edited' ? [...mirror.states.keys()] : whose;

@@ -50,8 +50,8 @@ const known = (id: Id, given: { email?: string | null; phone?: string | null } =
 
 async function read(service: ServiceStandIn, mirror: MirrorStandIn = createMirrorStandIn([]), of = team) {
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, of, await readEverybody(service));
-  return { roster, notes, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
+  const { roster, compared } = await readRoster(service, mirror, of, await readEverybody(service));
+  return { roster, compared, notes, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
 }
 
 describe('isRefusal', () => {
@@ -124,9 +124,11 @@ describe('a service that answers no filter', () => {
       const service = createServiceStandIn(users);
       service.unfiltered = unfiltered;
       const mirror = createMirrorStandIn([1n, 2n, 3n, 4n, 5n].map((id) => known(id)));
-      const { roster, found } = await read(service, mirror);
+      const { roster, compared, found } = await read(service, mirror);
       expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
       expect(roster.unresolved).toEqual([]);
+      // Whoever was found by address is compared like the others.
+      expect([compared.differing.length, compared.unseen]).toEqual([5, []]);
       const asked = service.filters[1]?.emails ?? [];
       expect(asked).toHaveLength(unfiltered === 2 ? 3 : 5);
       // Everybody was found by email, so nobody is asked for by phone.
@@ -413,7 +415,7 @@ describe('A roster of 100,000', () => {
     const service = createServiceStandIn([]);
     service.users = () => Promise.resolve({ users: everybody, rejected: [], requestId: null });
     const mirror = createMirrorStandIn([]);
-    mirror.readUnseenUsers = () => Promise.resolve([]);
+    mirror.compareUsers = () => Promise.resolve({ differing: [], unknown: [], unseen: [] });
     const all = teamOf(ids);
     const turns = await turnsAtEachLook(async () => {
       const { roster } = await read(service, mirror, all);

@@ -32,7 +32,7 @@ async function judge(refused: readonly string[]) {
     },
   });
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, team, await readEverybody(service));
+  const { roster } = await readRoster(service, mirror, team, await readEverybody(service));
   const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
   await applyUserAbsences(
     { service, mirror, notes, monotonicMs: () => 0 },

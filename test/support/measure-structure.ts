@@ -72,7 +72,7 @@ interface Section {
 
 const ports = [
   ['ServicePort', 5],
-  ['MirrorPort', 14],
+  ['MirrorPort', 13],
   ['MirrorWriter', 12],
 ] as const;
 const methodsOf = (nodes: readonly Node[], port: string) =>

@@ -3,7 +3,6 @@ import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import type { LastingEdits, UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import { inTurns } from '../../model/in-turns.ts';
 import type { NamePair } from '../../model/name.ts';
 import {
   type BaseUser,
@@ -13,7 +12,7 @@ import {
   sameValue,
 } from '../../model/user.ts';
 import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
-import { absenceByKey, byKey, idArray } from '../db/by-key.ts';
+import { absenceByKey, byKey } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import { isUnrecorded } from './periods.ts';
 
@@ -185,25 +184,6 @@ export async function readUsersOf(
     left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
     ${userJoins(teamId)}`.execute(db);
   return rows.map((row) => toState(row, undefined));
-}
-
-/** Users of mirror or base that are not in `seen`; those that are gone only if they are in `leftOut`. */
-export async function readUnseenUsers(
-  db: Queryable,
-  teamId: Id,
-  seen: Iterable<Id>,
-  leftOut: readonly Id[],
-): Promise<readonly UserState[]> {
-  const seenTexts: string[] = [];
-  await inTurns(seen, (id) => seenTexts.push(String(id)));
-  const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
-  // A full join, because an anti join of tables that nobody has analysed can be a quadratic nested loop.
-  const unseen = sql`(
-    select coalesce(u.id, b.id) from unnest(${`{${seenTexts.join(',')}}`}::bigint[]) s (id)
-    full join ${ofTeam('mirror.users')} u on u.id = s.id
-    full join ${ofTeam('sync.user_base')} b on b.id = coalesce(s.id, u.id)
-    where s.id is null and (u.gone_at is null or u.id = any (${idArray(leftOut)})))`;
-  return await readUsersOf(db, teamId, unseen);
 }
 
 /** The same of one user, known or unknown. */

@@ -4,7 +4,7 @@
  * further requests by address for missing users.
  */
 
-import type { Addresses } from '../../model/plan.ts';
+import type { Addresses, ComparedUsers } from '../../model/plan.ts';
 import type { TeamMember } from '../../model/team-member.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
@@ -26,7 +26,7 @@ import {
   someMissing,
 } from './ask.ts';
 import { askForFewer } from './ask-fewer.ts';
-import { indexMembers, membersOf } from './members.ts';
+import { indexMembers, membersOf, rolesOf } from './members.ts';
 
 export interface Roster {
   /** The users who were read. */
@@ -114,16 +114,20 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** @param everybody all users of the team; `null` if the service gives users only by address */
+/**
+ * Reads all users, and compares them with mirror and base: again if a lookup finds somebody whom the one answer leaves out.
+ * @param everybody all users of the team; `null` if the service gives users only by address
+ */
 export async function readRoster(
   service: ServicePort,
-  mirror: MirrorPort,
+  mirror: Pick<MirrorPort, 'compareUsers' | 'readAddresses'>,
   team: Team,
   everybody: UsersAnswer | null,
-): Promise<Roster> {
+): Promise<{ readonly roster: Roster; readonly compared: ComparedUsers }> {
   await indexMembers(team);
   const { users, rejected, repeated, take } = createUserCollector(team.id, team.rejected);
   const members = membersOf(team);
+  const roles = rolesOf(members);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
     refused.push(address);
@@ -138,8 +142,13 @@ export async function readRoster(
   await inTurns(members.keys(), (id) => {
     if (!users.has(id)) leftOut.push(id);
   });
-  const unseen = await mirror.readUnseenUsers(users.keys(), leftOut);
-  const wanted = new Set([...unseen.map(({ id }) => id), ...leftOut]);
+  const first = await mirror.compareUsers({ users, roles, leftOut });
+  const wanted = new Set([...first.unseen.map(({ id }) => id), ...leftOut]);
+  let isFound = false;
+  const takeFound = (answer: UsersAnswer) => {
+    isFound ||= answer.users.length > 0;
+    take(answer);
+  };
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
     ({ ofUsers: askedAddresses, others: readLookups } = await mirror.readAddresses([...wanted]));
@@ -153,7 +162,7 @@ export async function readRoster(
       ...extras.map(({ phone }) => phone),
     ];
     tried.push({ emails, phones });
-    await lookUp(service, someWanted, { emails, phones }, take, onRefused);
+    await lookUp(service, someWanted, { emails, phones }, takeFound, onRefused);
   }
   const someMembersWanted = someMissing(leftOut, users);
   if (someMembersWanted()) {
@@ -161,13 +170,14 @@ export async function readRoster(
     const { emails, phones } = await readLookups();
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
     tried.push({ emails: open, phones });
-    await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
+    await lookUp(service, someMembersWanted, { emails: open, phones }, takeFound, onRefused);
   }
-  await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
+  const stillWanted = someMissing([...wanted], users);
+  await findLeftOut(service, tried, { users, wanted: stillWanted, take: takeFound, refused });
   const unproven = askedAddresses
     .filter((user) => !users.has(user.id) && hasOneOf(user, refused))
     .map(({ id }) => id);
-  return {
+  const roster = {
     users,
     members,
     rejected,
@@ -176,4 +186,6 @@ export async function readRoster(
     unproven: new Set(unproven),
     unresolved: leftOut.filter((id) => !users.has(id)),
   };
+  const compared = isFound ? await mirror.compareUsers({ users, roles, leftOut }) : first;
+  return { roster, compared };
 }
