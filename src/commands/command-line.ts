@@ -15,7 +15,6 @@ import { listenForStop } from './stop.ts';
 import { waitForRoom } from './stream-write.ts';
 import { showUnderWay } from './under-way.ts';
 
-/** The exit code of each error. */
 export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   usage: exitCode.usage,
   configuration: exitCode.configuration,

@@ -9,7 +9,6 @@ import type { FromFile } from './teams.ts';
 const marks = /\$\$\{|\$\{(?:([^}]*)\})?/g;
 const reference = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
-/** The variables that a text refers to. */
 function variablesIn(text: string): readonly string[] {
   return [...text.matchAll(marks)].flatMap(([, inner]) => reference.exec(inner ?? '')?.[1] ?? []);
 }

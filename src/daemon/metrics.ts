@@ -22,7 +22,6 @@ export type MeteredServiceEvent =
   | { readonly kind: 'retry' }
   | { readonly kind: 'warning' };
 
-/** The events of a run that are counted. */
 export type MeteredRunEvent =
   | { readonly kind: 'push'; readonly windowMs: number }
   | { readonly kind: 'step' | 'progress' | 'refused' | 'partial' | 'warning' };

@@ -86,7 +86,6 @@ export interface LoopContext {
   readonly monotonicMs: () => number;
 }
 
-/** The part of the work that one run of a team does. */
 function runOf({ due: groupsDue, edits }: TeamWorkload) {
   const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
   const hasUsers = due.some(({ group }) => group === 'users');

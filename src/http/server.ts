@@ -16,7 +16,6 @@ import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { keepRoom } from './connection-room.ts';
 
 export interface PagePart {
-  /** Adds the routes of the page. */
   add(app: FastifyInstance, around: PageSurroundings): void;
   /** Answers a browser with a page that says why there is none. */
   sorry(reply: FastifyReply, status: number): FastifyReply;
@@ -32,7 +31,6 @@ interface HttpOptions {
   readonly host: string;
   /** The port; 0 for any free one. */
   readonly port: number;
-  /** The page, from `/` on. */
   readonly page?: PagePart;
   readonly log?: { warn(fields: object, text: string): void } | undefined;
   readonly monotonicMs?: () => number;

@@ -69,7 +69,6 @@ type Singles = typeof singleFields;
 export type SingleName = keyof Singles;
 export type Field = 'name' | SingleName;
 
-/** The values of the fields with a single value. */
 export type SingleValues = { readonly [F in SingleName]: ValueOf[Singles[F]['type']] };
 
 /** The values of a user that can be written to the service. The name is one value with two halves. */
@@ -77,7 +76,6 @@ export interface UserValues extends SingleValues {
   readonly name: NamePair;
 }
 
-/** The value of any field. */
 export type FieldValue = UserValues[Field];
 export type SingleValue = SingleValues[SingleName];
 
@@ -94,7 +92,6 @@ export function eachSingle<T>(valueFor: (field: SingleName) => T): Readonly<Reco
   return Object.fromEntries(singleNames.map((field) => [field, valueFor(field)])) as Record<SingleName, T>;
 }
 
-/** Finds the values of the fields with a single value by their names. */
 export const singlesOf = (find: (field: SingleName) => SingleValue): SingleValues =>
   eachSingle(find) as SingleValues;
 

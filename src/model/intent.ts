@@ -5,7 +5,6 @@ import type { NamePair } from './name.ts';
 import type { BaseUser, ServiceUser, UserPatch } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** The outcome of a push for one field. */
 export const pushOutcomes = [
   /** The service shows what was sent. */
   'confirmed',

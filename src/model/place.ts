@@ -17,7 +17,6 @@ export interface PresentPlace {
   readonly address: Address;
 }
 
-/** The recorded place. */
 interface PlaceOnRecord {
   readonly identifier: string | null;
   /** `null` if 0.1.0 restored it from a dump that did not say where it was. */

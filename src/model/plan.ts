@@ -44,7 +44,6 @@ export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
 /** The users that one look has seen. */
 export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The names of their roles. */
   readonly roles: RoleNames;
   /**
    * The members of the team who are not shown. Of the users that are gone, only these are looked for. `null`: nobody but those

@@ -34,7 +34,6 @@ export interface HeldBatch {
   /** Whether a limit on a whole run or a review stopped some of it. */
   readonly isStopped: boolean;
   readonly reasons: readonly string[];
-  /** The number of users that wait in it. */
   readonly users: number;
   readonly since: Date;
 }
@@ -56,7 +55,6 @@ export interface GuardHistory {
   readonly isOld: boolean;
 }
 
-/** A field of a user to hold. */
 export interface HoldOfUser {
   readonly id: Id;
   readonly hold: Hold;

@@ -31,7 +31,6 @@ export interface ServicePort {
   contactCount(body: PaginationBody): Promise<bigint>;
 }
 
-/** The rows of one listing. */
 export type GatheredListing = GatheredRows<ListedRow>;
 
 /**

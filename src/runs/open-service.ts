@@ -66,7 +66,6 @@ export function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** The fingerprint of each configured credential. */
 export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName, string> {
   const { secretId, nextSecretId, apiKey } = service;
   const named = [

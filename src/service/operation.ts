@@ -52,7 +52,6 @@ export const listOperation = ({ list: { method, path } }: ListedResource): Opera
 export const rowOperation = ({ row: path }: ListedResource): Operation | undefined =>
   path === undefined ? undefined : { method: 'GET', path, effect: 'read', ...row };
 
-/** The operations of all listed resources. */
 export const listedOperations: readonly Operation[] = listedResources.flatMap((resource) => [
   listOperation(resource),
   ...[rowOperation(resource)].filter((operation) => operation !== undefined),

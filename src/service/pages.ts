@@ -34,7 +34,6 @@ interface ReadListingOptions<Row> {
   readonly onPage?: ((rows: number) => void) | undefined;
 }
 
-/** The first `limit` that is asked for. */
 export const firstLimit = ({ memory, size = largestSize }: Pick<ListingOptions, 'memory' | 'size'>): number =>
   Math.min(size, memory.limit ?? size);
 

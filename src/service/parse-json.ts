@@ -31,7 +31,6 @@ function letGo(bytes: Uint8Array): void {
   if (bytes.buffer instanceof ArrayBuffer && !bytes.buffer.detached) bytes.buffer.transfer(0);
 }
 
-/** The byte order mark of UTF-8. */
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 /** The text of an answer without the byte order mark, which some programs put before it. The bytes are released. */

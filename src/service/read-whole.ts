@@ -5,7 +5,6 @@ import { createCollector, createRowMap } from './collector.ts';
 import type { Page } from './page.ts';
 
 interface ReadWholeOptions<Row> extends Pick<ListingOptions<Row>, 'memory' | 'sink' | 'onPage'> {
-  /** Asks for all rows. */
   readonly fetchAll: () => Promise<Page<Row>>;
 }
 

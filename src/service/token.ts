@@ -39,7 +39,6 @@ export interface Tokens {
   refused(authorization: Authorization, tried: ReadonlySet<Remedy>): Remedy;
   /** Handles an accepted call. */
   accepted(authorization: Authorization): void;
-  /** Prefers a credential from now on. */
   prefer(credential: CredentialName): void;
   readonly names: readonly CredentialName[];
   inUse(): CredentialName;

@@ -57,7 +57,6 @@ function decodePlainMember(row: JsonObject): TeamMember | null {
   return { id: BigInt(id as number), name, role, email: mail, phone: number };
 }
 
-/** Decodes a row of `members`. */
 const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
   decodeRows({ resource: 'team members', decode: decodeMember, decodePlain: decodePlainMember }, rows, look);
 

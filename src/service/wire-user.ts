@@ -122,7 +122,6 @@ function decodePlainUser(row: JsonObject): ServiceUser | null {
 
 const documented = Object.keys(shape).length;
 
-/** Decodes a row of `memberships`. */
 const decodeUsers: DecodeRows<ServiceUser> = (rows, look) =>
   decodeRows({ resource: 'users', decode: decodeUser, decodePlain: decodePlainUser }, rows, look);
 

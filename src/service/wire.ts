@@ -145,7 +145,6 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
 /** How to decode the rows of one resource. */
 interface RowReader<Row> {
   readonly resource: string;
-  /** Decodes an accepted row. */
   readonly decode: (row: JsonObject, id: Id) => Row;
   /**
    * Fast path for a row with exactly the documented fields and types, which needs no full check. `null` for any

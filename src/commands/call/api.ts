@@ -120,7 +120,6 @@ export function parseKey(key: string): readonly string[] {
   return [match[1] ?? '', ...[...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map(([, step]) => step ?? '')];
 }
 
-/** Sets one value in a nested body. */
 export function setField(body: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [step = '', next, ...rest] = path;
   if (next === undefined) {

@@ -12,7 +12,6 @@ interface ReadOptions extends SendingOptions {
   readonly reassign?: string;
 }
 
-/** Marks conversations as read. */
 export const conversationsRead = (context: Context, options: ReadOptions): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
     const { service, team } = caller;

@@ -30,7 +30,6 @@ import {
   sayGuard,
 } from './show-import.ts';
 
-/** The options for reading the file. */
 export interface FileOptions {
   readonly format?: string;
   readonly map?: readonly string[];

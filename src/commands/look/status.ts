@@ -118,7 +118,6 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
-/** Shows the last runs of the team, and the current one. */
 function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
   line(

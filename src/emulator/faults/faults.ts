@@ -139,7 +139,6 @@ export function describeMatches(): string {
   return [`Which requests a fault is played on, as in ${example}:`, ...lines].join('\n');
 }
 
-/** A parameter of the fault, or its default. */
 export function parameter<K extends FaultKind, P extends keyof FaultTable[K]['parameters'] & string>(
   fault: FaultOf<K>,
   name: P,

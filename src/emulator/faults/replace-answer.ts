@@ -15,7 +15,6 @@ export function preventsEffect(fault: Fault): boolean {
   return fault.kind === 'too-many-requests' || fault.kind === 'redirect' || fault.kind === 'reset-before';
 }
 
-/** The replacement of the answer, if a fault has one. */
 export function replaceAnswer(faults: readonly Fault[], outgoing: Outgoing, clock: EmulatorClock): Outgoing {
   for (const fault of faults) {
     const replaced = replacement(fault, clock);

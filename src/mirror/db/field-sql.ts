@@ -105,7 +105,6 @@ export const byColumn = (values: UserValues, prefix = ''): Readonly<Record<strin
 export const definitionsOf = (prefix = ''): Sql =>
   sql.join(stagedColumns(prefix).map(([name, type]) => sql`${sql.ref(name)} ${sql.raw(type)}`));
 
-/** A field's value from jsonb. */
 export function valueFromJson(field: Field, value: unknown): FieldValue {
   if (value === null || value === undefined) return null;
   return typeOf(field) === 'bigint' ? BigInt(value as number) : (value as FieldValue);

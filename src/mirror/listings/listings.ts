@@ -26,7 +26,6 @@ import type { RunOf } from '../users/users-write.ts';
 export interface ListedTable extends StageShape<ListedRow> {
   /** Columns that keep the known value if an answer lacks them. */
   readonly kept: ReadonlySet<string>;
-  /** Columns that are read row by row. */
   readonly byRow: ReadonlySet<string>;
 }
 export type ListingSpool = Spool<ListedRow, ListedTable>;

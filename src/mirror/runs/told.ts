@@ -10,7 +10,6 @@ import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
 import { isHeldAtGuard } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
-/** Prefix of the topics of notices. */
 const prefix = 'notice ';
 /** Number of runs per team to search for the beginning of a problem: a few hours' worth. */
 const runsLookedAt = 200;

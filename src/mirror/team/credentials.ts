@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Database, Row } from '../db/database.ts';
 import { type Learned, writeLearned } from './learned.ts';
 
-/** Prefix of the topics of credentials. */
 const prefix = 'credential ';
 
 export interface CredentialUse {

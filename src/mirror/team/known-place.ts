@@ -15,7 +15,6 @@ import {
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** A row of `mirror.known_place()`. */
 export interface KnownPlaceRow {
   readonly place: KnownPlace | null;
   readonly identifier: string | null;

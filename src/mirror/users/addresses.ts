@@ -36,7 +36,6 @@ export async function readKnownUsers(
   return rows;
 }
 
-/** The addresses in mirror.user_lookups for this team. */
 export async function readLookups(db: Queryable, teamId: Id): Promise<Omit<Addresses, 'id'>> {
   const rows = await db
     .selectFrom('mirror.user_lookups')

@@ -31,7 +31,6 @@ export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** An open push. */
 export interface OpenPush {
   readonly intent: Intent;
   readonly runId: bigint | null;

@@ -9,7 +9,6 @@ import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { isDecidable } from './waiting-fields.ts';
 
-/** A row of `report.held`. */
 export interface HeldRow {
   /** `null` stands for a request, or for the field of all users. */
   readonly user_id: Id;

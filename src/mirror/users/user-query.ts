@@ -52,7 +52,6 @@ function spelled(word: string, forms: typeof spellings): string {
   });
 }
 
-/** The expression for a whole name. */
 export const wholeName = ({ words }: UserQuery) => `^\\s*${words.join('\\s+')}\\s*$`;
 
 /** Whether a text has each word somewhere, as `contains` finds out in SQL. */

@@ -109,7 +109,6 @@ interface ReviewedPush {
   readonly plan: UserPlan;
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
-  /** The fields that are approved or resolved. */
   readonly approved: readonly Field[];
   /** Fields that were stopped before and are not approved. */
   readonly again: readonly Field[];
@@ -174,7 +173,6 @@ const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'rev
 const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
   `${userId} ${hold.field}`;
 
-/** The number of users of these fields. */
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
 

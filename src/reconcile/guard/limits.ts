@@ -8,7 +8,6 @@ export interface GuardSettings {
   /** A share of the users present, from 0 to 1. */
   readonly maxShare: number;
   readonly maxRoleChanges: number;
-  /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
   /** Whether a person reviews each push first. */
   readonly isReviewed: boolean;

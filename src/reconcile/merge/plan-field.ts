@@ -100,7 +100,6 @@ export interface UserOnBothSides extends Omit<UserState, 'mirror' | 'service'> {
   readonly service: ServiceUser;
 }
 
-/** The three versions of a field. */
 export const versionsOf = (field: Field, { base, mirror, service }: UserOnBothSides): Values => ({
   base: base?.[field],
   mirror: mirror[field],

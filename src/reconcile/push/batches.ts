@@ -14,7 +14,6 @@ export interface Pushable {
   readonly patch: UserPatch;
 }
 
-/** The lessons of earlier pushes. */
 export interface PushLessons {
   readonly safety: NameSafety;
   /** Users whose earlier push got no answer. */

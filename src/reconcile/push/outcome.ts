@@ -24,7 +24,6 @@ import {
   type UserPatch,
 } from '../../model/user.ts';
 
-/** The fields that a patch writes. */
 export function patchedFields(patch: UserPatch): readonly Field[] {
   return fields.filter((field) => patch[field] !== undefined);
 }

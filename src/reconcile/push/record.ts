@@ -69,7 +69,6 @@ export function createPushContext(
   };
 }
 
-/** The settings of pushing. */
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;

@@ -1,4 +1,3 @@
-/** Reads the ledger of a team, or of one user. */
 import { type LedgerFilter, type LedgerRow, readLedger } from '../../mirror/users/ledger.ts';
 import { readTeamId } from '../../mirror/team/pinned-teams.ts';
 import type { Id } from '../../model/id.ts';

@@ -58,7 +58,6 @@ export interface TeamMemory {
   keep(team: Team, readAtMs: number): void;
 }
 
-/** The team and the kind of run. */
 export interface RunKind {
   readonly config: Config;
   readonly command: 'reconcile' | 'daemon' | 'resync';
