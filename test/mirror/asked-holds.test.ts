@@ -293,7 +293,11 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     const leave = (at: string) =>
       run(`begin; set local musterd.writing = 'on'; update mirror.users set gone_at = ${at}; commit`);
     await leave('now()');
-    await expect(run(`select from sync.hold(41, 1, 'tomorrow')`)).rejects.toThrow('has no user 1');
+    const asked = tx((one) => askHolds(one, 41n, 1n, { fields: ['phone'], end: { seconds: 60 }, why: '' }));
+    await expect(asked).rejects.toMatchObject({
+      code: 'usage',
+      message: 'Team 41 has no user 1 with such fields',
+    });
     expect(await run(`select count(*)::int from sync.hold(41, 1, null)`)).toEqual([[4]]);
     await leave('null');
     await run('delete from sync.due');

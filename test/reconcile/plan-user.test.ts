@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
-import { decideEach, type Hold } from '../../src/model/user-plan.ts';
+import { decideEach, type Hold, type HoldReason } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { planInLists } from './in-lists.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
@@ -296,6 +296,17 @@ describe('a requested hold', () => {
     const held = [asked('phone', 0)];
     const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
     expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
+  });
+
+  it('a requested hold ends once its time is over, although the service leaves the field out', () => {
+    const planned = (mirror: Partial<UserValues>, reason: HoldReason = 'asked') =>
+      merge({
+        ...makeState({ mirror, held: [{ ...asked('phone', 0), reason }] }),
+        service: without('phone'),
+      });
+    expect(planned({})).toMatchObject({ releases: ['phone'], held: [] });
+    expect(planned({ phone: '15550177' }).holds).toMatchObject([{ field: 'phone', reason: 'conflict' }]);
+    expect(planned({}, 'conflict')).toMatchObject({ releases: [], held: ['phone'] });
   });
 
   it('a requested hold stays if the user is only listed again', () => {

@@ -7,6 +7,7 @@ import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
+import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { isDecidable } from './waiting-fields.ts';
 
 export interface HeldRow {
@@ -71,7 +72,7 @@ export interface RequestedHolds {
 /**
  * Calls `sync.hold()`: the rights of the login count, and no run of the team may be under way.
  * @param end `null` ends the requested hold
- * @throws MusterdError `usage` for an end in the past
+ * @throws MusterdError `usage` for an end in the past, or a user who is not in the team
  */
 export async function askHolds(
   tx: Transaction,
@@ -95,9 +96,11 @@ export async function askHolds(
     throw new MusterdError('usage', `The hold would have ended already, at ${until?.toISOString()}`);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
     select field, held_before as reason
-    from sync.hold(${teamId}, ${userId}, ${until}::timestamptz, ${why}, ${fields.map(columnOf)}::text[])`.execute(
-    tx,
-  );
+    from sync.hold(${teamId}, ${userId}, ${until}::timestamptz, ${why}, ${fields.map(columnOf)}::text[])`
+    .execute(tx)
+    .catch((error: unknown) => {
+      throw describeRefusal(error, ...unknownStates);
+    });
   const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
   return { held: rows.map(({ field }) => field), before, until };
 }

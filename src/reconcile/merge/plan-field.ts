@@ -205,6 +205,7 @@ export function planField(field: Field, state: UserOnBothSides, policy: Policy, 
   if (decided === 'unread') {
     // The hold of another edit does not apply to this edit.
     const anew = planUnread(field, state);
+    if (hold?.reason === 'asked') return anew.kind === 'wait' ? { kind: 'same', ends } : anew;
     return ends && (anew.kind === 'wait' || isSameEdit(hold, state)) ? stillHeld(field, service) : anew;
   }
   if (decided === 'nothing') return { kind: 'same', ends };
