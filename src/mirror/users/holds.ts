@@ -187,8 +187,11 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** Whether it waits for a person, and no limit on a whole run or review stopped it. */
-const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isHeldAtGuard})`;
+/** Whether a row h of `sync.held_fields` waits for a person, unless its user is gone. */
+export const waits = sql`(h.decision is null and ${heldBecause} <> 'asked')`;
+
+/** Whether it does, and no limit on a whole run or review stopped it. */
+const waitsAlone = sql`(${waits} and not ${isHeldAtGuard})`;
 
 /** Reads the single fields that wait for a person, without users that have left. */
 export async function readWaitingFields(
