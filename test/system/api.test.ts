@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey, parseValue, setField } from '../../src/commands/call/api.ts';
+import { listenHere } from './listen-here.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -12,7 +11,9 @@ describe('musterd api', () => {
   });
   afterAll(() => stage.close());
   const api = async (args: readonly string[], input?: string) =>
-    (input === undefined ? runMusterd : spawnMusterd)(['api', ...args], stage.env, input);
+    input === undefined
+      ? runMusterd(['api', ...args], stage.env)
+      : spawnMusterd(['api', ...args], stage.env, input);
 
   it('calls an endpoint and prints its JSON', async () => {
     const { code, stdout } = await api(['GET', '/v1/team']);
@@ -58,7 +59,7 @@ describe('musterd api', () => {
       '/v1/3': `<html>\n<b>no\u001b[2J</b>${'x'.repeat(5000)}</html>`,
       '/v1/4': '',
     };
-    const server = createServer((request, response) => {
+    const baseUrl = await listenHere((request, response) => {
       const body = bodies[request.url as keyof typeof bodies];
       response.writeHead(400, {
         'content-type': 'application/json',
@@ -66,34 +67,23 @@ describe('musterd api', () => {
       });
       response.end(body);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    try {
-      const env = {
-        MUSTERD_BASE_URL: `http://127.0.0.1:${port}`,
-        MUSTERD_API_KEY: 'any',
-        MUSTERD__log__level: 'silent',
-      };
-      const answers = await Promise.all(
-        Object.keys(bodies).map((path) =>
-          runMusterd(['api', 'GET', path], { ...env, DATABASE_URL: stage.url }),
-        ),
-      );
-      for (const { code, stdout, stderr } of answers) {
-        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-        expect(stderr).toContain('was answered 400');
-        expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-        expect(stderr.length).toBeLessThan(1_300);
-      }
-      const [detail, word, page, empty] = answers.map(({ stderr }) => stderr);
-      const lastLine = (said = '') => said.trimEnd().split('\n').at(-1);
-      expect(lastLine(detail)).toMatch(/^ {2}\{"errors":\{"tag":\["is too long/);
-      expect(word).toBe('musterd: GET /v1/2 was answered 400 (bad_data)\n');
-      expect(lastLine(page)).toContain('<b>no');
-      expect(empty).toBe('musterd: GET /v1/4 was answered 400\n');
-    } finally {
-      server.close();
+    const service = { MUSTERD_BASE_URL: baseUrl, MUSTERD_API_KEY: 'any' };
+    const env = { ...service, MUSTERD__log__level: 'silent', DATABASE_URL: stage.url };
+    const answers = await Promise.all(
+      Object.keys(bodies).map((path) => runMusterd(['api', 'GET', path], env)),
+    );
+    for (const { code, stdout, stderr } of answers) {
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain('was answered 400');
+      expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(stderr.length).toBeLessThan(1_300);
     }
+    const [detail, word, page, empty] = answers.map(({ stderr }) => stderr);
+    const lastLine = (said = '') => said.trimEnd().split('\n').at(-1);
+    expect(lastLine(detail)).toMatch(/^ {2}\{"errors":\{"tag":\["is too long/);
+    expect(word).toBe('musterd: GET /v1/2 was answered 400 (bad_data)\n');
+    expect(lastLine(page)).toContain('<b>no');
+    expect(empty).toBe('musterd: GET /v1/4 was answered 400\n');
   });
 
   it.each([

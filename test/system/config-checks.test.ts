@@ -1,15 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadConfiguration } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
-const file = join(folder.path, 'team.yaml');
+const folder = ownFolder();
+const file = join(folder, 'team.yaml');
 
 /** What is said of these settings; nothing if they are taken. */
 function complaintOf(yaml: string, env: Readonly<Record<string, string>> = {}): string {

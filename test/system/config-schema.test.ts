@@ -1,16 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { exitCode } from '../../src/commands/context.ts';
 import { configSchema, fileSchema, teamSections } from '../../src/config/config.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
-import { createProgram } from '../../src/commands/program.ts';
+import { everyCommand } from './every-command.ts';
+import { ownFolder } from './own-folder.ts';
 import { settingsTable } from './settings-table.ts';
+import { tableBelow } from './table-below.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const schemaFile = join(root, 'config/musterd.schema.json');
@@ -71,18 +71,11 @@ const settings = settingsOf(jsonSchema);
 const secretFiles = settings.filter((path) => settings.includes(`${path}File`));
 const defaults = configSchema.parse({});
 
-/** The cells of the first table below a heading of a document, without its head and without backticks. */
-function tableBelow(document: string, heading: string): readonly (readonly string[])[] {
-  const [, section = ''] = readFileSync(join(root, document), 'utf8').split(`\n## ${heading}\n`);
-  const [table = ''] = /(?:^\|.*\n)+/m.exec(section.split('\n## ')[0] ?? '') ?? [];
-  const rows = table.trimEnd().split('\n').slice(2);
-  return rows.map((row) =>
-    row
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+/** Without backticks. */
+const tableIn = (document: string, heading: string) =>
+  tableBelow(readFileSync(join(root, document), 'utf8'), heading).map((row) =>
+    row.map((cell) => cell.replace(/^`(.*)`$/, '$1')),
   );
-}
 
 describe('config/musterd.schema.json', () => {
   it('is what the schema in the code says (UPDATE_SCHEMA=1 writes it; format it then)', () => {
@@ -121,8 +114,7 @@ describe('config/musterd.example.yaml', () => {
   const example = readFileSync(exampleFile, 'utf8');
   /** Settings without a default are commented out; words have one space after the `#`. */
   const complete = example.replaceAll(/^(\s*)#(?=\w+:| {2})/gm, '$1');
-  const folder = mkdtempSync(join(tmpdir(), 'musterd-example-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = ownFolder();
 
   it('is the defaults', () => {
     expect(loadConfig(exampleFile, {})).toEqual(defaults);
@@ -173,6 +165,7 @@ describe('config/musterd.example.yaml', () => {
 });
 
 describe('docs/settings.md', () => {
+  const folder = ownFolder();
   const heading = '\n## All settings\n\n';
   const [before = ''] = readFileSync(settingsFile, 'utf8').split(heading);
   if (process.env['UPDATE_SCHEMA']) writeFileSync(settingsFile, before + heading + settingsTable);
@@ -181,7 +174,7 @@ describe('docs/settings.md', () => {
     expect(readFileSync(settingsFile, 'utf8')).toBe(before + heading + settingsTable);
   });
 
-  const rows = tableBelow('docs/settings.md', 'All settings');
+  const rows = tableIn('docs/settings.md', 'All settings');
 
   it('has every setting, and no other', () => {
     expect(rows.map(([setting]) => setting)).toEqual(settings);
@@ -208,44 +201,33 @@ describe('docs/settings.md', () => {
   it('has an example of several teams that can be loaded', () => {
     const [, yaml = ''] =
       /## Several teams\n\n```yaml\n([^`]*)```/.exec(readFileSync(settingsFile, 'utf8')) ?? [];
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-teams-'));
-    try {
-      writeFileSync(join(folder, 'teams.yaml'), yaml);
-      writeFileSync(join(folder, 'north-key'), 'the key of the north\n');
-      const environment = {
-        DATABASE_URL: 'postgres://musterd@db.example.net/musterd',
-        SOUTH_ID: 'south',
-        SOUTH_KEY: 'the key of the south',
-      };
-      expect(loadConfiguration(join(folder, 'teams.yaml'), environment).teams).toMatchObject([
-        { team: 'north', service: { secretKey: 'the key of the north' }, rate: { share: 0.5 } },
-        { team: 'south', service: { secretKey: 'the key of the south' }, rate: { share: 1 } },
-      ]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    writeFileSync(join(folder, 'teams.yaml'), yaml);
+    writeFileSync(join(folder, 'north-key'), 'the key of the north\n');
+    const environment = {
+      DATABASE_URL: 'postgres://musterd@db.example.net/musterd',
+      SOUTH_ID: 'south',
+      SOUTH_KEY: 'the key of the south',
+    };
+    expect(loadConfiguration(join(folder, 'teams.yaml'), environment).teams).toMatchObject([
+      { team: 'north', service: { secretKey: 'the key of the north' }, rate: { share: 0.5 } },
+      { team: 'south', service: { secretKey: 'the key of the south' }, rate: { share: 1 } },
+    ]);
   });
 });
 
 describe('README.md', () => {
   it('tells of its settings what docs/settings.md tells', () => {
-    const all = new Map(tableBelow('docs/settings.md', 'All settings').map((row) => [row[0], row]));
-    const rows = tableBelow('README.md', 'Settings');
+    const all = new Map(tableIn('docs/settings.md', 'All settings').map((row) => [row[0], row]));
+    const rows = tableIn('README.md', 'Settings');
     expect(rows.length).toBeGreaterThan(0);
     for (const [setting, variable, shown] of rows)
       expect([setting, variable, shown]).toEqual([0, 1, 3].map((column) => all.get(setting)?.[column]));
   });
 
   it('has every command in its table, and no other', () => {
-    const silent = { write: () => undefined };
-    const program = createProgram({ version: '0', out: silent, err: silent, wire: () => undefined });
-    const leavesOf = (command: Command, path: readonly string[]): readonly string[] =>
-      command.commands.length === 0
-        ? [path.join(' ')]
-        : command.commands.flatMap((below) => leavesOf(below, [...path, below.name()]));
-    const commands = leavesOf(program, []);
+    const commands = everyCommand.map(({ name }) => name);
     // A row may have several, and a command that has others below it stands for all of these.
-    const shown = tableBelow('README.md', 'Commands')
+    const shown = tableIn('README.md', 'Commands')
       .flatMap(([names = '']) => names.split('`, `'))
       .map((command) => command.replace(/ [<[].*$/, ''))
       .flatMap((name) =>
@@ -257,7 +239,7 @@ describe('README.md', () => {
 
 describe('docs/guide.md', () => {
   it('has every exit code in its table, and no other', () => {
-    expect(tableBelow('docs/guide.md', 'Exit codes').map(([code]) => Number(code))).toEqual(
+    expect(tableIn('docs/guide.md', 'Exit codes').map(([code]) => Number(code))).toEqual(
       Object.values(exitCode),
     );
   });

@@ -1,20 +1,15 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { compareConfigurations } from '../../src/config/compare-configurations.ts';
 import type { Configuration } from '../../src/config/load.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
 import { type ErrorCode, MusterdError } from '../../src/errors.ts';
+import { ownFolder } from './own-folder.ts';
 
-let folder: string;
-let file: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'musterd-teams-'));
-  file = join(folder, 'teams.yaml');
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
+const file = join(folder, 'teams.yaml');
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -1,18 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { loadConfig } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
+import { ownFolder } from './own-folder.ts';
 
-let folder: string;
-let file: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'musterd-config-'));
-  file = join(folder, 'team.yaml');
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
+const file = join(folder, 'team.yaml');
 
 type Environment = Readonly<Record<string, string>>;
 

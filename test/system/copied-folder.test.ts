@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { ownFolder } from './own-folder.ts';
 
 describe('the folder of an embedded server that was copied', () => {
   let service: Awaited<ReturnType<typeof createService>>;
@@ -11,9 +10,7 @@ describe('the folder of an embedded server that was copied', () => {
   let copy: MirrorAt;
   let user: number;
   let other: number;
-  // The server may run as another account than the tests.
-  const root = mkdtempSync(join(tmpdir(), 'musterd-copied-'));
-  chmodSync(root, 0o755);
+  const root = ownFolder();
   const [original, copied] = [join(root, 'mirror'), join(root, 'copy')];
   beforeAll(async () => {
     service = await createService();
@@ -24,10 +21,7 @@ describe('the folder of an embedded server that was copied', () => {
     // The last command that used it has stopped the server: with owners and modes, as a backup keeps them.
     expect(spawnSync('cp', ['-a', original, copied]).status).toBe(0);
   });
-  afterAll(async () => {
-    await service.emulator.close();
-    rmSync(root, { recursive: true, force: true });
-  });
+  afterAll(() => service.emulator.close());
 
   it('is where status says it is', async () => {
     expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));

@@ -4,8 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { createVisitor, type PageForm } from './agreed/page-forms.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
 
 const token = 'a token of the page of a copy';
 const httpCredentials = { username: 'kim', password: token };
@@ -14,7 +14,7 @@ const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
 describe('the page of a daemon at a copy', () => {
   let service: Awaited<ReturnType<typeof createService>>;
   let copy: MirrorAt;
-  let daemon: Running;
+  let daemon: DaemonHere;
   let own: OwnBrowser;
   let origin: string;
   let batch: string;
@@ -37,9 +37,8 @@ describe('the page of a daemon at a copy', () => {
     copy = at(await copyDatabase(original.url));
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
-    daemon = startMusterd(['daemon'], {
+    daemon = startDaemon({
       ...copy.environment,
-      MUSTERD__schedule__users: '0 0 1 1 *',
       MUSTERD__status__port: String(port),
       MUSTERD__status__details: 'true',
       MUSTERD__status__people: JSON.stringify({ kim: { token, may: 'decide' } }),
@@ -52,8 +51,7 @@ describe('the page of a daemon at a copy', () => {
   });
   afterAll(async () => {
     await own.close();
-    daemon.process.kill();
-    await daemon.ended;
+    await daemon.stop();
     for (const database of databases) await database.close();
     await service.emulator.close();
   });

@@ -3,18 +3,19 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { embeddedServer, installedBindir, servers, type TestServer } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { ownFolder } from './own-folder.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { loginAt } from './stage.ts';
 
 type Service = Awaited<ReturnType<typeof createService>>;
 
 let service: Service;
-const folder = temporaryFolder();
+const folder = ownFolder();
 const databases: TestDatabase[] = [];
 const proxies: TcpProxy[] = [];
 
@@ -25,7 +26,6 @@ afterAll(async () => {
   for (const proxy of proxies) await proxy.close();
   for (const database of databases) await database.close();
   await service.emulator.close();
-  folder[Symbol.dispose]();
 });
 
 async function createUrl(made: Promise<TestDatabase>): Promise<string> {
@@ -63,7 +63,7 @@ const installed = installedBindir() === undefined ? undefined : servers()[1];
 
 /** Into an empty database, by the programs of the installed Postgres. */
 function carry(from: string, to: string): void {
-  const file = join(folder.path, 'musterd.dump');
+  const file = join(folder, 'musterd.dump');
   for (const [name = '', ...args] of [
     ['pg_dump', '--format=custom', `--file=${file}`, from],
     ['pg_restore', '--dbname', to, '--exit-on-error', file],
@@ -322,9 +322,7 @@ describe('a place', () => {
     const { url, mirror } = await createHome();
     const approver = `test_place_${new URL(url).pathname.slice(-8)}`;
     const as = async (text: string) => {
-      const named = new URL(url);
-      [named.username, named.password] = [approver, 'x'];
-      return await at(named.href).sql(text);
+      return await at(loginAt(url, approver, 'x')).sql(text);
     };
     await mirror.sql(`create role ${approver} login password 'x' in role musterd_approver`);
     try {
@@ -364,7 +362,7 @@ describe('two daemons at two places', () => {
   });
   /** After its first run each does nothing but what it is told of. */
   const start = (mirror: MirrorAt) => {
-    daemons.push(startDaemon({ ...mirror.environment, MUSTERD__schedule__users: '0 0 1 1 *' }));
+    daemons.push(startDaemon(mirror.environment));
   };
   const runs = async (mirror: MirrorAt, where: string) => {
     const [[count] = []] = await mirror.sql(

@@ -34,11 +34,18 @@ export const contextFor = (
     createLog({ level: level ?? fallback, secrets, stream: { write: (line) => void stream.write(line) } }),
 });
 
+/** Schedules that do not come up by themselves while a test runs. */
+const yearly = Object.fromEntries(
+  ['users', 'listings', 'counts'].map((group) => [`MUSTERD__schedule__${group}`, '0 0 1 1 *']),
+);
+
 export function startDaemon(env: Readonly<Record<string, string>>, configFile?: string): DaemonHere {
   const asked = new AbortController();
   let written = '';
   const stream = { write: (text: string) => (written += text) };
-  const ended = daemonCommand(contextFor({ ...atAnyPace, ...env }, stream, asked.signal, configFile));
+  const ended = daemonCommand(
+    contextFor({ ...atAnyPace, ...yearly, ...env }, stream, asked.signal, configFile),
+  );
   // Whoever waits for its end hears of it.
   ended.catch(() => {});
   return {

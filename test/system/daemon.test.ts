@@ -16,24 +16,12 @@ describe('musterd daemon', () => {
     for (const close of listeners.splice(0)) await close();
     await stage.close();
   });
-  /** Schedules that do not come up by themselves while a test runs. */
-  const quiet = {
-    MUSTERD__schedule__users: '0 0 1 1 *',
-    MUSTERD__schedule__listings: '0 0 1 1 *',
-    MUSTERD__schedule__counts: '0 0 1 1 *',
-  };
   const start = (more: Readonly<Record<string, string>> = {}) => {
-    const daemon = startDaemon({
-      ...stage.env,
-      MUSTERD__log__level: 'debug',
-      ...quiet,
-      ...more,
-    });
+    const daemon = startDaemon({ ...stage.env, MUSTERD__log__level: 'debug', ...more });
     daemons.push(daemon);
     return daemon;
   };
-  const runs = async (where = 'true') =>
-    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
+  const runs = (where?: string) => stage.runs(where);
   const firstRun = () =>
     eventually(
       'the first run is complete',
@@ -63,17 +51,12 @@ describe('musterd daemon', () => {
     };
   };
   const emailOf = (id: number) => stage.emulator.team.user(id).email;
-  const aUser = () => {
-    const [user] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    if (user === undefined) throw new Error('no user');
-    return user;
-  };
 
   it('carries an edit to the service at once, long before the next schedule, and asks for nobody else', async () => {
     await open();
     const daemon = start();
     await firstRun();
-    const { id } = aUser();
+    const { id } = stage.userAt();
     for (const turn of [1, 2, 3]) {
       // A push may leave at once.
       await stage.sql(
@@ -122,10 +105,7 @@ describe('musterd daemon', () => {
     const { url, looks } = await listenIn();
     start({ DATABASE_URL: url });
     await firstRun();
-    const users = stage.emulator.team
-      .users()
-      .filter(({ email }) => email !== null)
-      .slice(0, 6);
+    const users = stage.people().slice(0, 6);
     const updates = users.map(
       ({ id }, index) => `update mirror.users set email = 'many${index}@example.com' where id = ${id}`,
     );
@@ -159,7 +139,7 @@ describe('musterd daemon', () => {
     await open();
     start();
     await firstRun();
-    const { id } = aUser();
+    const { id } = stage.userAt();
     await stage.sql(
       `alter table mirror.users disable trigger users_tell_of_edits; update mirror.users set email = 'unheard@example.com' where id = ${id};
        select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'musterd listen' and datname = current_database()`,
@@ -212,7 +192,7 @@ describe('musterd daemon', () => {
     start();
     await firstRun();
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/users/get', times: 'always' });
-    const { id } = aUser();
+    const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
     await eventually(
       'a run came to nothing',

@@ -6,7 +6,9 @@ import { takeLease } from '../../src/mirror/team/lease.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
+import { loginAt } from './stage.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -22,7 +24,7 @@ interface Sending {
   readonly before?: unknown;
 }
 
-const folder = temporaryFolder();
+const folder = ownFolder();
 let emulator: Emulator;
 let database: TestDatabase;
 let start: ReturnType<Emulator['snapshot']>;
@@ -36,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await emulator.close();
   await database.close();
-  folder[Symbol.dispose]();
 });
 beforeEach(() => emulator.clearRequests());
 afterEach(async () => {
@@ -48,7 +49,7 @@ afterEach(async () => {
 const withMirror = () => ({ DATABASE_URL: database.url, MUSTERD_ACTOR: 'anna' });
 const environment = (more: Readonly<Record<string, string>> = withMirror()) => ({
   ...emulator.environment,
-  MUSTERD_DATA_DIR: `${folder.path}/none`,
+  MUSTERD_DATA_DIR: `${folder}/none`,
   ...more,
 });
 const musterd = (args: readonly string[], more?: Readonly<Record<string, string>>) =>
@@ -279,9 +280,8 @@ describe('a direct command', () => {
     await sql(`create role ${role} login password 'for this test';
       grant usage on schema sync, mirror to ${role}; grant all on all tables in schema sync, mirror to ${role};
       alter role ${role} bypassrls; revoke ${event} on sync.changes from ${role}`);
-    const url = new URL(database.url);
-    Object.assign(url, { username: role, password: 'for this test' });
-    const ended = await musterd([...message('--list', '5'), '--yes'], { DATABASE_URL: url.href });
+    const own = loginAt(database.url, role, 'for this test');
+    const ended = await musterd([...message('--list', '5'), '--yes'], { DATABASE_URL: own });
     await sql(`drop owned by ${role}; drop role ${role}`);
     expect({ stderr: ended.stderr, code: ended.code, count: writes().length }).toEqual({
       stderr: expect.stringContaining(words),

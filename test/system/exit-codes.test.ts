@@ -15,15 +15,10 @@ interface Situation extends StageOptions {
   readonly codes: readonly [plan: number, changes: number, verify: number, run: number, again: number];
 }
 
-const aUser = ({ emulator }: Stage) => {
-  const found = emulator.team.users().find(({ email, phone }) => email && phone);
-  if (found === undefined) throw new Error('no such user');
-  return found;
-};
-const editEmail = async (stage: Stage, where = `id = ${aUser(stage).id}`) =>
+const editEmail = async (stage: Stage, where = `id = ${stage.userAt().id}`) =>
   await stage.sql(`update mirror.users set email = 'mirror' || id || '@example.com' where ${where}`);
 const conflict = async (stage: Stage) => {
-  stage.emulator.team.editUser(aUser(stage).id, { email: 'service@example.com' });
+  stage.emulator.team.editUser(stage.userAt().id, { email: 'service@example.com' });
   await editEmail(stage);
 };
 const many = 'id in (select id from mirror.users where email is not null order by id limit 20)';
@@ -32,7 +27,7 @@ const situations: Readonly<Record<string, Situation>> = {
   'nothing has changed': { happens: () => undefined, codes: [0, 0, 0, 0, 0] },
   'nobody can look a member up': {
     emulator: { variants: { 'unfiltered-users': 'none' } },
-    happens: ({ emulator }) => emulator.team.showUser(aUser({ emulator } as Stage).id, { answered: false }),
+    happens: (stage) => stage.emulator.team.showUser(stage.userAt().id, { answered: false }),
     codes: [0, 0, 0, 0, 0],
   },
   'an edit of the mirror is to be pushed': {
@@ -40,7 +35,7 @@ const situations: Readonly<Record<string, Situation>> = {
     codes: [0, 2, 0, 0, 0],
   },
   'an edit of the service is to be pulled': {
-    happens: (stage) => stage.emulator.team.editUser(aUser(stage).id, { email: 'service@example.com' }),
+    happens: (stage) => stage.emulator.team.editUser(stage.userAt().id, { email: 'service@example.com' }),
     codes: [0, 2, 1, 0, 0],
   },
   'both sides have changed a field': { happens: conflict, codes: [3, 2, 0, 3, 3] },
@@ -53,7 +48,7 @@ const situations: Readonly<Record<string, Situation>> = {
   },
   'a field is held because a person asked for it': {
     happens: async (stage, musterd) => {
-      await musterd('hold', String(aUser(stage).id), 'email', '--until', '7d', '--reason', 'so');
+      await musterd('hold', String(stage.userAt().id), 'email', '--until', '7d', '--reason', 'so');
       await editEmail(stage);
     },
     codes: [0, 0, 0, 0, 0],

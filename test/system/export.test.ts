@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,14 +6,15 @@ import { parse as parseYaml } from 'yaml';
 import { exportColumns, exportable, readPages } from '../../src/mirror/tools/export-read.ts';
 import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { fromJson, toJson } from '../../src/model/json.ts';
-import { runMusterd, spawnMusterd, startMusterd } from './run-musterd.ts';
+import { ownFolder } from './own-folder.ts';
+import { spawnMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const formula = '=HYPERLINK("http://example.com","x")';
 
 describe('exporting', () => {
   let stage: Stage;
-  let folder: string;
+  const folder = ownFolder();
   beforeAll(async () => {
     stage = await createStage({ emulator: { users: 12, tags: 4, fields: 3 } });
     const [first] = stage.emulator.team.users();
@@ -32,19 +24,12 @@ describe('exporting', () => {
       phone: '+15550100',
     });
     await stage.run({ segments: [{ name: 'all', body: {} }] });
-    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
   });
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await stage.close();
-  });
+  afterAll(() => stage.close());
 
-  const environment = () => ({
-    ...stage.env,
-    MUSTERD__log__level: 'silent',
-  });
+  const musterd = (...args: readonly string[]) => stage.musterd('export', ...args);
   const exported = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await runMusterd(['export', ...args], environment());
+    const { code, stdout, stderr } = await musterd(...args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout;
   };
@@ -107,10 +92,7 @@ describe('exporting', () => {
     expect(await exported('contact-counts', '--as-of', '2020-01-01', '--format', 'json')).toBe('[\n]\n');
     // As in a database that is older than the record.
     await stage.sql('update sync.user_periods set side = null');
-    const { stdout, stderr } = await runMusterd(
-      ['export', '--as-of', '2020-01-01T08:00+01:00'],
-      environment(),
-    );
+    const { stdout, stderr } = await musterd('--as-of', '2020-01-01T08:00+01:00');
     expect(stdout.split('\r\n').filter((line) => line !== '')).toHaveLength(1);
     expect(stderr).toContain('The roster was not recorded yet then');
   });
@@ -129,12 +111,12 @@ describe('exporting', () => {
       ['a.yml', '- id: '],
     ] as const) {
       const file = join(folder, name);
-      const { code, stderr } = await runMusterd(['export', '-o', file], environment());
+      const { code, stderr } = await musterd('-o', file);
       expect({ code, stderr }).toEqual({ code: 0, stderr: `12 rows written to ${file}\n` });
       expect(readFileSync(file, 'utf8').startsWith(start)).toBe(true);
     }
     symlinkSync(join(folder, 'a.csv'), join(folder, 'link'));
-    await runMusterd(['export', 'tags', '-o', join(folder, 'link'), '--format', 'csv'], environment());
+    await musterd('tags', '-o', join(folder, 'link'), '--format', 'csv');
     expect(readFileSync(join(folder, 'a.csv'), 'utf8')).toMatch(/^\ufeffid,tag,/);
     expect(readdirSync(folder).toSorted()).toEqual(['a.csv', 'a.json', 'a.ndjson', 'a.yml', 'link']);
   });
@@ -144,7 +126,7 @@ describe('exporting', () => {
     mkdirSync(place);
     writeFileSync(join(place, 'roster.csv'), 'before');
     await stage.sql('alter table mirror.users rename column email to was_email');
-    const { code } = await runMusterd(['export', '-o', join(place, 'roster.csv')], environment());
+    const { code } = await musterd('-o', join(place, 'roster.csv'));
     await stage.sql('alter table mirror.users rename column was_email to email');
     expect(code).toBe(1);
     expect(readFileSync(join(place, 'roster.csv'), 'utf8')).toBe('before');
@@ -152,15 +134,15 @@ describe('exporting', () => {
   });
 
   it.each([
-    [['export', 'nothing'], '"nothing" cannot be exported'],
-    [['export', '--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
-    [['export', '-o', 'roster.xlsx'], 'There is no output format with the ending .xlsx'],
-    [['export', '-o', 'roster.csv.gz'], 'or choose the format with --format'],
-    [['export', 'tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
-    [['export', '--as-of', 'yesterday'], '"yesterday" is not a time'],
-    [['export', '-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
+    [['nothing'], '"nothing" cannot be exported'],
+    [['--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
+    [['-o', 'roster.xlsx'], 'There is no output format with the ending .xlsx'],
+    [['-o', 'roster.csv.gz'], 'or choose the format with --format'],
+    [['tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
+    [['--as-of', 'yesterday'], '"yesterday" is not a time'],
+    [['-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   ])('%j is wrong usage', async (args, words) => {
-    const { code, stderr } = await runMusterd(args, environment());
+    const { code, stderr } = await musterd(...args);
     expect(code).toBe(64);
     expect(stderr).toContain(words);
   });
@@ -171,7 +153,7 @@ describe('exporting', () => {
     const write = (text: string) => (shown += text);
     const code = await runCommandLine({
       args: ['export', '--format', 'csv'],
-      env: environment(),
+      env: stage.env,
       out: { isTTY: true, write },
       err: { write },
       leave: () => undefined,

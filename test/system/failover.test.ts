@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
@@ -14,6 +13,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownerOf, type PostgresProcess, startPostgres } from '../support/postgres-process.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 import { configFor, onService } from './stage.ts';
 
@@ -34,8 +34,7 @@ describe('a mirror with a standby', () => {
   /** Runs reach both by one address, as by a name that moves along with the primary. */
   const answering = { host: '127.0.0.1', port: 0 };
   let proxy: TcpProxy;
-  const root = mkdtempSync(join(tmpdir(), 'musterd-failover-'));
-  chmodSync(root, 0o755);
+  const root = ownFolder();
   const silent = createLog({ level: 'silent' });
   const reconcile = (side: Side) => {
     answering.port = side.server.port;
@@ -96,7 +95,6 @@ describe('a mirror with a standby', () => {
     }
     await proxy.close();
     await emulator.close();
-    rmSync(root, { recursive: true, force: true });
   });
 
   const caughtUp = () =>

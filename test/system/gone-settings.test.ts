@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { goneSettings } from '../../src/config/complaints.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
@@ -12,15 +11,11 @@ import {
   type ConnectionSettings,
   createConnections,
 } from '../../src/service/connections.ts';
+import { ownFolder } from './own-folder.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'musterd-gone-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(ownFolder(), 'team.yaml');
 
 const load = (yaml: string, env: Readonly<Record<string, string>> = {}) => {
-  const file = join(folder, 'team.yaml');
   writeFileSync(file, yaml);
   return loadConfiguration(file, env, () => []);
 };
@@ -30,7 +25,7 @@ const refusal = (yaml: string, env: Readonly<Record<string, string>> = {}): read
     load(yaml, env);
     return [];
   } catch (error) {
-    return (error as Error).message.replaceAll(join(folder, 'team.yaml'), 'team.yaml').split('\n');
+    return (error as Error).message.replaceAll(file, 'team.yaml').split('\n');
   }
 };
 

@@ -12,23 +12,16 @@ describe('musterd and a held field', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
+  const musterd = (...args: readonly string[]) => stage.musterd(...args);
   const inJson = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   };
-  const aUser = () => {
-    const found = stage.emulator.team
-      .users()
-      .find(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
-    if (found === undefined) throw new Error('no such user');
-    return found;
-  };
   /** One user whose email and name were changed on both sides, each to something else. */
   const openConflict = async () => {
     stage = await stages.open();
-    const user = aUser();
+    const user = stage.userAt();
     stage.emulator.team.editUser(user.id, {
       email: 'Service@example.com',
       first: 'Anne Marie',
@@ -198,7 +191,7 @@ describe('musterd and a held field', () => {
 
   it('shows its current values and those of the beginning of the hold', async () => {
     stage = await stages.open();
-    const user = aUser();
+    const user = stage.userAt();
     expect(
       (await musterd('hold', String(user.id), 'phone', '--until', '1h', '--reason', 'a move')).code,
     ).toBe(0);
@@ -223,7 +216,7 @@ describe('musterd and a held field', () => {
 
   it('sends a resolved field past the limits once', async () => {
     stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
-    const { id, roleId } = aUser();
+    const { id, roleId } = stage.userAt();
     const other = roleId === 4 ? 2 : 4;
     await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
@@ -291,7 +284,7 @@ describe('musterd and a held field', () => {
   describe('on request', () => {
     const openAsked = async (...args: readonly string[]) => {
       stage = await stages.open();
-      const user = aUser();
+      const user = stage.userAt();
       const asked = await inJson('hold', String(user.id), ...args, '--reason', 'a court order');
       stage.emulator.team.editUser(user.id, { phone: '15550123' });
       await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${user.id}`);
@@ -339,7 +332,7 @@ describe('musterd and a held field', () => {
       [['--end', '--until', '2h']],
     ])('refuses the options %j', async (args) => {
       stage = await stages.open();
-      const { code, stdout } = await musterd('hold', String(aUser().id), ...args);
+      const { code, stdout } = await musterd('hold', String(stage.userAt().id), ...args);
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
       expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['0']]);
     });

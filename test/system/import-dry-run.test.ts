@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { printPreviewInMarkdown } from '../../src/commands/files/show-import.ts';
 import type { ImportPreview } from '../../src/runs/files/import/import-users.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStage, loginAt, type Stage } from './stage.ts';
 
 const hostile = [
   'a|b \\| c',
@@ -90,27 +90,16 @@ interface Said {
 
 describe('musterd import --dry-run', () => {
   let stage: Stage;
-  let folder: string;
+  const folder = ownFolder();
   let ids: readonly number[];
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     stage = await createStage({ emulator: { users: 60, tags: 3, fields: 1 } });
     await stage.run();
-    ids = stage.emulator.team
-      .users()
-      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone)
-      .map(({ id }) => id);
+    ids = stage.people().map(({ id }) => id);
   });
-  afterAll(async () => {
-    await stage.close();
-    rmSync(folder, { recursive: true });
-  });
-  const environment = () => ({
-    ...stage.env,
-    MUSTERD__log__level: 'silent',
-  });
+  afterAll(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    runMusterd(args, { ...environment(), ...env });
+    runMusterd(args, { ...stage.env, MUSTERD__log__level: 'silent', ...env });
   const file = (text: string, name = 'roster.yaml') => {
     const path = join(folder, name);
     writeFileSync(path, text);
@@ -259,15 +248,14 @@ describe('musterd import --dry-run', () => {
   });
 
   it('needs no more of the database than to read it', async () => {
-    const url = new URL(stage.url);
     await stage.sql(`create role musterd_planner login password 'p';
       grant usage on schema mirror, sync to musterd_planner;
       grant select on all tables in schema mirror, sync to musterd_planner`);
-    url.username = 'musterd_planner';
-    url.password = 'p';
     const path = inYaml([{ id: ids[0] ?? 0, email: 'reader@example.com' }]);
     const args = ['import', path, '--dry-run', '--json'];
-    const { code, stdout } = await musterd(args, { DATABASE_URL: url.href });
+    const { code, stdout } = await musterd(args, {
+      DATABASE_URL: loginAt(stage.url, 'musterd_planner', 'p'),
+    });
     await stage.sql('drop owned by musterd_planner; drop role musterd_planner');
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { changes: [{ to: 'reader@example.com' }] }]);
   });

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { eventually } from '../support/eventually.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { createStages, loginAt, type Stage, type StageOptions } from './stage.ts';
 
 const stages = createStages();
 afterAll(() => stages.close());
@@ -34,17 +34,10 @@ interface Said {
 
 describe('importing', () => {
   let stage: Stage;
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = ownFolder();
   afterEach(() => stage.close());
 
-  const environment = () => ({
-    ...stage.env,
-    MUSTERD__log__level: 'silent',
-  });
+  const environment = () => ({ ...stage.env, MUSTERD__log__level: 'silent' });
   const open = async (options: StageOptions = {}) => {
     stage = await stages.open({ emulator: { users: 12 }, ...options });
   };
@@ -53,20 +46,12 @@ describe('importing', () => {
     writeFileSync(path, text);
     return path;
   };
-  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const musterd = (...args: readonly string[]) => stage.musterd(...args);
   const imported = async (path: string, ...args: readonly string[]) => {
     const { code, stdout } = await musterd('import', path, '--json', ...args);
     return { code, ...(JSON.parse(stdout) as Said) };
   };
-  const users = () =>
-    stage.emulator.team
-      .users()
-      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
-  const user = (index = 0) => {
-    const found = users()[index];
-    if (found === undefined) throw new Error('no such user');
-    return found;
-  };
+  const user = (at = 0) => stage.userAt(at);
   const mirrored = async (id: number) =>
     (
       await stage.sql(
@@ -192,7 +177,7 @@ describe('importing', () => {
       stage.emulator.team.editUser(id, { phone: '49301234567' });
       await stage.run();
       await stage.sql(`create role musterd_clerk login password 'p' in role musterd_editor`);
-      const clerk = { DATABASE_URL: stage.url.replace(/\/\/[^@]*@/, '//musterd_clerk:p@') };
+      const clerk = { DATABASE_URL: loginAt(stage.url, 'musterd_clerk', 'p') };
       const path = file(`id,phone,email\n${id},0151-23450148,new@example.com\n`);
       const detail = '49 is the country of 49301234567: "0151-23450148" has none';
       expect(await imported(path, '--dry-run')).toMatchObject({

@@ -5,16 +5,16 @@ import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
 import { errorInJson } from '../../src/commands/output.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { ROOT } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
+const folder = ownFolder();
 
 const silent = { write: () => undefined };
 /** What is on stdout has to be this and nothing else. */
@@ -242,7 +242,7 @@ describe('an error under --json, in the middle of something', () => {
 
   it('stands with each team that failed, where there are several', async () => {
     const { MUSTERD_BASE_URL: baseUrl, ...secret } = stage.emulator.environment;
-    const file = join(folder.path, 'teams.yaml');
+    const file = join(folder, 'teams.yaml');
     const service = (key: string | undefined) =>
       JSON.stringify({ baseUrl, secretId: secret['MUSTERD_SECRET_ID'], secretKey: key });
     writeFileSync(

@@ -4,8 +4,7 @@ import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { createIsOurs, migrate } from '../../src/mirror/migrations.ts';
 import { missingPrivileges } from '../../src/mirror/team/probes.ts';
-import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStage, loginAt, type Stage } from './stage.ts';
 
 const others = [
   'create publication everything for all tables',
@@ -42,7 +41,6 @@ describe('a mirror in a lived-in database', () => {
     await stage.sql(`update mirror.users set department = 'Sales'`);
   });
   afterAll(() => stage.close());
-  const musterd = (...args: string[]) => runMusterd(args, stage.env);
 
   it('gives each table of each schema a primary key', async () => {
     expect(
@@ -55,9 +53,7 @@ describe('a mirror in a lived-in database', () => {
   it('needs no right to a table of theirs', async () => {
     await stage.sql(`create role lodger login password 'secret'; grant usage on schema mirror, sync to lodger;
       grant all on all tables in schema mirror, sync to lodger; revoke delete on mirror.desks from lodger`);
-    const own = new URL(stage.url);
-    [own.username, own.password] = ['lodger', 'secret'];
-    const db = createDatabase({ url: own.href, applicationName: 'musterd test' });
+    const db = createDatabase({ url: loginAt(stage.url, 'lodger'), applicationName: 'musterd test' });
     expect(await missingPrivileges(db, () => true)).toEqual(['DELETE on mirror.desks']);
     expect(await missingPrivileges(db, createIsOurs())).toEqual([]);
     await db.close();
@@ -96,9 +92,9 @@ describe('a mirror in a lived-in database', () => {
   });
 
   it('migrates again, and names in one line of check what others have in our schemas', async () => {
-    const before = await musterd('check', '--json');
+    const before = await stage.musterd('check', '--json');
     await stage.sql('create role neighbour; alter table mirror.desks owner to neighbour');
-    const { code, stdout } = await musterd('check', '--json');
+    const { code, stdout } = await stage.musterd('check', '--json');
     await stage.sql('reassign owned by neighbour to current_user; drop role neighbour');
     expect([before.code, code, await migrate(stage.db)]).toEqual([0, 0, { applied: [] }]);
     const { findings } = JSON.parse(stdout) as { findings: { check: string; detail: string }[] };

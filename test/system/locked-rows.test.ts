@@ -5,7 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { oldestServer } from '../support/servers.ts';
-import { createStages, type Stage } from './stage.ts';
+import { createStages, loginAt, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });
 
@@ -19,9 +19,8 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
   let ids: readonly number[];
   const sessions: pg.Client[] = [];
   const connect = async (user?: string) => {
-    const url = new URL(stage.url);
-    if (user !== undefined) [url.username, url.password] = [user, 'secret'];
-    const session = new pg.Client({ connectionString: url.href });
+    const connectionString = user === undefined ? stage.url : loginAt(stage.url, user);
+    const session = new pg.Client({ connectionString });
     sessions.push(session);
     await session.connect();
     return session;

@@ -1,17 +1,17 @@
 /** What each command does for the login of whoever types it: as far as the rights of the login go. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTeams, type Team } from './agreed/people.ts';
-import { eventually } from '../support/eventually.ts';
 import { everyCommand } from './every-command.ts';
-import { runMusterd, startMusterd } from './run-musterd.ts';
+import { ownFolder } from './own-folder.ts';
+import { askToStop, runMusterd } from './run-musterd.ts';
+import { loginAt } from './stage.ts';
 
 const logins = ['reader', 'editor', 'role editor', 'approver', 'owner'] as const;
 type Login = (typeof logins)[number];
 
-const folder = mkdtempSync(join(tmpdir(), 'musterd-logins-'));
+const folder = ownFolder();
 const sheet = join(folder, 'phones.csv');
 const teams = createTeams();
 const owns = 'the login that owns the mirror';
@@ -82,13 +82,9 @@ it('musterd lists each command that touches a mirror in this table', () => {
 /** Daemon and page are stopped once they run. */
 async function endOf(args: readonly string[], env: Readonly<Record<string, string>>) {
   if (args[0] !== 'daemon' && args[0] !== 'page') return await runMusterd(args, env);
-  const running = startMusterd(args, { ...env, MUSTERD__log__level: 'info' });
-  const said = () => Object.values(running.output()).join('');
-  await eventually('it runs or ends', () => {
-    return running.process.exitCode !== null || /http:|daemon started/.test(said());
+  return await runMusterd(args, { ...env, MUSTERD__log__level: 'info' }, (text) => {
+    if (/http:|daemon started/.test(text)) askToStop();
   });
-  running.process.kill('SIGTERM');
-  return await running.ended;
 }
 
 describe.each(logins)('musterd', (login) => {
@@ -100,15 +96,13 @@ describe.each(logins)('musterd', (login) => {
     team = await teams.open({ push: { fourEyes: false } });
     const reader = await team.person('rea', 'musterd_reader');
     const roles = await team.person('rol', 'musterd_role_editor');
-    const ownUrl = new URL(team.url);
     const role = {
       reader: reader.role,
       'role editor': roles.role,
       editor: team.bob.role,
       approver: team.carol.role,
     };
-    if (login !== 'owner') [ownUrl.username, ownUrl.password] = [role[login], 'secret'];
-    url = ownUrl.href;
+    url = login === 'owner' ? team.url : loginAt(team.url, role[login]);
     const [user = 0, other = 0, third = 0, last = 0] = team.ids;
     for (const id of [user, other, third]) await team.bob.edit(id, `email = 'ada${id}@example.com'`);
     await team.run();
@@ -155,8 +149,7 @@ it('musterd sql says to an editor what to write in place of each statement that 
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const editor = await team.person('edi', 'musterd_editor');
-    const url = new URL(team.url);
-    [url.username, url.password] = [editor.role, 'secret'];
+    const env = { DATABASE_URL: loginAt(team.url, editor.role) };
     for (const [statement, hint] of [
       [`update mirror.users set name = 'X'`, 'To change a name, set first_name and last_name.'],
       [`update mirror.users set role_id = 1`, 'musterd_role_editor role_id'],
@@ -167,7 +160,7 @@ it('musterd sql says to an editor what to write in place of each statement that 
         'To edit one: update mirror.users set',
       ],
     ] as const) {
-      const { code, stderr } = await runMusterd(['sql', '--write', statement], { DATABASE_URL: url.href });
+      const { code, stderr } = await runMusterd(['sql', '--write', statement], env);
       expect([code, stderr]).toEqual([1, expect.stringContaining(hint)]);
     }
   } finally {
@@ -183,8 +176,7 @@ it('musterd prints commands that decide as the login that reads them types them'
     await team.bob.edit(clashing, `phone = '15550123'`);
     team.emulator.team.editUser(clashing, { phone: '15550999' });
     await team.run();
-    const approver = new URL(team.url);
-    [approver.username, approver.password] = [team.carol.role, 'secret'];
+    const approver = loginAt(team.url, team.carol.role);
     const asOwner = { ...team.environment(), MUSTERD_ACTOR: '' };
     const printed = async (line: string, env: Readonly<Record<string, string>>) => {
       const { stdout, stderr } = await runMusterd(line.split(' '), env);
@@ -201,7 +193,7 @@ it('musterd prints commands that decide as the login that reads them types them'
       expect([line, words.filter((one) => !one.includes(' --as <person>'))]).toEqual([line, []]);
       for (const env of [
         { ...asOwner, MUSTERD_ACTOR: 'ann' },
-        ...(line === 'plan' || line === 'reconcile' ? [] : [{ ...asOwner, DATABASE_URL: approver.href }]),
+        ...(line === 'plan' || line === 'reconcile' ? [] : [{ ...asOwner, DATABASE_URL: approver }]),
       ]) {
         const own = await printed(line, env);
         expect([line, own.length, own.join()]).toEqual([
@@ -230,9 +222,8 @@ it('musterd refuses --as of a login that does not own the mirror, and names the 
     await team.bob.edit(user, `email = 'ada@example.com'`);
     await team.run();
     const batch = await team.batchOf(user);
-    const url = new URL(team.url);
-    [url.username, url.password] = [team.carol.role, 'secret'];
-    const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
+    const own = { DATABASE_URL: loginAt(team.url, team.carol.role), MUSTERD_ACTOR: '' };
+    const env = { ...team.environment(), ...own };
     const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
     expect([said.code, said.stderr]).toEqual([
       64,
@@ -258,9 +249,7 @@ it('musterd plans for a reader what the mirror knows, without an address or a ke
     await team.run();
     await team.bob.edit(waiting, `phone = '15550123'`);
     const reader = await team.person('rea', 'musterd_reader');
-    const url = new URL(team.url);
-    [url.username, url.password] = [reader.role, 'secret'];
-    const env = { DATABASE_URL: url.href, MUSTERD__log__level: 'silent' };
+    const env = { DATABASE_URL: loginAt(team.url, reader.role), MUSTERD__log__level: 'silent' };
     team.emulator.clearRequests();
     const { code, stdout } = await runMusterd(['plan', '--json'], env);
     const user = (id: number) => team.emulator.team.user(id);
@@ -302,7 +291,4 @@ it('musterd plans for a reader what the mirror knows, without an address or a ke
   }
 });
 
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await teams.close();
-});
+afterAll(() => teams.close());

@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type LeasedContext, withRun } from '../../src/runs/sync/with-run.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ownFolder } from './own-folder.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { configFor } from './stage.ts';
 
 let service: Awaited<ReturnType<typeof createService>>;
 let home: MirrorAt;
 let copy: MirrorAt;
-const folder = temporaryFolder();
+const folder = ownFolder();
 const databases: TestDatabase[] = [];
 /** One whose field is held, one who waits in a batch, one who is edited in the copy. */
 let [held, waiting, edited]: readonly number[] = [];
 let batch = '';
 let undoable = '';
-const roster = join(folder.path, 'roster.csv');
+const roster = join(folder, 'roster.csv');
 
 const writes = () =>
   service.emulator.requests
@@ -61,7 +61,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const database of databases) await database.close();
   await service.emulator.close();
-  folder[Symbol.dispose]();
 });
 
 /** All by which a person decides, or has something sent. */

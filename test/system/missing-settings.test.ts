@@ -2,13 +2,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { wellUsed } from './every-command.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
+const folder = ownFolder();
 
 /** Those that can do nothing without the service. */
 const asking = ['reconcile', 'plan', 'daemon', 'verify', 'why', 'resync', 'check', 'api'];
@@ -26,7 +25,7 @@ describe.each(asking)('musterd %s', (name) => {
   it.each(missing)(
     'with no more than %j says what is missing before it makes a server',
     async (env, words) => {
-      const data = join(folder.path, 'data');
+      const data = join(folder, 'data');
       const { code, stdout, stderr } = await runMusterd(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
       expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
       expect(stderr).toContain(words);
@@ -55,7 +54,7 @@ describe('a missing key', () => {
       MUSTERD_SECRET_ID: id,
       MUSTERD_SECRET_KEY: key,
     } = stage.emulator.environment;
-    const file = join(folder.path, 'teams.yaml');
+    const file = join(folder, 'teams.yaml');
     const north = `north: {service: {baseUrl: "${url}"}}`;
     const south = `south: {service: {baseUrl: "${url}", secretId: "${id}", secretKey: "${key}"}}`;
     const reconcile = (yaml: string, ...args: readonly string[]) => {

@@ -5,7 +5,8 @@ import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';
-import { spawnMusterd, startMusterd } from './run-musterd.ts';
+import { startDaemon } from './daemon-here.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const marker = 'zqmark';
@@ -98,7 +99,7 @@ describe('of a team whose people and tags are marked, the log', () => {
     };
     const sheet = `id,phone,email\n${two.id},${phone}77,${marker}77@example.com\n`;
     const logged = [
-      await spawnMusterd(['reconcile'], environment),
+      await runMusterd(['reconcile'], environment),
       await spawnMusterd(['import', '-', '--format', 'csv', '--yes'], environment, sheet),
     ].map(({ stderr }) =>
       stderr
@@ -107,19 +108,18 @@ describe('of a team whose people and tags are marked, the log', () => {
         .join('\n'),
     );
     const port = await freePort();
-    const daemon = startMusterd(['daemon'], { ...environment, MUSTERD__status__port: String(port) });
-    onTestFinished(() => void daemon.process.kill('SIGKILL'));
-    await eventually('the daemon is refused', () => daemon.output().stderr.includes('22P02'));
+    const daemon = startDaemon({ ...environment, MUSTERD__status__port: String(port) });
+    onTestFinished(() => void daemon.stop());
+    await eventually('the daemon is refused', () => daemon.log().includes('22P02'));
     const page = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     expect(await page(`/people?q=${marker}1`)).toBe(200);
     await stage.sql(`create or replace function mirror.field_text(value jsonb) returns text
       language plpgsql stable parallel safe as $$ begin raise exception 'no % here', value; end $$`);
     expect(await page(`/changes?q=${marker}1`)).toBe(503);
-    daemon.process.kill('SIGTERM');
-    const { stdout, stderr } = await daemon.ended;
-    expect(stderr).toContain('page not shown');
+    await daemon.stop();
+    expect(daemon.log()).toContain('page not shown');
     // What a command tells whoever typed it is no log.
     expect(logged).toEqual([expect.stringContaining('22P02'), expect.any(String)]);
-    expect([...logged, stdout, stderr].filter((text) => marked.test(text))).toEqual([]);
+    expect([...logged, daemon.log()].filter((text) => marked.test(text))).toEqual([]);
   });
 });

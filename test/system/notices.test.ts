@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { listenHere } from './listen-here.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -18,7 +18,7 @@ interface Received {
 async function createReceiver() {
   const received: Received[] = [];
   const answers: ((response: ServerResponse) => void)[] = [];
-  const server = createServer((request, response) => {
+  const origin = await listenHere((request, response) => {
     void text(request).then((body) => {
       received.push({
         headers: request.headers,
@@ -30,21 +30,13 @@ async function createReceiver() {
       else answer(response);
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
   return {
     received,
     /** What the next calls are answered with, one after another. */
     answers,
-    url: `http://127.0.0.1:${port}/services/T0canary0B0`,
+    url: `${origin}/services/T0canary0B0`,
     told: () =>
       received.map(({ fields: { event, was } }) => (was === undefined ? event : `${event}: ${was}`)),
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
   };
 }
 
@@ -60,18 +52,13 @@ describe('the notices of the daemon', () => {
   });
   afterEach(async () => {
     await Promise.allSettled(daemons.map((daemon) => daemon.stop()));
-    receiver.close();
     await stage.close();
     for (const daemon of daemons.splice(0)) expect(daemon.log()).not.toContain('canary');
   });
-  const never = '0 0 1 1 *';
   const start = (more: Readonly<Record<string, string>> = {}) => {
     const daemon = startDaemon({
       ...stage.env,
       MUSTERD__log__level: 'debug',
-      MUSTERD__schedule__users: never,
-      MUSTERD__schedule__listings: never,
-      MUSTERD__schedule__counts: never,
       MUSTERD__notify__url: receiver.url,
       MUSTERD__notify__secret: secret,
       ...more,
@@ -79,7 +66,7 @@ describe('the notices of the daemon', () => {
     daemons.push(daemon);
     return daemon;
   };
-  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
+  const musterd = (...args: readonly string[]) => stage.musterd(...args);
   /** Both sides change the phone of one user. */
   const conflict = async () => {
     const id = stage.emulator.team.users()[0]?.id ?? 0;
@@ -89,10 +76,8 @@ describe('the notices of the daemon', () => {
   };
   const editPhone = (at: number, phone: string) =>
     stage.sql(`update mirror.users set phone = '${phone}' where id = ${stage.emulator.team.users()[at]?.id}`);
-  const runs = async (where: string) =>
-    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
   const firstRun = () =>
-    eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) > 0);
+    eventually('the first run is complete', async () => (await stage.runs(`outcome = 'complete'`)) > 0);
   const toldAll = async (...events: readonly string[]) => {
     await eventually(`told: ${events.join(', ')}`, () => receiver.received.length >= events.length);
     expect(receiver.told()).toEqual(events);
@@ -118,7 +103,7 @@ describe('the notices of the daemon', () => {
     await firstRun();
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/users/get', times: 'always' });
     await editPhone(0, '15550100003');
-    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3);
+    await eventually('three runs have failed', async () => (await stage.runs(`outcome = 'failed'`)) >= 3);
     await toldAll('credentials-refused');
     stage.emulator.clearFaults();
     await toldAll('credentials-refused', 'recovered: credentials-refused');

@@ -7,6 +7,7 @@ import { fileSchema } from '../../src/config/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { ROOT } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';
+import { tableBelow } from './table-below.ts';
 
 const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const blocks = (language: string) =>
@@ -23,19 +24,6 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .filter((path) => path.endsWith('.ts') && !path.startsWith('emulator'))
   .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'))
   .join('\n');
-
-/** Cells of the first table below a heading, without its head. */
-function tableBelow(heading: string): readonly (readonly string[])[] {
-  const [, section = ''] = text.split(`\n## ${heading}\n`);
-  const [table = ''] = /(?:^\|.*\n)+/m.exec(section.split('\n## ')[0] ?? '') ?? [];
-  const rows = table.trimEnd().split('\n').slice(2);
-  return rows.map((row) =>
-    row
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim()),
-  );
-}
 
 const codesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, found = '']) => found);
 
@@ -102,11 +90,11 @@ describe('docs/operations.md', () => {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };
     const names = alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
-    expect(tableBelow('Alarms').flatMap(([cell]) => codesIn(cell))).toEqual(names);
-    for (const cells of tableBelow('Alarms')) expect(cells.filter(Boolean).length).toBe(3);
+    expect(tableBelow(text, 'Alarms').flatMap(([cell]) => codesIn(cell))).toEqual(names);
+    for (const cells of tableBelow(text, 'Alarms')) expect(cells.filter(Boolean).length).toBe(3);
   });
 
-  const messages = tableBelow('Log').flatMap(([cell]) => codesIn(cell));
+  const messages = tableBelow(text, 'Log').flatMap(([cell]) => codesIn(cell));
 
   it.each(messages)('knows the log message "%s" from the code', (message) => {
     const missing = message.split('…').filter((part) => !sources.includes(part));

@@ -1,25 +1,20 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
 import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { listenHere } from './listen-here.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** Counts who calls. */
 async function createAlarm() {
   const calls: string[] = [];
-  const server: Server = createServer((request, response) => {
+  const origin = await listenHere((request, response) => {
     calls.push(`${request.method} ${request.url}`);
     response.end('ok');
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return { calls, url: `http://127.0.0.1:${port}/alive`, close: () => server.close() };
+  return { calls, url: `${origin}/alive` };
 }
 
 describe('what the daemon tells the outside', () => {
@@ -28,7 +23,6 @@ describe('what the daemon tells the outside', () => {
   let alarm: Awaited<ReturnType<typeof createAlarm>>;
   afterEach(async () => {
     await daemon.stop();
-    alarm.close();
     await stage.close();
   });
 
@@ -37,9 +31,6 @@ describe('what the daemon tells the outside', () => {
     alarm = await createAlarm();
     daemon = startDaemon({
       ...stage.env,
-      MUSTERD__schedule__users: '0 0 1 1 *',
-      MUSTERD__schedule__listings: '0 0 1 1 *',
-      MUSTERD__schedule__counts: '0 0 1 1 *',
       MUSTERD__status__port: String(await freePort()),
       MUSTERD__ping__url: alarm.url,
       ...more,
@@ -49,13 +40,14 @@ describe('what the daemon tells the outside', () => {
     return async (path: string, init: RequestInit = {}) =>
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
-  const runs = async (where = 'true') =>
-    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
 
   it('is alive, ready and fresh after its first run, counts it, and calls the dead-man switch once', async () => {
     const ask = await open();
     expect((await ask('/healthz')).status).toBe(200);
-    await eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) === 1);
+    await eventually(
+      'the first run is complete',
+      async () => (await stage.runs(`outcome = 'complete'`)) === 1,
+    );
     await eventually('the switch is called', () => alarm.calls.length > 0);
     expect(alarm.calls).toEqual(['GET /alive']);
     const ready = await ask('/readyz');
@@ -95,7 +87,7 @@ describe('what the daemon tells the outside', () => {
     await eventually('the switch is called', () => alarm.calls.length > 0);
     await eventually('it is fresh', async () => (await ask('/freshness')).status === 200);
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
-    await eventually('a run has failed', async () => (await runs(`outcome = 'failed'`)) >= 1);
+    await eventually('a run has failed', async () => (await stage.runs(`outcome = 'failed'`)) >= 1);
     const calls = alarm.calls.length;
     await eventually(
       'it is stale after three intervals',

@@ -11,15 +11,15 @@ import { proxyFor } from '../../src/service/proxy.ts';
 import { createAuthority } from '../service/certificate.ts';
 import { closeAfterEach, onClose, openClient } from '../service/client-fixture.ts';
 import { listenRaw } from '../service/raw-server.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 
 const origin = 'https://service.example';
 const authority = createAuthority();
-const folder = temporaryFolder();
-const caFile = join(folder.path, 'authority.pem');
+const folder = ownFolder();
+const caFile = join(folder, 'authority.pem');
 const password = 'canary-of-a-proxy';
 
 /** A proxy that leads each CONNECT to one port, or answers it with a status, or never (0). */
@@ -59,7 +59,6 @@ async function encrypted(port: number): Promise<number> {
 closeAfterEach();
 beforeAll(() => {
   writeFileSync(caFile, authority.certPem);
-  return () => folder[Symbol.dispose]();
 });
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -9,9 +9,10 @@ import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { MUSTERD } from '../support/built.ts';
-import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
+import { COMPILED, plainEnvironment, ROOT } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/run.ts';
+import { ownFolder } from './own-folder.ts';
 import { type LiveSystem, startLiveSystem } from './live-system.ts';
 
 interface Block {
@@ -62,11 +63,11 @@ const elsewhere = [
 ];
 
 describe('the recipes, beside a daemon', () => {
-  const folder = temporaryFolder();
+  const folder = ownFolder();
   let live: LiveSystem;
   let url: string;
   beforeAll(async () => {
-    const server = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
+    const server = await openEmbedded({ dataDir: join(folder, 'mirror') });
     const db = createDatabase({ url: server.url, applicationName: 'musterd test' });
     await migrate(db);
     url = server.url;
@@ -79,38 +80,37 @@ describe('the recipes, beside a daemon', () => {
       ({ id, first, last, email, phone }) =>
         id > 41_000_050 && email !== null && phone !== null && /^\S+$/.test(first) && /^\S+$/.test(last),
     );
-    mkdirSync(join(folder.path, 'bin'));
-    mkdirSync(join(folder.path, 'etc/systemd/system'), { recursive: true });
-    mkdirSync(join(folder.path, 'opt/musterd/node_modules/.bin'), { recursive: true });
+    mkdirSync(join(folder, 'bin'));
+    mkdirSync(join(folder, 'etc/systemd/system'), { recursive: true });
+    mkdirSync(join(folder, 'opt/musterd/node_modules/.bin'), { recursive: true });
     for (const path of ['opt/musterd/node_modules/musterd/config', 'config'])
-      cpSync(join(ROOT, 'config'), join(folder.path, path), { recursive: true });
-    for (const name of elsewhere) program(name, `echo ${name} >> ${folder.path}/called`);
+      cpSync(join(ROOT, 'config'), join(folder, path), { recursive: true });
+    for (const name of elsewhere) program(name, `echo ${name} >> ${folder}/called`);
     const main = `${process.execPath} ${MUSTERD}`;
     // A daemon of a recipe is stopped where the text says so; a plan may say that something waits.
     program(
       'musterd',
-      `echo "musterd $1" >> ${folder.path}/called
+      `echo "musterd $1" >> ${folder}/called
       if [ "$1" != daemon ]; then
         ${main} "$@" || { code=$?; [ "$1 $code" = "plan 4" ] || exit $code; }
         exit 0
       fi
-      MUSTERD__log__level=info ${main} daemon 2> ${folder.path}/daemon.log & of=$!
-      until grep -q 'daemon started' ${folder.path}/daemon.log; do kill -0 $of || exit 1; sleep 0.1; done
+      MUSTERD__log__level=info ${main} daemon 2> ${folder}/daemon.log & of=$!
+      until grep -q 'daemon started' ${folder}/daemon.log; do kill -0 $of || exit 1; sleep 0.1; done
       kill $of; wait $of`,
     );
-    cpSync(join(folder.path, 'bin/curl'), join(folder.path, 'opt/musterd/node_modules/.bin/musterd'));
+    cpSync(join(folder, 'bin/curl'), join(folder, 'opt/musterd/node_modules/.bin/musterd'));
   });
   afterAll(async () => {
     await live.close();
-    folder[Symbol.dispose]();
   });
 
   const program = (name: string, text: string) => {
-    const path = join(folder.path, 'bin', name);
+    const path = join(folder, 'bin', name);
     writeFileSync(path, `#!/usr/bin/env bash\n${text}\n`);
     chmodSync(path, 0o755);
   };
-  const called = () => new Set(readFileSync(join(folder.path, 'called'), 'utf8').trim().split('\n'));
+  const called = () => new Set(readFileSync(join(folder, 'called'), 'utf8').trim().split('\n'));
   const one = async (text: string) => (await live.sql(text))[0]?.[0] ?? '';
 
   /** In a session of its own, as psql would. @returns the rows of each statement */
@@ -124,7 +124,7 @@ describe('the recipes, beside a daemon', () => {
         if (table === undefined) await client.query(lines.join('\n').replaceAll('…', 'x'));
         else
           await pipeline(
-            Readable.from([readFileSync(join(folder.path, path))]),
+            Readable.from([readFileSync(join(folder, path))]),
             client.query(copyFrom(`copy ${table} from stdin with (format csv, header true)`)),
           );
       }
@@ -143,7 +143,7 @@ describe('the recipes, beside a daemon', () => {
     );
     const withdrawn = await one(`select max(decision_id) from report.decisions where decision = 'reject'`);
     const { stdout } = text.includes('--expect')
-      ? await live.musterd(['import', join(folder.path, 'roster.yaml'), '--dry-run', '--json'])
+      ? await live.musterd(['import', join(folder, 'roster.yaml'), '--dry-run', '--json'])
       : { stdout: '{}' };
     const { hash = '' } = JSON.parse(stdout) as { readonly hash?: string };
     return text
@@ -151,18 +151,18 @@ describe('the recipes, beside a daemon', () => {
       .replaceAll(/--expect \w+/g, `--expect ${hash}`)
       .replaceAll(/(?<=run_id = |undo )\d+/g, sent)
       .replaceAll(/(?<=decision_id = )\d+/g, withdrawn)
-      .replaceAll(/(?<![\w.])\/(etc|opt|usr\/local\/sbin)\//g, `${folder.path}/$1/`)
+      .replaceAll(/(?<![\w.])\/(etc|opt|usr\/local\/sbin)\//g, `${folder}/$1/`)
       .replaceAll('postgres://musterd:…@db.example.net/musterd', url);
   }
 
   async function runShell(text: string): Promise<void> {
-    const path = join(folder.path, 'step.sh');
+    const path = join(folder, 'step.sh');
     writeFileSync(path, text);
     const { status, stderr } = await run('bash', ['-e', '-o', 'pipefail', path], {
-      cwd: folder.path,
+      cwd: folder,
       env: plainEnvironment({
         ...live.environment,
-        PATH: `${join(folder.path, 'bin')}:${plainEnvironment()['PATH']}`,
+        PATH: `${join(folder, 'bin')}:${plainEnvironment()['PATH']}`,
         NODE_COMPILE_CACHE: COMPILED,
         MUSTERD__log__level: 'silent',
         ADMIN_URL: url,
@@ -237,7 +237,7 @@ describe('the recipes, beside a daemon', () => {
     expect((await live.updates()).length).toBe(sent);
   };
   const roster = () =>
-    writeFileSync(join(folder.path, 'roster.yaml'), `- id: ${personAt(9).id}\n  email: roster@example.com\n`);
+    writeFileSync(join(folder, 'roster.yaml'), `- id: ${personAt(9).id}\n  email: roster@example.com\n`);
 
   /** What comes before the blocks below a heading and after them, or before and after each. */
   type Story = readonly [() => unknown, () => Promise<unknown>, 'each block'?];
@@ -379,7 +379,7 @@ describe('the recipes, beside a daemon', () => {
   it('carries out each block of the cookbook, with the promised result', async () => {
     const [one, two] = [personAt(10), personAt(11)];
     writeFileSync(
-      join(folder.path, 'people.csv'),
+      join(folder, 'people.csv'),
       `email,first_name,last_name,phone\n${one.email},Robin,Berg,+1 (555) 010-0166\n${two.email},Kim,Lind,\nx@example.com,X,Y,\n`,
     );
     await tryAll('sql-cookbook.md');

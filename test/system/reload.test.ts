@@ -1,39 +1,35 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { ownFolder } from './own-folder.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('SIGHUP', () => {
   let stage: Stage;
   let daemon: DaemonHere;
-  let folder: string;
+  const file = join(ownFolder(), 'musterd.yaml');
   const names = ['north', 'south', 'west'];
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'musterd-reload-'));
     stage = await createStage({
       emulator: { users: 8, tags: 1, fields: 1, teams: [{ seed: 2 }, { seed: 3 }] },
     });
     write(settings(['north', 'south']));
-    daemon = startDaemon({ DATABASE_URL: stage.url }, file());
+    daemon = startDaemon({ DATABASE_URL: stage.url }, file);
     await eventually('both teams have had their first run', async () => (await done('users')).length === 2);
   });
   afterEach(async () => {
     await daemon.stop();
     await stage.close();
-    rmSync(folder, { recursive: true });
   });
 
-  const file = () => join(folder, 'musterd.yaml');
-  const write = (text: string) => writeFileSync(file(), text, { mode: 0o600 });
+  const write = (text: string) => writeFileSync(file, text, { mode: 0o600 });
   const settings = (teams: readonly string[], more: object = {}) =>
     JSON.stringify({
       service: { baseUrl: stage.emulator.url },
       rate: { perMinute: 100_000 },
-      schedule: { users: '0 0 1 1 *', listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
       teams: Object.fromEntries(
         teams.map((name) => {
           const environment = stage.emulator.teams[names.indexOf(name)]?.environment ?? {};

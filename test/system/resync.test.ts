@@ -24,26 +24,11 @@ describe('musterd resync --adopt-service', () => {
     return { code, ...(JSON.parse(stdout) as { changes: Readonly<Record<string, unknown>>[] }) };
   };
   const dump = () =>
-    stage.sql(
-      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
-       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
-       select 'r', count(*)::text from sync.runs union all
-       select 'c', count(*)::text from sync.changes union all
-       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h`,
-    );
-  const users = () =>
-    stage.emulator.team
-      .users()
-      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
-  const some = () => {
-    const [edited, both, moved] = users();
-    if (edited === undefined || both === undefined || moved === undefined) throw new Error('too few users');
-    return { edited, both, moved };
-  };
+    stage.versions('mirror.users', 'sync.user_base', 'sync.runs', 'sync.changes', 'sync.held_fields');
   /** One user edited here, one on both sides, one on the service alone. */
   const open = async () => {
     stage = await stages.open();
-    const { edited, both, moved } = some();
+    const [edited, both, moved] = [stage.userAt(0), stage.userAt(1), stage.userAt(2)];
     await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
     await stage.sql(`update mirror.users set first_name = 'Here', last_name = 'Both' where id = ${both.id}`);
     stage.emulator.team.editUser(both.id, { first: 'There', last: 'Both', phone: '15550101' });
@@ -167,7 +152,7 @@ describe('musterd resync --adopt-service', () => {
   /** A push that is killed before it has its effect: the intent stays open. */
   const leaveAnIntentOpen = async () => {
     stage = await stages.open();
-    const { edited } = some();
+    const edited = stage.userAt();
     await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
     const held = holdRequest(stage.emulator, '/v1/users/update');
     const running = startMusterd(['reconcile'], environment());

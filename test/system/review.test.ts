@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { keepSettings } from '../../src/runs/keep-settings.ts';
 import { applyUndo } from '../../src/runs/decide/undo-run.ts';
 import { byText } from '../support/by-text.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
 
@@ -15,21 +15,15 @@ afterAll(() => stages.close());
 describe('musterd with push.approve: always', () => {
   let stage: Stage;
   let ids: readonly number[];
-  const folders: string[] = [];
-  afterEach(async () => {
-    await stage.close();
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-  });
+  const file = join(ownFolder(), 'people.csv');
+  afterEach(() => stage.close());
   const open = async (push: Readonly<Record<string, unknown>> = {}) => {
     stage = await stages.open({
       emulator: { users: 30, tags: 3, fields: 1 },
       config: { push: { quietPeriodMs: 0, approve: 'always', ...push } } as never,
     });
     stage.emulator.clearRequests();
-    ids = stage.emulator.team
-      .users()
-      .filter(({ first, last, email, phone }) => email !== null && phone !== null && !/\s/.test(first + last))
-      .map(({ id }) => id);
+    ids = stage.people().map(({ id }) => id);
   };
   const environment = (): Record<string, string> => ({
     ...stage.env,
@@ -139,9 +133,6 @@ describe('musterd with push.approve: always', () => {
   it('sends imports, undos and resolutions that give a reason, and nothing at a resync', async () => {
     await open();
     const [a = 0, b = 0, c = 0] = ids;
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-    folders.push(folder);
-    const file = join(folder, 'people.csv');
     writeFileSync(file, `id,email,name\n${a},a@example.com,\n${b},,Ann Mary Lee Berg\n`);
     expect((await musterd('import', file, '--yes', '--map', 'name=name', '--as', 'Anna')).code).toBe(0);
     await stage.run();
@@ -213,9 +204,6 @@ describe('musterd with push.approve: always', () => {
       [String(a), 'Kim, said by musterd', 'true', batch],
     ]);
 
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-    folders.push(folder);
-    const file = join(folder, 'people.csv');
     writeFileSync(file, `id,email\n${c},c@example.com\n`);
     expect((await musterd('import', file, '--yes')).code).toBe(64);
     const imported = await musterd('import', file, '--yes', '--reason', 'HR', '--as', 'Anna');

@@ -71,23 +71,39 @@ export function spawnMusterd(...given: Parameters<typeof startMusterd>): Promise
   return startMusterd(...given).ended;
 }
 
-/** The same within this process, which spares a second; stdin is not its own. */
+/**
+ * The same within this process, which spares a second; stdin is not its own.
+ * @param hear told of each text that it writes
+ */
 export async function runMusterd(
   args: readonly string[],
   env: Environment = {},
+  hear: (text: string) => void = () => {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const stdout: string[] = [];
   const stderr: string[] = [];
-  const err = { write: (text: string) => void stderr.push(text) };
+  const into = (texts: string[]) => ({
+    write: (text: string) => {
+      texts.push(text);
+      hear(text);
+    },
+  });
+  const err = into(stderr);
+  let isOver = false;
   const code = await runCommandLine({
     args,
     env: { ...kimDecides(args), ...paceFor(env), ...env },
-    out: { write: (text) => stdout.push(text) },
+    out: into(stdout),
     err,
     log: err,
     leave: (given) => {
-      throw new Error(`left with ${given}`);
+      // An orderly end is given up after a minute, although it came long before.
+      if (!isOver) throw new Error(`left with ${given}`);
     },
   });
+  isOver = true;
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
+
+/** Asks the command of this process that began last to stop, as a SIGTERM does. */
+export const askToStop = () => process.listeners('SIGTERM').at(-1)?.('SIGTERM');

@@ -1,20 +1,18 @@
 import { createBody } from '../../src/service/body.ts';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createKnownSecrets } from '../../src/config/known-secrets.ts';
 import { secretsOf } from '../../src/runs/open.ts';
 import { blotOut } from '../../src/secret.ts';
 import { readAnswer } from '../../src/service/answer.ts';
-import { temporaryFolder } from '../support/checkout.ts';
+import { listenHere } from './listen-here.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
+const folder = ownFolder();
 
 const secret = 'canary7Qz-of-a-Secret';
 
@@ -138,7 +136,7 @@ describe('no error repeats', () => {
 
   const starts = ['*', '|', '>', '&', '!', '!!', '%', '@', '`', '"', "'", '[', '{', '? ', '- ', ': ', '"\\'];
   it.each([...starts, '{a: *', '[*', '{*', '*x: '])('a secret in YAML that begins with %s', async (start) => {
-    const file = join(folder.path, 'musterd.yaml');
+    const file = join(folder, 'musterd.yaml');
     writeFileSync(file, `service:\n  secretId: x\n  secretKey: ${start}${secret}\n`);
     const said = await readingOf(['status', '--config', file], {});
     for (const part of parts) expect(said).not.toContain(part);
@@ -161,21 +159,12 @@ describe('no error repeats', () => {
   });
 
   it('a piece of the key that an answer repeats', async () => {
-    const server = createServer((_, response) => {
+    const baseUrl = await listenHere((_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: `the key ${secret.slice(2, 14)} is bad`, more: secret }));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const { port } = server.address() as AddressInfo;
-    const file = join(folder.path, 'service.yaml');
-    writeFileSync(
-      file,
-      `service: {baseUrl: "http://127.0.0.1:${port}", secretId: x, secretKey: "${secret}"}\n`,
-    );
+    const file = join(folder, 'service.yaml');
+    writeFileSync(file, `service: {baseUrl: "${baseUrl}", secretId: x, secretKey: "${secret}"}\n`);
     const said = [];
     for (const options of [[], ['--include']]) {
       const { code, stdout, stderr } = await runMusterd([

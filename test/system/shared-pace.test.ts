@@ -1,40 +1,23 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/commands/command-line.ts';
 import { createProgram } from '../../src/commands/program.ts';
+import { ownFolder } from './own-folder.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** The team's limit is one for all commands: each request of each of them takes its place in the shared row. */
 describe('the shared pace', () => {
   let stage: Stage;
-  let folder: string;
+  const file = join(ownFolder(), 'people.csv');
   let email: string;
   beforeAll(async () => {
     stage = await createStage({ emulator: { users: 4, tags: 3, fields: 1 } });
     email = stage.emulator.team.users().find((user) => user.email !== null)?.email ?? '';
-    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-    writeFileSync(join(folder, 'people.csv'), 'id,email\n41000001,new@example.com');
+    writeFileSync(file, 'id,email\n41000001,new@example.com');
   });
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await stage.close();
-  });
+  afterAll(() => stage.close());
 
   const silent = { write: () => true };
-  const run = (args: readonly string[]) =>
-    runCommandLine({
-      args: [...args],
-      env: {
-        ...stage.env,
-        MUSTERD__rate__perMinute: '1000000',
-        MUSTERD__log__level: 'silent',
-      },
-      out: silent,
-      err: silent,
-      leave: () => undefined,
-    });
 
   const calling = (): readonly (readonly string[])[] => [
     ['reconcile'],
@@ -59,7 +42,7 @@ describe('the shared pace', () => {
     ['export'],
     ['held'],
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
-    ['import', join(folder, 'people.csv'), '--yes'],
+    ['import', file, '--yes'],
     ['migrate'],
     ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
     ['sql', 'select 1'],
@@ -77,7 +60,7 @@ describe('the shared pace', () => {
       for (const args of commands) {
         stage.emulator.clearRequests();
         await stage.sql(`update sync.learned set learned_at = '2000-01-01' where topic = 'pace'`);
-        await run(args);
+        await stage.musterd(...args);
         const [[isTaken] = []] = await stage.sql(
           `select coalesce(bool_or(learned_at > '2000-01-02'), false) from sync.learned where topic = 'pace'`,
         );

@@ -3,20 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { knownValues } from '../../src/commands/complete.ts';
 import { examples } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { MUSTERD } from '../support/built.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/run.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
+const folder = ownFolder();
 
 const silent = { write: () => undefined };
 const silentProgram = (wire: (command: Command) => void) =>
@@ -84,28 +83,26 @@ describe('completion', () => {
     MUSTERD_SECRET_KEY: 'my-own-secret-key',
   };
   const offered = async (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-    const { code, stdout, stderr } = await spawnMusterd(['complete', '--', ...words], { ...env, ...more });
+    const lines: string[] = [];
+    // The package prints by itself.
+    const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+    const { code, stderr } = await runMusterd(['complete', '--', ...words], { ...env, ...more });
+    log.mockRestore();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const lines = stdout.trimEnd().split('\n');
     expect(lines.pop()).toBe(':4');
     return lines.map((line) => line.split('\t')[0]);
   };
 
   it('offers commands, and options of the command and of the program', async () => {
-    const [commands, inner, options] = await Promise.all([
-      offered(['re']),
-      offered(['tag', '']),
-      offered(['plan', '--']),
-    ]);
-    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
-    expect(inner).toEqual(['create']);
-    expect(options).toEqual(
+    expect(await offered(['re'])).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
+    expect(await offered(['tag', ''])).toEqual(['create']);
+    expect(await offered(['plan', '--'])).toEqual(
       expect.arrayContaining(['--config', '--team', '--json', '--exit-code', '--help']),
     );
   });
 
   it('offers teams of the settings, batches that wait, runs that moved something, and known values', async () => {
-    const config = join(folder.path, 'teams.yaml');
+    const config = join(folder, 'teams.yaml');
     const team = (name: string) =>
       `  "${name}": {service: {secretId: of-${name.length}, secretKey: my-own-secret-key}}\n`;
     writeFileSync(config, `teams:\n${['north', 'south-2', 'far:west'].map(team).join('')}`);
@@ -122,29 +119,20 @@ describe('completion', () => {
     const [[moved]] = (await sql('select min(run_id)::text from sync.runs')) as [[string]];
     const own = { DATABASE_URL: database.url };
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' };
-    const answers = await Promise.all([
-      offered(['--config', config, 'plan', '--team', ''], { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '' }),
-      offered(['plan', `--config=${join(folder.path, 'nothing.yaml')}`, '--team', '']),
-      offered(['approve', ''], own),
-      offered(['approve', ''], away),
-      offered(['undo', ''], own),
-      offered(['changes', '--run', ''], own),
-      offered(['export', '--format', '']),
-      offered(['export', 'contact-c']),
-      offered(['api', 'GET', '/v1/tags', '--field', '']),
-    ]);
+    const none = { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '' };
+    for (const [words, more, answer] of [
+      [['--config', config, 'plan', '--team', ''], none, ['north', 'south-2']],
+      [['plan', `--config=${join(folder, 'nothing.yaml')}`, '--team', ''], {}, []],
+      [['approve', ''], own, ['4f1c2a']],
+      [['approve', ''], away, []],
+      [['undo', ''], own, [moved]],
+      [['changes', '--run', ''], own, [moved]],
+      [['export', '--format', ''], {}, ['csv', 'json', 'ndjson', 'yaml']],
+      [['export', 'contact-c'], {}, ['contact-counts']],
+      [['api', 'GET', '/v1/tags', '--field', ''], {}, []],
+    ] as const)
+      expect([words, await offered(words, more)]).toEqual([words, answer]);
     await database.close();
-    expect(answers).toEqual([
-      ['north', 'south-2'],
-      [],
-      ['4f1c2a'],
-      [],
-      [moved],
-      [moved],
-      ['csv', 'json', 'ndjson', 'yaml'],
-      ['contact-counts'],
-      [],
-    ]);
   });
 
   it('knows the values that the help names', () => {
@@ -166,10 +154,10 @@ describe('completion', () => {
   });
 
   it.each(['bash', 'zsh', 'fish'])('has a script for %s, and bash does what it says', async (shell) => {
-    const script = await spawnMusterd(['completion', shell]);
+    const script = await runMusterd(['completion', shell]);
     expect(script).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete --') });
     if (shell !== 'bash') return;
-    const program = join(folder.path, 'musterd');
+    const program = join(folder, 'musterd');
     writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${MUSTERD}' "$@"\n`, {
       mode: 0o755,
     });
@@ -184,8 +172,8 @@ describe('completion', () => {
       echo "\${COMPREPLY[@]}"
       comm -13 <(sort <<< "$before") <({ compgen -v; compgen -A function; } | sort)`;
     const { stdout, stderr } = await run('bash', ['-c', typed], {
-      cwd: folder.path,
-      env: { ...env, PATH: `${folder.path}:${process.env['PATH']}` },
+      cwd: folder,
+      env: { ...env, PATH: `${folder}:${process.env['PATH']}` },
     });
     const [offered, ...names] = stdout.trimEnd().split('\n');
     expect([offered, stderr]).toEqual(['ndjson', '']);

@@ -12,12 +12,6 @@ import { createStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const withEmail = () => {
-  const user = stage.emulator.team.users().find(({ email }) => email !== null);
-  if (user === undefined) throw new Error('no such user');
-  return user;
-};
-
 /** R3 */
 describe('a second signal', () => {
   /** A run that waits for the answer to an update, which took effect and is answered only after `release`. */
@@ -36,7 +30,7 @@ describe('a second signal', () => {
     async ({ command, first, second }) => {
       stage = await createStage();
       await stage.run();
-      const { id } = withEmail();
+      const { id } = stage.userAt();
       await stage.sql(`update mirror.users set email = 'robin@example.com' where id = ${id}`);
       const { running, release } = await startAndHang(command);
       let ended = false;
@@ -104,7 +98,7 @@ describe('a reader of the output that has gone away', () => {
     async ({ args, outputs }) => {
       stage = await createStage();
       await stage.run();
-      const { id } = withEmail();
+      const { id } = stage.userAt();
       await stage.sql(`update mirror.users set email = 'robin@example.com' where id = ${id}`);
       const running = await startUnread(args, outputs);
       expect(await running.ended).toMatchObject({ code: 0, signal: null });
@@ -130,9 +124,7 @@ describe('a reader of the output that has gone away', () => {
   it('does not end a daemon', async () => {
     stage = await createStage();
     const { process: child, ended } = await startUnread(['daemon'], ['stdout', 'stderr']);
-    const complete = async () =>
-      Number((await stage.sql(`select count(*) from sync.runs where outcome = 'complete'`))[0]?.[0]);
-    await eventually('three runs', async () => (await complete()) >= 3);
+    await eventually('three runs', async () => (await stage.runs(`outcome = 'complete'`)) >= 3);
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, signal: null });
   });

@@ -8,14 +8,15 @@ import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { temporaryFolder } from '../support/checkout.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
+import { loginAt } from './stage.ts';
 
 describe('musterd sql without --write, with the embedded Postgres,', () => {
   let embedded: Embedded;
   let db: Database;
-  const folder = temporaryFolder();
-  const dataDir = join(folder.path, 'data');
+  const folder = ownFolder();
+  const dataDir = join(folder, 'data');
   const proof = join(tmpdir(), `musterd-proof-${process.pid}`);
   const owner = async (text: string) => (await runSqlText(db, text)).rows;
   const sql = (...args: readonly string[]) => runMusterd(['sql', ...args], { MUSTERD_DATA_DIR: dataDir });
@@ -33,7 +34,6 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     await db.close();
     await embedded.close();
     rmSync(proof, { force: true });
-    folder[Symbol.dispose]();
   });
 
   it('is nobody who may do more, and nobody who could become that', async () => {
@@ -129,13 +129,12 @@ it('at another address it says what a superuser reaches, and nothing of a role t
     const { code, stderr } = await runMusterd(['sql', 'select 1', ...more], { DATABASE_URL: url });
     return [code, stderr.includes('DATABASE_URL names a superuser')];
   };
-  const url = new URL(database.url);
-  [url.username, url.password] = [role, 'secret'];
+  const own = loginAt(database.url, role);
   expect(await warned(database.url)).toEqual([0, true]);
-  expect(await warned(url.href)).toEqual([0, false]);
+  expect(await warned(own)).toEqual([0, false]);
   expect(await warned(database.url, '--write')).toEqual([0, false]);
   await runSqlText(database.db, `grant pg_execute_server_program to ${role}`);
-  expect(await warned(url.href)).toEqual([0, true]);
+  expect(await warned(own)).toEqual([0, true]);
   await runSqlText(database.db, `drop role ${role}`);
   await database.close();
 });

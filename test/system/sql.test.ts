@@ -2,18 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ownFolder } from './own-folder.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 
 let database: TestDatabase;
-const folder = temporaryFolder();
+const folder = ownFolder();
 beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(async () => {
   await database.close();
-  folder[Symbol.dispose]();
 });
 
 const sql = (...args: readonly string[]) => runMusterd(['sql', ...args], { DATABASE_URL: database.url });
@@ -132,7 +131,7 @@ describe('musterd sql', () => {
   });
 
   it('runs a file, and what is piped', async () => {
-    const file = join(folder.path, 'query.sql');
+    const file = join(folder, 'query.sql');
     writeFileSync(file, '\uFEFF-- two\nselect 1 as a;\nselect 2 as b');
     expect((await sql('-f', file)).stdout).toBe('a\n1\nb\n2\n');
     const env = { DATABASE_URL: database.url, MUSTERD__log__level: 'error' };

@@ -6,9 +6,11 @@ import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import type { UserRecord } from '../../src/emulator/rules/played-team.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import type { TestServer } from '../support/servers.ts';
 import { createShelf, type Shelf } from './agreed/back-up.ts';
+import { runMusterd } from './run-musterd.ts';
 
 type Overrides = Partial<{ [Section in keyof Config]: Partial<Config[Section]> | Config[Section] }>;
 
@@ -17,6 +19,9 @@ export interface StageOptions {
   readonly emulator?: EmulatorOptions;
   readonly config?: Overrides;
 }
+
+/** Somebody on the service, in all fields. */
+export type Reachable = UserRecord & { readonly email: string; readonly phone: string };
 
 /** An emulated service and a mirror of its own, and what a test does with them. */
 export interface Stage {
@@ -30,6 +35,16 @@ export interface Stage {
   plan(): Promise<PlanReport>;
   /** Rows as arrays of text, as psql shows them. */
   sql(text: string): Promise<readonly (readonly string[])[]>;
+  /** The command line within this process, without its log. */
+  musterd(...args: readonly string[]): ReturnType<typeof runMusterd>;
+  /** The number of runs on record. */
+  runs(where?: string): Promise<number>;
+  /** Digests of tables, each with a condition perhaps: others after each write of any row. */
+  versions(...tables: readonly string[]): Promise<readonly (readonly string[])[]>;
+  /** Users with an email, a phone and a name of two words. */
+  people(): readonly Reachable[];
+  /** @throws Error if there are not so many */
+  userAt(at?: number): Reachable;
   /** The writable values of the mirror, by user id. */
   mirrored(): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Bodies of the updates that the service received since the last `clearRequests`. */
@@ -59,6 +74,16 @@ export function configFor(environment: Readonly<Record<string, string>>, overrid
   });
 }
 
+const isReachable = (user: UserRecord): user is Reachable =>
+  user.email !== null && user.phone !== null && /^\S+ \S+$/.test(`${user.first} ${user.last}`);
+
+/** The address of a database for a login that the test has made. */
+export function loginAt(url: string, role: string, password = 'secret'): string {
+  const own = new URL(url);
+  [own.username, own.password] = [encodeURIComponent(role), password];
+  return own.href;
+}
+
 export async function createStage(options: StageOptions = {}): Promise<Stage> {
   const database = await createTestDatabase(options.server === undefined ? {} : { server: options.server });
   const stage = await createStageOn(database, options);
@@ -86,12 +111,32 @@ async function createStageOn(
   });
   const config = configFor(emulator.environment, options.config);
   const sql = async (text: string) => (await runSqlText(db, text)).rows.map((row) => row.map(inText));
+  const env = { ...emulator.environment, DATABASE_URL: url };
+  const people = () => emulator.team.users().filter(isReachable);
   return {
     emulator,
     db,
     url,
-    env: { ...emulator.environment, DATABASE_URL: url },
+    env,
     config,
+    musterd: (...args) => runMusterd(args, { ...env, MUSTERD__log__level: 'silent' }),
+    runs: async (where = 'true') =>
+      Number((await sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]),
+    versions: (...tables) =>
+      sql(
+        tables
+          .map(
+            (table) =>
+              `select '${table.split(' ')[0]}', md5(string_agg(t::text || t.xmin, ',' order by t::text)) from ${table.replace(/( where|$)/, ' t$1')}`,
+          )
+          .join(' union all '),
+      ),
+    people,
+    userAt: (at = 0) => {
+      const found = people()[at];
+      if (found === undefined) throw new Error(`There are not ${at + 1} such users`);
+      return found;
+    },
     run: (overrides) =>
       runReconcile(
         db,

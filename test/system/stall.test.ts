@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,16 +6,14 @@ import { createAuthority } from '../service/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
+import { ownFolder } from './own-folder.ts';
 import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('a process that goes wrong', () => {
   let stage: Stage;
-  const environment = () => ({
-    ...stage.env,
-    MUSTERD__push__quietPeriodMs: '0',
-  });
-  afterEach(() => stage.close());
+  const folder = ownFolder();
+  const environment = () => ({ ...stage.env, MUSTERD__push__quietPeriodMs: '0' });
 
   /** Halts it where none of its connections is inside a transaction, which would keep the lease's row locked. */
   const halt = async ({ process }: ReturnType<typeof startMusterd>) =>
@@ -35,8 +32,7 @@ describe('a process that goes wrong', () => {
   ] as const)('that was halted %s can neither commit nor send afterwards', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
-    const [pulled, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    if (pulled === undefined || pushed === undefined) throw new Error('no users');
+    const [pulled, pushed] = [stage.userAt(0), stage.userAt(1)];
     stage.emulator.team.editUser(pulled.id, { email: 'pulled@example.com' });
     await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed.id}`);
     stage.emulator.clearRequests();
@@ -51,7 +47,7 @@ describe('a process that goes wrong', () => {
     // Another run does it all meanwhile, and somebody edits again.
     expect(await stage.run()).toMatchObject({ outcome: 'complete' });
     await stage.sql(`update mirror.users set email = 'newer@example.com' where id = ${pushed.id}`);
-    const before = await stage.sql('select md5(string_agg(u::text, $$,$$ order by id)) from mirror.users u');
+    const before = await stage.versions('mirror.users');
     stage.emulator.clearRequests();
     stalled.process.kill('SIGCONT');
 
@@ -59,12 +55,11 @@ describe('a process that goes wrong', () => {
     expect(stderr).toContain('lost its lease');
     expect(code).toBe(1);
     expect(stage.updates()).toEqual([]);
-    expect(await stage.sql('select md5(string_agg(u::text, $$,$$ order by id)) from mirror.users u')).toEqual(
-      before,
-    );
+    expect(await stage.versions('mirror.users')).toEqual(before);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
     expect(stage.emulator.team.user(pushed.id).email).toBe('newer@example.com');
   });
+  afterEach(() => stage.close());
 
   it('that was halted while the connection for an update came about lets nothing leave afterwards', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
@@ -74,7 +69,6 @@ describe('a process that goes wrong', () => {
     stage.emulator.clearRequests();
 
     const authority = createAuthority();
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     const caFile = join(folder, 'ca.pem');
     writeFileSync(caFile, authority.certPem);
     const { hostname: host, port } = new URL(stage.emulator.url);
@@ -122,7 +116,6 @@ describe('a process that goes wrong', () => {
       expect(stage.updates()).toEqual([]);
     } finally {
       await gate.close();
-      rmSync(folder, { recursive: true });
     }
   });
 

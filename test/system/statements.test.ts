@@ -100,11 +100,9 @@ describe('what a run asks of Postgres', () => {
       log,
       signal: stop.signal,
     });
-    const runs = async (where: string) =>
-      Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
     await eventually(
       'the first run is over',
-      async () => (await runs(`command = 'daemon' and outcome = 'complete'`)) === 1,
+      async () => (await stage.runs(`command = 'daemon' and outcome = 'complete'`)) === 1,
     );
     const [user] = stage.emulator.team.users();
     const edit = async (turn: number) => {
@@ -124,7 +122,7 @@ describe('what a run asks of Postgres', () => {
       );
       await eventually(
         'the run is over',
-        async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
+        async () => (await stage.runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
       );
       await eventually('what it saw is noted', async () => {
         const [[seen] = []] = await stage.sql(

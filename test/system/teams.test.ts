@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { worstExitCode } from '../../src/commands/sync/each-team.ts';
@@ -7,8 +6,9 @@ import { createEmulator, type Emulator } from '../../src/emulator/create-emulato
 import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
-import { runMusterd, startMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { ownFolder } from './own-folder.ts';
+import { askToStop, runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, loginAt, type Stage } from './stage.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string>>;
 describe('several teams', () => {
   let stage: Stage;
   let south: Emulator;
-  let folder: string;
+  const folder = ownFolder();
   let file: string;
 
   const write = (name: string, text: string) => {
@@ -36,7 +36,6 @@ describe('several teams', () => {
   beforeAll(async () => {
     stage = await createStage();
     south = await createEmulator({ http: true, teamId: 77, users: 8, tags: 5, fields: 4, ratePerMinute: 0 });
-    folder = mkdtempSync(join(tmpdir(), 'musterd-several-'));
     write('south-key', `${south.environment['MUSTERD_SECRET_KEY']}\n`);
     file = write(
       'teams.yaml',
@@ -58,7 +57,6 @@ teams:
   afterAll(async () => {
     await stage.close();
     await south.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('are migrated and reconciled one after the other', async () => {
@@ -159,11 +157,12 @@ teams:
   });
 
   it('end with the role that is needed, in JSON too, for a login that may not run them', async () => {
-    const url = new URL(stage.url);
-    [url.username, url.password] = [`only_reads_${process.pid}`, 'secret'];
-    await stage.sql(`create role ${url.username} login password 'secret' in role musterd_reader`);
+    const role = `only_reads_${process.pid}`;
+    await stage.sql(`create role ${role} login password 'secret' in role musterd_reader`);
     try {
-      const { code, stdout } = await musterd(['reconcile', '--json'], { DATABASE_URL: url.href });
+      const { code, stdout } = await musterd(['reconcile', '--json'], {
+        DATABASE_URL: loginAt(stage.url, role),
+      });
       const denied = {
         code: 'denied',
         message: expect.stringContaining('needs the login that owns') as string,
@@ -176,7 +175,7 @@ teams:
         ],
       ]);
     } finally {
-      await stage.sql(`drop role ${url.username}`);
+      await stage.sql(`drop role ${role}`);
     }
   });
 
@@ -189,11 +188,11 @@ teams:
   it('are not begun after a request to stop', async () => {
     const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;
-    const running = startMusterd(['reconcile', '--json'], environment());
+    const running = musterd(['reconcile', '--json']);
     await held.reached();
-    running.process.kill('SIGTERM');
+    askToStop();
     held.letGo();
-    const { code, stdout } = await running.ended;
+    const { code, stdout } = await running;
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject([
       { name: 'north', exit_code: 1 },

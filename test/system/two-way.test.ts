@@ -35,19 +35,19 @@ describe('two-way runs', () => {
     const { mirror, service } = await bothSides();
     expect(mirror).toEqual(service);
   };
-  /** Another one after each write of any row. */
-  const versions = () =>
-    stage.sql(
-      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
-       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
-       select 't', md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t union all
-       select 'f', md5(string_agg(f::text || f.xmin, ',' order by id)) from mirror.contact_fields f union all
-       select 'm', md5(string_agg(m::text || m.xmin, ',')) from mirror.teams m union all
-       select 'l', string_agg(topic || case jsonb_typeof(value) when 'object' then value - 'agreed' else value end, ',' order by topic)
-         from sync.learned where topic ~ '^listing ' union all
-       select 'c', count(*)::text from sync.changes union all
-       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h`,
-    );
+  const versions = async () => [
+    await stage.versions(
+      'mirror.users',
+      'sync.user_base',
+      'mirror.tags',
+      'mirror.contact_fields',
+      'mirror.teams',
+      'sync.changes',
+      'sync.held_fields',
+    ),
+    await stage.sql(`select topic, case jsonb_typeof(value) when 'object' then value - 'agreed' else value end
+      from sync.learned where topic ~ '^listing ' order by topic`),
+  ];
   const expectSilence = async () => {
     const before = await versions();
     stage.emulator.clearRequests();
@@ -55,15 +55,6 @@ describe('two-way runs', () => {
     expect(stage.updates()).toEqual([]);
     expect(await versions()).toEqual(before);
     return report;
-  };
-  const twoWordUsers = () =>
-    stage.emulator.team
-      .users()
-      .filter(({ first, last, email }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email !== null);
-  const twoWordUser = () => {
-    const [found] = twoWordUsers();
-    if (found === undefined) throw new Error('no such user');
-    return found;
   };
 
   /** Who has which role on the service. */
@@ -77,7 +68,7 @@ describe('two-way runs', () => {
 
   it('pushes both halves of a name if only the first name was edited', async () => {
     await openEqual();
-    const { id, last } = twoWordUser();
+    const { id, last } = stage.userAt();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
     stage.emulator.clearRequests();
     expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
@@ -92,7 +83,7 @@ describe('two-way runs', () => {
 
   it('takes over a value that the service normalises, and sends it once', async () => {
     await openEqual({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
-    const { id } = twoWordUser();
+    const { id } = stage.userAt();
     await stage.sql(
       `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
     );
@@ -131,7 +122,7 @@ describe('two-way runs', () => {
 
   it('holds a field that both sides changed, with both values', async () => {
     await openEqual();
-    const { id, email } = twoWordUser();
+    const { id, email } = stage.userAt();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
     await stage.sql(
       `update mirror.users set email = 'mirror@example.com', phone = '15550133' where id = ${id}`,
@@ -181,7 +172,7 @@ describe('two-way runs', () => {
     ]);
     await stage.run();
     await expectSilence();
-    const { id } = twoWordUser();
+    const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'moved@example.com' where id = ${id}`);
     await stage.run();
     expect(stage.emulator.team.user(id).email).toBe('moved@example.com');
@@ -191,7 +182,7 @@ describe('two-way runs', () => {
 
   it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
-    const { id } = twoWordUser();
+    const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);
     stage.emulator.team.showUser(id, { listed: false, answered: false });
     expect(await stage.run()).toMatchObject({ counts: { missing: 1 } });
@@ -238,8 +229,7 @@ describe('two-way runs', () => {
 
   it('learns the roles again from who came, went or moved, before its own edits are on the service', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
-    const [one, two, three] = twoWordUsers();
-    if (one === undefined || two === undefined || three === undefined) throw new Error('too few users');
+    const [one, two, three] = [stage.userAt(0), stage.userAt(1), stage.userAt(2)];
     const next = (id: number) => 1 + (id % 4);
     stage.emulator.team.editUser(one.id, { roleId: next(one.roleId) });
     stage.emulator.team.removeUser(two.id);
@@ -271,7 +261,7 @@ describe('two-way runs', () => {
     'lets an editor change another column beside the stored phone "%s"',
     async (phone) => {
       await openEqual({ emulator: { variants: { 'phone-writes': 'kept' } } });
-      const { id } = twoWordUser();
+      const { id } = stage.userAt();
       stage.emulator.team.editUser(id, { phone });
       await stage.run();
       await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
@@ -313,7 +303,7 @@ describe('two-way runs', () => {
 
   it('plans without writing on either side', async () => {
     await openEqual();
-    const { id } = twoWordUser();
+    const { id } = stage.userAt();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
     stage.emulator.team.addTag('brand new');
     const dump = () =>

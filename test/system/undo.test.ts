@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
 
 const stages = createStages();
@@ -11,24 +10,15 @@ describe('undoing a run', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
+  const musterd = (...args: readonly string[]) => stage.musterd(...args);
   const undo = async (runId: bigint, ...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd('undo', String(runId), '--json', ...args);
     expect(stderr).toBe('');
     return { code, ...(JSON.parse(stdout) as { changes: unknown[]; left: unknown[] }) };
   };
-  const users = () =>
-    stage.emulator.team
-      .users()
-      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
-  const aUser = (index = 0) => {
-    const found = users()[index];
-    if (found === undefined) throw new Error('no such user');
-    return found;
-  };
   const open = async () => {
     stage = await stages.open();
-    return aUser();
+    return stage.userAt();
   };
   const mirrored = async (id: number) =>
     (await stage.sql(`select first_name, last_name, email, phone from mirror.users where id = ${id}`))[0];
@@ -69,7 +59,7 @@ describe('undoing a run', () => {
 
   it('ends with 1 where somebody is editing one of the users, and takes back the others', async () => {
     await open();
-    const [one, two] = [aUser(0), aUser(1)];
+    const [one, two] = [stage.userAt(0), stage.userAt(1)];
     await stage.sql(
       `update mirror.users set email = 'pushed' || id || '@example.com' where id in (${one.id}, ${two.id})`,
     );
@@ -106,7 +96,7 @@ describe('undoing a run', () => {
 
   it('leaves alone what no longer stands, and says why', async () => {
     await open();
-    const [edited, pushed, moved, held, gone, empty, stays] = users().map(({ id }) => id);
+    const [edited, pushed, moved, held, gone, empty, stays] = stage.people().map(({ id }) => id);
     const all = [edited, pushed, moved, held, gone, empty, stays];
     expect(all).not.toContain(undefined);
     stage.emulator.team.editUser(empty ?? 0, { email: 'before@example.com' });

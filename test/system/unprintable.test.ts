@@ -1,10 +1,9 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { carryOut } from '../../src/commands/command-line.ts';
 import { inMarkdown, printJson } from '../../src/commands/output.ts';
 import { fromJson } from '../../src/model/json.ts';
+import { listenHere } from './listen-here.ts';
 import { runMusterd } from './run-musterd.ts';
 
 /** What moves, hides or reorders text on a terminal. */
@@ -57,18 +56,12 @@ it('an error has none either, and keeps its lines', async () => {
 });
 
 it('an answer that is shown with its headers has none', async () => {
-  const server = createServer((_, response) => {
+  const baseUrl = await listenHere((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'x-odd': 'a\x9b2Jb' });
     response.end(JSON.stringify({ name: 'a\u009b2J\u202eb' }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
   const environment = {
-    MUSTERD_BASE_URL: `http://127.0.0.1:${port}`,
+    MUSTERD_BASE_URL: baseUrl,
     MUSTERD_SECRET_ID: 'x',
     MUSTERD_SECRET_KEY: 'a-key-of-somebody',
   };

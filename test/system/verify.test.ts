@@ -223,20 +223,16 @@ describe('musterd verify', () => {
     if (stdout === '') throw new Error(`exit ${code}: ${stderr}`);
     return { code, report: JSON.parse(stdout) as Verified };
   };
-  const subject = () => {
-    const found = stage.emulator.team.users().find(({ email, phone }) => email !== null && phone !== null);
-    if (found === undefined) throw new Error('no such user');
-    return { ...found, email: found.email ?? '', phone: found.phone ?? '' };
-  };
+  const subject = () => stage.userAt();
   const writes = () =>
-    stage.sql(
-      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
-       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
-       select 't', md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t union all
-       select 'c', md5(string_agg(c::text || c.xmin, ',' order by change_id)) from sync.changes c union all
-       select 'r', md5(string_agg(r::text || r.xmin, ',')) from sync.runs r union all
-       select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.learned l where topic ~ '^listing ' union all
-       select 'n', (select count(*)::text from sync.leases)`,
+    stage.versions(
+      'mirror.users',
+      'sync.user_base',
+      'mirror.tags',
+      'sync.changes',
+      'sync.runs',
+      "sync.learned where topic ~ '^listing '",
+      'sync.leases',
     );
 
   it.each([

@@ -207,12 +207,8 @@ describe('musterd why', () => {
     stage.emulator.clearRequests();
   };
   afterEach(() => stage.close());
-  const environment = () => ({
-    ...stage.env,
-    MUSTERD__log__level: 'error',
-  });
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    runMusterd(args, { ...environment(), ...env });
+    runMusterd(args, { ...stage.env, MUSTERD__log__level: 'error', ...env });
   const why = async (who: string, env: Readonly<Record<string, string>> = {}) => {
     const { code, stdout, stderr } = await musterd(['why', who, '--json'], env);
     if (stdout === '') throw new Error(`exit ${code}: ${stderr}`);
@@ -223,33 +219,17 @@ describe('musterd why', () => {
     if (found === undefined) throw new Error(`no ${field}`);
     return found;
   };
-  /** Somebody with an email, a phone and a name of two plain words that nobody else has. */
-  const subject = () => {
-    const users = stage.emulator.team.users();
-    const nameOf = ({ first, last }: (typeof users)[number]) => `${first} ${last}`;
-    const found = users.find(
-      (user) =>
-        user.email !== null &&
-        user.phone !== null &&
-        /^\p{Lu}\p{Ll}+$/u.test(user.first) &&
-        /^\p{Lu}\p{Ll}+$/u.test(user.last) &&
-        users.every(
-          (other) => other === user || (nameOf(other) !== nameOf(user) && other.email !== user.email),
-        ),
-    );
-    if (found === undefined) throw new Error('no such user');
-    return { ...found, email: found.email ?? '', phone: found.phone ?? '' };
-  };
+  const subject = () => stage.userAt();
   /** All that a reading command must leave alone. */
   const writes = () =>
-    stage.sql(
-      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
-       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
-       select 'c', md5(string_agg(c::text || c.xmin, ',' order by change_id)) from sync.changes c union all
-       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h union all
-       select 'r', md5(string_agg(r::text || r.xmin, ',')) from sync.runs r union all
-       select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.learned l where topic ~ '^listing ' union all
-       select 'p', (select count(*)::text from sync.leases)`,
+    stage.versions(
+      'mirror.users',
+      'sync.user_base',
+      'sync.changes',
+      'sync.held_fields',
+      'sync.runs',
+      "sync.learned where topic ~ '^listing '",
+      'sync.leases',
     );
 
   it('finds a user by id, email, phone and name in any case, and says that both sides agree', async () => {

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';
-import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { type DaemonHere, startDaemon } from './daemon-here.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 interface Counted {
@@ -18,7 +19,7 @@ const counted = (rows: readonly Counted[]) => {
 
 describe('musterd calls the 58 edits of the demo that a guard stops', () => {
   let stage: Stage;
-  let daemon: Running;
+  let daemon: DaemonHere;
   let origin: string;
   const musterd = async (...args: readonly string[]) => (await runMusterd(args, stage.env)).stdout;
   const json = async (...args: readonly string[]) =>
@@ -31,13 +32,13 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
     const [[last] = []] = await stage.sql('select id from mirror.users order by id desc offset 60 limit 1');
     await stage.sql(`update mirror.users set email = replace(email, '@', '@mail.') where id > ${last}`);
     await stage.run();
-    daemon = startMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: String(await freePort()) });
-    await eventually('the daemon has started', () => daemon.output().stderr.includes('daemon started'));
-    origin = `http://127.0.0.1:${/"port":(\d+)/.exec(daemon.output().stderr)?.[1]}`;
+    const port = String(await freePort());
+    daemon = startDaemon({ ...stage.env, MUSTERD__status__port: port });
+    await eventually('the daemon has started', () => daemon.log().includes('daemon started'));
+    origin = `http://127.0.0.1:${port}`;
   });
   afterAll(async () => {
-    daemon.process.kill('SIGKILL');
-    await daemon.ended;
+    await daemon.stop();
     await stage.close();
   });
 

@@ -4,7 +4,7 @@ import { createDatabase } from '../../../src/mirror/db/database.ts';
 import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { runMusterd } from '../run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from '../stage.ts';
+import { createStages, loginAt, type Stage, type StageOptions } from '../stage.ts';
 
 type Rows = readonly (readonly unknown[])[];
 
@@ -41,9 +41,7 @@ const editor = ['musterd_editor', 'musterd_role_editor'];
 const approver = ['musterd_approver'];
 
 function createPerson(url: string, role: string): Person & { close(): Promise<void> } {
-  const own = new URL(url);
-  [own.username, own.password] = [encodeURIComponent(role), 'secret'];
-  const db = createDatabase({ url: own.href, applicationName: 'musterd test', maxConnections: 1 });
+  const db = createDatabase({ url: loginAt(url, role), applicationName: 'musterd test', maxConnections: 1 });
   const sql = async (text: string) => (await runSqlText(db, text)).rows;
   const decide = async (verb: string, batch: string) => {
     const decided = await sql(
@@ -150,13 +148,7 @@ function createTeamOn(stage: Stage, { bob, mallory, carol }: Trio, person: Team[
     bob,
     mallory,
     carol,
-    ids: stage.emulator.team
-      .users()
-      .filter(
-        ({ first, last, email, phone, roleId }) =>
-          email !== null && phone !== null && roleId === 4 && /^\S+ \S+$/.test(`${first} ${last}`),
-      )
-      .map(({ id }) => id),
+    ids: stage.people().flatMap(({ id, roleId }) => (roleId === 4 ? [id] : [])),
     person,
     held: () => held(`user_id, field, case state when 'rejected' then state else reason end`),
     batchOf: async (id, field = 'email') =>

@@ -1,6 +1,7 @@
 /** What one person did and one run held is one batch, which its own commands decide about: a scene in each row. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from '../run-musterd.ts';
+import { loginAt } from '../stage.ts';
 import { buttonOf, createVisitor, servePageOf } from './page-forms.ts';
 import { createTeams, type Person, type Team } from './people.ts';
 
@@ -150,10 +151,8 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
     },
     'the command line': async ({ role }, verb, batch) => {
       const [name = '', revert] = verb.split(' ');
-      const url = new URL(team.url);
-      [url.username, url.password] = [role, 'secret'];
       const args = [name, batch, '--reason', 'so', ...(revert ? ['--revert'] : [])];
-      const env = { ...team.environment(), DATABASE_URL: url.href, MUSTERD_ACTOR: '' };
+      const env = { ...team.environment(), DATABASE_URL: loginAt(team.url, role), MUSTERD_ACTOR: '' };
       const { code, stderr } = await runMusterd(args, env);
       expect([[0, 3], stderr]).toEqual([expect.arrayContaining([code]), '']);
     },

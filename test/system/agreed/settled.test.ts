@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holdAll } from '../../reconcile/states.ts';
-import { temporaryFolder } from '../../support/checkout.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type DaemonHere, startDaemon } from '../daemon-here.ts';
+import { ownFolder } from '../own-folder.ts';
 import { createTeams, type Person, type Team } from './people.ts';
 
 const teams = createTeams();
@@ -189,17 +189,13 @@ describe('whoever edits in SQL is told what became of it', () => {
   });
 
   describe('with a daemon beside it', () => {
-    const folder = temporaryFolder();
+    const folder = ownFolder();
     let daemon: DaemonHere;
     beforeEach(async () => {
       await open(guarded);
       daemon = startDaemon(team.environment());
-      await eventually('its first run is over', async () => {
-        const [[runs] = []] = await team.sql(
-          `select count(*) from sync.runs where command = 'daemon' and outcome = 'complete'`,
-        );
-        return runs !== '0';
-      });
+      const isDone = `command = 'daemon' and outcome = 'complete'`;
+      await eventually('its first run is over', async () => (await team.runs(isDone)) > 0);
     });
     afterEach(() => daemon.stop());
 
@@ -213,7 +209,7 @@ describe('whoever edits in SQL is told what became of it', () => {
       const written = await team.musterd('sql', '--write', '--wait', '120', edit);
       expect(written).toMatchObject({ code: 0 });
       expect(written.stdout).toMatch(new RegExp(`${id}\\tphone\\tconfirmed\\t\\t\\S`));
-      const file = join(folder.path, 'people.csv');
+      const file = join(folder, 'people.csv');
       writeFileSync(file, `id,email\n${id},ada@example.com\n`);
       const imported = await team.musterd('import', file, '--yes', '--wait', '120', '--json');
       expect(imported).toMatchObject({ code: 0 });
