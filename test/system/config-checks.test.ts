@@ -28,22 +28,6 @@ const withSettings = everyCommand
   .map(({ name }) => name)
   .filter((name) => !['completion', 'demo', 'emulator'].includes(name));
 
-describe.each(withSettings)('musterd %s', (name) => {
-  it.each([
-    ['MUSTERD__schedule__users', 'every now and then', 'a cron expression, not "every now and then"'],
-    ['MUSTERD__guard__maxRows', 'many', 'a whole number, not "many"'],
-    ['DATABASE_URL', 'mysql://elsewhere', 'does not begin with postgres:'],
-    ['MUSTERD_BASE_URL', 'http://service.example', 'does not use https'],
-  ])('refuses %s=%s', async (variable, value, words) => {
-    // No data folder can be made below a file: whoever starts a server fails with another code.
-    const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };
-    const { code, stderr } = await runMusterd(wellUsed(name), env);
-    expect(code).toBe(78);
-    expect(stderr).toContain(`${variable}: `);
-    expect(stderr).toContain(words);
-  });
-});
-
 describe('a complaint', () => {
   it.each([
     ['guard: {maxRows: many}\n', '1:18: guard.maxRows: a whole number, not "many"'],
@@ -170,19 +154,6 @@ notify: {url: "http://localhost:1/x", secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==}
 });
 
 describe('a variable of the environment', () => {
-  const named = [
-    'MUSTERD_DATA_DIR',
-    'MUSTERD_BASE_URL',
-    'MUSTERD_SECRET_ID',
-    'MUSTERD_SECRET_KEY',
-    'MUSTERD_NEXT_SECRET_ID',
-    'MUSTERD_NEXT_SECRET_KEY',
-    'MUSTERD_API_KEY',
-    'MUSTERD_CA_FILE',
-    'MUSTERD_NOTIFY_URL',
-    'MUSTERD_NOTIFY_SECRET',
-  ];
-
   it.each([
     ['MUSTERD_BASEURL', 'MUSTERD_BASE_URL'],
     ['MUSTERD_SECERT_KEY', 'MUSTERD_SECRET_KEY'],
@@ -214,13 +185,7 @@ describe('a variable of the environment', () => {
     },
   );
 
-  it.each([
-    ...named,
-    ...named.map((name) => `${name}_FILE`),
-    'MUSTERD_CONFIG',
-    'MUSTERD_TEAM',
-    'MUSTERD_IMAGE',
-  ])('%s is known', (name) => {
+  it.each(['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE'])('%s is known', (name) => {
     expect(complaintOf('', { [name]: '' })).toBe('');
   });
 
@@ -245,13 +210,15 @@ describe('a variable of the environment', () => {
     );
   });
 
-  it('is refused by every command that has settings', async () => {
+  it.each([
+    ['MUSTERD_BASEURL', 'https://service.example', 'did you mean MUSTERD_BASE_URL?'],
+    ['MUSTERD__schedule__users', 'every now and then', 'a cron expression, not "every now and then"'],
+  ])('every command that has settings refuses %s=%s', async (variable, value, words) => {
     for (const name of withSettings) {
-      const { code, stderr } = await runMusterd(wellUsed(name), {
-        MUSTERD_BASEURL: 'https://service.example',
-      });
-      expect({ name, code }).toEqual({ name, code: 78 });
-      expect(stderr).toContain('did you mean MUSTERD_BASE_URL?');
+      // No data folder can be made below a file: whoever starts a server fails with another code.
+      const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };
+      const { code, stderr } = await runMusterd(wellUsed(name), env);
+      expect([name, code, stderr]).toEqual([name, 78, expect.stringContaining(words)]);
     }
   });
 });

@@ -136,46 +136,6 @@ describe('variables with a name of their own', () => {
 });
 
 describe('a complaint', () => {
-  it.each([
-    ['push:\n  batchSize: 26\n', '2:14: push.batchSize: '],
-    ['team: a\npolicy:\n  email: theirs\n', '3:10: policy.email: '],
-    ['segments:\n  - name: all\n  - body: {}\n', '3:5: segments.1.name: '],
-    ['segments: []\n', '1:11: segments: '],
-    ['database:\n  migrate: perhaps\n', '2:12: database.migrate: '],
-    ['push: 3\n', '1:7: push: '],
-  ])('about a bad value in %j says where it stands', (yaml, where) => {
-    expect(complaint(() => load(yaml))).toMatch(`${file}:${where}`);
-  });
-
-  it.each([
-    ['pusch:\n  batchSize: 3\n', ': pusch: there is no such setting'],
-    ['team: a\npush:\n  batchSize: 3\n  batchsize: 4\n', ':4:14: push.batchsize: there is no such setting'],
-  ])('about an unknown key in %j says where it stands', (yaml, where) => {
-    expect(complaint(() => load(yaml))).toContain(where);
-    expect(complaint(() => load(yaml))).toMatch(/:\d+:\d+: /);
-  });
-
-  it.each([
-    [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize: '],
-    [{ MUSTERD__push__batchSize: 'many' }, 'MUSTERD__push__batchSize: '],
-    [{ MUSTERD__push__batchsize: '3' }, 'MUSTERD__push__batchsize: there is no such setting'],
-    [{ MUSTERD__pusch__batchSize: '3' }, 'MUSTERD__pusch__batchSize: there is no such setting'],
-    [{ MUSTERD__segments: '[{"name":' }, 'MUSTERD__segments: '],
-    [{ MUSTERD__database__migrate: 'no' }, 'MUSTERD__database__migrate: '],
-  ])('about %j names the variable', (env, start) => {
-    expect(complaint(() => fromEnv(env as Environment)).startsWith(start)).toBe(true);
-  });
-
-  it('tells file and environment apart within one section', () => {
-    const said = complaint(() => load('push:\n  typo: 4\n', { MUSTERD__push__batchSize: '4' }));
-    expect(said).toBe(`${file}:2:9: push.typo: there is no such setting`);
-    expect(
-      complaint(() => load('push:\n  batchSize: 4\n', { MUSTERD__push__batchSize: '400' })).startsWith(
-        'MUSTERD__push__batchSize: ',
-      ),
-    ).toBe(true);
-  });
-
   it('is made once for each thing that is wrong', () => {
     const said = complaint(() =>
       load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
