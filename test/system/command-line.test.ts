@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdRequest } from '../support/hold-request.ts';
-import { retryAtOnce } from '../support/retry-at-once.ts';
 import { startDaemon } from './daemon-here.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -15,23 +14,6 @@ describe('the command line', () => {
     await stage.run();
   });
   afterAll(() => stage.close());
-
-  it('says what it can do', async () => {
-    const { code, stdout } = await runMusterd(['--help']);
-    expect(code).toBe(0);
-    for (const command of ['reconcile', 'plan', 'daemon', 'status', 'migrate', 'emulator', 'demo']) {
-      expect(stdout).toContain(command);
-    }
-  });
-
-  it.each([[['nonsense']], [['reconcile', '--nonsense']], [['tag', 'create']]])(
-    'exits 64 on %j',
-    async (args) => {
-      const { code, stdout, stderr } = await runMusterd(args);
-      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr).not.toBe('');
-    },
-  );
 
   it.each([
     [{ MUSTERD_BASE_URL: '' }, 'MUSTERD_BASE_URL'],
@@ -50,17 +32,6 @@ describe('the command line', () => {
     const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
     expect(code).toBe(77);
     expect(stderr).not.toContain('another-key-of-nobody');
-  });
-
-  it('exits 1 when the service or the database is not there', async () => {
-    retryAtOnce();
-    const service = await musterd(['reconcile'], { MUSTERD_BASE_URL: 'http://127.0.0.1:9' });
-    expect(service.code).toBe(1);
-    const database = await musterd(['reconcile'], {
-      DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
-    });
-    expect(database.code).toBe(1);
-    expect(database.stderr).not.toContain('pass-word-canary');
   });
 
   it('keeps data on stdout and everything else on stderr', async () => {

@@ -32,7 +32,9 @@ describe('musterd emulator', () => {
   });
 
   it('listens where it is told, under the name that it is told', async () => {
-    const env = await start(/EXTRA_CA_CERTS=.*\n/, '--host', '0.0.0.0', '--name', 'service.example.net');
+    const given = ['--host', '0.0.0.0', '--name', 'service.example.net', '--team', '93'];
+    const env = await start(/EXTRA_CA_CERTS=.*\n/, ...given);
+    expect(env.get('MUSTERD_SECRET_ID')).toBe('emulated-93');
     const url = new URL(env.get('MUSTERD_BASE_URL') ?? '');
     expect(url.hostname).toBe('service.example.net');
     const ca = readFileSync(env.get('NODE_EXTRA_CA_CERTS') ?? '', 'utf8');
@@ -54,6 +56,7 @@ describe('musterd emulator, on the command line', () => {
   it.each([
     [['--http', '--host', '0.0.0.0'], 'Plain HTTP is for loopback only, not for 0.0.0.0'],
     [['--name', 'no name'], '--name: "no name" is not the name of a host'],
+    [['--team', 'no-number'], '--team: "no-number" is not a whole number'],
   ])('%j is refused', async (args, words) => {
     const { code, stdout, stderr } = await runMusterd(['emulator', ...args]);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

@@ -125,20 +125,4 @@ describe('docs/operations.md', () => {
     expect(measured.length).toBeGreaterThan(0);
     expect(measured.filter((name) => !metrics.includes(`# TYPE ${name} `))).toEqual([]);
   });
-
-  it('leads only to headings that there are', () => {
-    const anchorsOf = (markdown: string) =>
-      [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-        heading
-          .toLowerCase()
-          .replaceAll(/[^\w -]/g, '')
-          .replaceAll(' ', '-'),
-      );
-    const links = [...text.matchAll(/\]\(([^)#]*)#([^)]+)\)/g)];
-    const broken = links.filter(([, file = '', anchor = '']) => {
-      const markdown = file === '' ? text : readFileSync(join(ROOT, 'docs', file), 'utf8');
-      return !anchorsOf(markdown).includes(anchor);
-    });
-    expect(broken.map(([link]) => link)).toEqual([]);
-  });
 });

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { worstExitCode } from '../../src/commands/sync/each-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
-import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { ownFolder } from './own-folder.ts';
-import { askToStop, runMusterd, startMusterd } from './run-musterd.ts';
+import { askToStop, runMusterd } from './run-musterd.ts';
 import { createStage, loginAt, type Stage } from './stage.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -227,17 +226,5 @@ describe('the codes of several runs', () => {
     [[77, 78], 78],
   ] as const)('%j come to %i', (codes, expected) => {
     expect(worstExitCode(codes)).toBe(expected);
-  });
-});
-
-describe('the emulator', () => {
-  it('has a --team of its own', async () => {
-    const { code, stderr } = await runMusterd(['emulator', '--team', 'no-number']);
-    expect(code).toBe(64);
-    expect(stderr).toContain('--team: "no-number" is not a whole number');
-    const emulator = startMusterd(['emulator', '--http', '--team', '93', '--users', '2']);
-    await eventually('it is ready', () => emulator.output().stdout.includes('MUSTERD_SECRET_ID=emulated-93'));
-    emulator.process.kill('SIGTERM');
-    expect((await emulator.ended).code).toBe(0);
   });
 });
