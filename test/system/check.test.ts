@@ -179,13 +179,15 @@ describe('musterd check', () => {
   });
 
   it.each([
-    ['keeps-name', true],
-    ['clears-name', false],
+    ['keeps-name', true, 'an update without the name keeps it'],
+    ['clears-name', false, 'an update without the name clears it: the name goes along with every update'],
   ] as const)(
-    'tries an update on a named user where an update %s, and restores the user',
-    async (variant, keeps) => {
+    'tries an update on a named user where an update %s, restores the user, and status shows it',
+    async (variant, keeps, words) => {
       await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
       await stage.run();
+      const known = async () => /^names +(.*)$/m.exec((await stage.musterd('status')).stdout)?.[1];
+      expect(await known()).toContain('it is not known whether an update without the name keeps it');
       const user = stage.emulator.team
         .users()
         .find(({ email, last }) => email !== null && email === email.toLowerCase() && /^\S+$/.test(last));
@@ -201,6 +203,7 @@ describe('musterd check', () => {
         email: user?.email,
         phone: user?.phone,
       });
+      expect(await known()).toBe(words);
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
       expect(stage.updates().length).toBeGreaterThan(0);
     },

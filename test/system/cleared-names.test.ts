@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { UserRecord } from '../../src/emulator/rules/played-team.ts';
 import { backUp } from './agreed/back-up.ts';
-import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage } from './stage.ts';
 
 const stages = createStages();
@@ -79,41 +78,6 @@ describe('a service that clears the name where an update leaves it out', () => {
     stage.emulator.clearRequests();
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
     expect(stage.updates()).toEqual([]);
-  });
-});
-
-describe('what updates without a name do to names', () => {
-  let stage: Stage;
-  afterEach(() => stage.close());
-
-  const known = async () => {
-    const { stdout } = await runMusterd(['status'], stage.env);
-    return /^names +(.*)$/m.exec(stdout)?.[1];
-  };
-  const unknown = 'it is not known whether an update without the name keeps it: the first one goes alone';
-  const [keeps, clears] = [
-    'an update without the name keeps it',
-    'an update without the name clears it: the name goes along with every update',
-  ];
-
-  it.each([
-    ['keeps', {}, keeps],
-    ['clears-name', { 'email-update': 'clears-name' }, clears],
-  ] as const)('is learned by check --write-probe and shown by status: %s', async (_, variants, words) => {
-    stage = await stages.open({ emulator: { variants } });
-    expect(await known()).toBe(unknown);
-    const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    const env = stage.env;
-    await runMusterd(['check', '--write-probe', two?.email ?? ''], env);
-    expect(await known()).toBe(words);
-    expect((await runMusterd(['check'], env)).stdout).toContain(words);
-    const before = stage.emulator.team.users();
-    await stage.sql(`update mirror.users set phone = '15550190' where id = ${one?.id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
-    const after = stage.emulator.team.users();
-    expect(after.map(({ first, last }) => [first, last])).toEqual(
-      before.map(({ first, last }) => [first, last]),
-    );
   });
 });
 
