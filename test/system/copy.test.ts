@@ -307,17 +307,6 @@ describe('a place', () => {
     expect((await mirror.musterd('reconcile')).code).toBe(3);
   });
 
-  it('gets no other address in another database', async () => {
-    const { url } = await createHome();
-    const copy = await copyOf(url);
-    const { code, stderr } = await copy.musterd('adopt', '--also', '--reason', 'x', '--yes');
-    expect({ code, stderr }).toMatchObject({
-      code: 64,
-      stderr: expect.stringContaining('another database') as string,
-    });
-    expect((await copy.musterd('reconcile')).code).toBe(3);
-  });
-
   it('is said by whoever may write the bookkeeping, and by nobody else', async () => {
     const { url, mirror } = await createHome();
     const approver = `test_place_${new URL(url).pathname.slice(-8)}`;

@@ -142,17 +142,6 @@ describe('musterd and a held field', () => {
     expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
   });
 
-  it('resolve --take mirror sends the value in the next run', async () => {
-    const { id } = await openConflict();
-    await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
-    await inJson('resolve', 'mirror@example.com', 'name', '--take', 'mirror', '--if', 'Anne|Mirror');
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.updates()).toEqual([
-      { id, first_name: 'Anne', last_name: 'Mirror', email: 'mirror@example.com' },
-    ]);
-    await expectSilence();
-  });
-
   it('resolve --take VALUE checks the value like an edit', async () => {
     const { id } = await openConflict();
     const before = await values('mirror.users', id);
@@ -212,38 +201,6 @@ describe('musterd and a held field', () => {
     const before = await stage.sql(written);
     await stage.run();
     expect(await stage.sql(written)).toEqual(before);
-  });
-
-  it('sends a resolved field past the limits once', async () => {
-    stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
-    const { id, roleId } = stage.userAt();
-    const other = roleId === 4 ? 2 : 4;
-    await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await stage.sql('select field, reason from report.held')).toEqual([['role_id', 'limit']]);
-    stage.emulator.clearRequests();
-    await inJson(
-      'resolve',
-      String(id),
-      'role_id',
-      '--take',
-      'mirror',
-      '--if',
-      String(other),
-      '--reason',
-      'new duties',
-    );
-    const decided = `select reason, batch, decision, mirror_value from sync.held_fields`;
-    expect(await stage.sql(decided)).toEqual([
-      ['limit', expect.stringMatching(/^[0-9a-f]{12}$/), 'approved', String(other)],
-    ]);
-    expect(await stage.sql('select * from report.held')).toEqual([]);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    expect(stage.updates()).toEqual([{ id, role_id: other }]);
-    expect(await stage.sql(decided)).toEqual([]);
-    const kept = `select kind, decided_why from sync.changes where decided_why is not null`;
-    expect(await stage.sql(kept)).toEqual([['resolve', 'new duties']]);
-    await expectSilence();
   });
 
   it('refuses to resolve a field that is not held or was edited since', async () => {
@@ -311,16 +268,6 @@ describe('musterd and a held field', () => {
       ]);
       expect(stage.emulator.team.user(id).email).toBe('edited@example.com');
       await expectSilence();
-    });
-
-    it('holds one field and syncs the others', async () => {
-      const { id, phone } = await openAsked('phone', '--until', '2099-01-01T00:00Z');
-      expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
-      expect(await stage.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
-      const { code, stdout } = await musterd('hold', String(id), 'phone', '--end');
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/phone\n$/);
-      expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pulled: 1 } });
     });
 
     it.each([

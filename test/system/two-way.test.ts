@@ -3,16 +3,13 @@ import { createLog } from '../../src/log.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runResync } from '../../src/runs/sync/resync-team.ts';
 import { byText } from '../support/by-text.ts';
-import { createStage, createStages, onService, type Stage, type StageOptions } from './stage.ts';
+import { createStages, onService, type Stage, type StageOptions } from './stage.ts';
 
 /** What a run sends is tried on the oldest version of Postgres in `test/mirror`. */
 describe('two-way runs', () => {
   const stages = createStages();
   afterAll(() => stages.close());
   let stage: Stage;
-  const open = async (options: StageOptions = {}) => {
-    stage = await createStage(options);
-  };
   /** After a first run. */
   const openEqual = async (options: StageOptions = {}) => {
     stage = await stages.open(options);
@@ -95,31 +92,6 @@ describe('two-way runs', () => {
     await expectSilence();
   });
 
-  it('adopts everything, and a second run writes nothing', async () => {
-    await open();
-    const report = await stage.run();
-    expect(report).toMatchObject({ outcome: 'complete', reasons: [], waiting: 0 });
-    expect(report.counts).toMatchObject({
-      users_read: 30,
-      adopted: 30,
-      tags_added: 25,
-      contact_fields_added: 12,
-      contact_counts: 1,
-    });
-    await expectEqualSides();
-    expect((await stage.sql('select id, tag from mirror.tags')).toSorted(byText)).toEqual(
-      stage.emulator.team
-        .tags()
-        .map(({ id, tag }) => [String(id), tag])
-        .toSorted(byText),
-    );
-    expect(await stage.sql('select segment, count from mirror.contact_counts')).toEqual([['all', '312456']]);
-    expect(await stage.sql('select role_id, role, members from report.roles order by role_id')).toEqual(
-      rolesThere(),
-    );
-    expect((await expectSilence()).outcome).toBe('complete');
-  });
-
   it('holds a field that both sides changed, with both values', async () => {
     await openEqual();
     const { id, email } = stage.userAt();
@@ -144,42 +116,6 @@ describe('two-way runs', () => {
     await expectEqualSides();
   });
 
-  it('mirrors unresolved members, and resolves them by an address put in with SQL', async () => {
-    await open({ emulator: { variants: { 'unfiltered-users': 'none' } } });
-    const report = await stage.run();
-    expect(report).toMatchObject({ outcome: 'complete', counts: { users_unresolved: 30 } });
-    expect(
-      await stage.sql('select count(*), bool_or(resolved), count(email) as emails from mirror.users'),
-    ).toEqual([['30', 'false', '0']]);
-    expect(await stage.sql(`select count(*) from mirror.users where name <> '' and role <> ''`)).toEqual([
-      ['30'],
-    ]);
-    await expectSilence();
-    const emails = stage.emulator.team.users().flatMap(({ email }) => email ?? []);
-    const phones = stage.emulator.team.users().flatMap(({ phone }) => phone ?? []);
-    await stage.sql(
-      `insert into mirror.user_lookups (team_id, email) values ${emails.map((email) => `(41, '${email}')`).join(', ')}`,
-    );
-    await stage.sql(
-      `insert into mirror.user_lookups (team_id, phone) values ${phones.map((phone) => `(41, '+${phone}')`).join(', ')}`,
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
-    const without = stage.emulator.team
-      .users()
-      .filter(({ email, phone }) => email === null && phone === null).length;
-    expect(await stage.sql('select count(*) from mirror.users where not resolved')).toEqual([
-      [String(without)],
-    ]);
-    await stage.run();
-    await expectSilence();
-    const { id } = stage.userAt();
-    await stage.sql(`update mirror.users set email = 'moved@example.com' where id = ${id}`);
-    await stage.run();
-    expect(stage.emulator.team.user(id).email).toBe('moved@example.com');
-    await stage.run();
-    await expectSilence();
-  });
-
   it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const { id } = stage.userAt();
@@ -198,33 +134,6 @@ describe('two-way runs', () => {
       ['email', 'returned', 'pending@example.com'],
     ]);
     await expectSilence();
-  });
-
-  it('marks tags and contact fields that left, on proof, and takes them back', async () => {
-    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
-    const [tag] = stage.emulator.team.tags();
-    const [field] = stage.emulator.team.fields();
-    if (tag === undefined || field === undefined) throw new Error('nothing to remove');
-    stage.emulator.team.removeTag(tag.id);
-    stage.emulator.team.removeField(field.id);
-    await stage.run();
-    expect(await stage.sql('select count(*) from mirror.tags where gone_at is not null')).toEqual([['0']]);
-    expect(await stage.run()).toMatchObject({
-      outcome: 'complete',
-      counts: { tags_gone: 1, contact_fields_gone: 1 },
-    });
-    expect(await stage.sql('select id from mirror.tags where gone_at is not null')).toEqual([
-      [String(tag.id)],
-    ]);
-    expect(await stage.sql('select id from mirror.contact_fields where gone_at is not null')).toEqual([
-      [String(field.id)],
-    ]);
-    await stage.run();
-    await expectSilence();
-    const kinds = `select 'tag ' || kind from report.tag_history where tag_id = ${tag.id}
-      union all select 'field ' || kind from report.listing_history where resource = 'contact_fields' and id = ${field.id}`;
-    // They were there when the mirror began: nobody has seen them come.
-    expect((await stage.sql(kinds)).flat()).toEqual(['tag gone', 'field gone']);
   });
 
   it('learns the roles again from who came, went or moved, before its own edits are on the service', async () => {
@@ -271,31 +180,8 @@ describe('two-way runs', () => {
     },
   );
 
-  it('learns nothing about names from an answer without one', async () => {
-    await openEqual();
-    const users = stage.emulator.team.users().filter(({ email, first }) => email !== null && first !== '');
-    const requests = async (from: number) => {
-      const ids = users.slice(from, from + 2).map(({ id }) => id);
-      await stage.sql(
-        `update mirror.users set email = 'new' || id || '@example.com' where id in (${ids.join(', ')})`,
-      );
-      stage.emulator.clearRequests();
-      await stage.run();
-      return stage.emulator.requests
-        .filter(({ path }) => path === '/v1/users/update')
-        .map(({ body }) => (body as { users: unknown[] }).users.length);
-    };
-    const unhook = stage.emulator.rewrite({ path: '/v1/users/update', times: 'always' }, (body) =>
-      body.replaceAll(/"name":"[^"]*",/g, ''),
-    );
-    expect(await requests(0)).toEqual([1, 1]);
-    unhook();
-    expect(await requests(2)).toEqual([1, 1]);
-    expect(await requests(4)).toEqual([2]);
-  });
-
   it('reads integers above 2^53 from jsonb exactly', async () => {
-    await open();
+    await openEqual();
     const { db } = stage;
     const { rows } = await runSqlText(db, `select '{"role_id": 9007199254740993, "few": 4}'::jsonb`);
     expect(rows).toEqual([[{ role_id: 9007199254740993n, few: 4 }]]);
