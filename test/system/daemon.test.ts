@@ -187,21 +187,6 @@ describe('musterd daemon', () => {
     next.resolve();
   });
 
-  it('tries edits again soon when a run failed', async () => {
-    await open();
-    start();
-    await firstRun();
-    stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/users/get', times: 'always' });
-    const { id } = stage.userAt();
-    await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
-    await eventually(
-      'a run came to nothing',
-      async () => (await runs(`groups = '{edits}' and outcome = 'failed'`)) >= 1,
-    );
-    stage.emulator.clearFaults();
-    await eventually('the edit is on the service', () => emailOf(id) === 'later@example.com');
-  });
-
   it('leaves a run that it was asked to stop to the next daemon', async () => {
     await open();
     const gate = Promise.withResolvers<void>();
