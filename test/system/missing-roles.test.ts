@@ -79,12 +79,10 @@ describe('a role that may not create roles', () => {
     );
   });
 
-  it('is told of nothing where it may, or where somebody made them before', async () => {
+  it('is told of nothing where it may', async () => {
     const url = await mirrorOf('grown', 'createrole');
     expect(await check(url)).toBeUndefined();
     expect((await runMusterd(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
     expect(await check(url)).toBeUndefined();
-    const later = await mirrorOf('later');
-    expect((await runMusterd(['migrate'], { DATABASE_URL: later })).stderr).toBe('');
   });
 });

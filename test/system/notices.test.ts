@@ -202,9 +202,11 @@ describe('the notices of the daemon', () => {
   });
 
   it('include a test with check --notify-probe', async () => {
-    const check = (...args: readonly string[]) =>
+    // Whose credentials are refused has little else to check.
+    const refused = { ...stage.env, MUSTERD_SECRET_KEY: 'a-key-of-nobody' };
+    const check = (args: readonly string[], env: Readonly<Record<string, string>> = refused) =>
       runMusterd(['check', '--json', ...args], {
-        ...stage.env,
+        ...env,
         MUSTERD__notify__url: receiver.url,
         MUSTERD__notify__secret: secret,
       });
@@ -212,22 +214,22 @@ describe('the notices of the daemon', () => {
       (JSON.parse(stdout) as { findings: { check: string }[] }).findings.filter(
         ({ check: of }) => of === 'notify.url',
       );
-    expect(notify(await check())).toEqual([]);
+    expect(notify(await check([]))).toEqual([]);
     expect(receiver.received).toEqual([]);
-    const probed = await check('--notify-probe');
+    const probed = await check(['--notify-probe']);
     expect(notify(probed)).toEqual([
       { check: 'notify.url', verdict: 'ok', detail: 'answered 200 to a test' },
     ]);
     expect(receiver.told()).toEqual(['test']);
     receiver.answers.push((response) => response.writeHead(404).end());
-    const lost = await check('--notify-probe');
+    const lost = await check(['--notify-probe'], stage.env);
     expect([lost.code, notify(lost)]).toEqual([
       1,
       [{ check: 'notify.url', verdict: 'fail', detail: 'answered 404 to a test' }],
     ]);
     receiver.answers.push((response) => response.socket?.destroy());
-    expect(notify(await check('--notify-probe'))).toMatchObject([{ verdict: 'fail' }]);
-    const { stdout } = await runMusterd(['check', '--json', '--notify-probe'], stage.env);
+    expect(notify(await check(['--notify-probe']))).toMatchObject([{ verdict: 'fail' }]);
+    const { stdout } = await runMusterd(['check', '--json', '--notify-probe'], refused);
     expect(notify({ stdout })).toEqual([{ check: 'notify.url', verdict: 'fail', detail: 'it is not set' }]);
   });
 });

@@ -13,8 +13,6 @@ describe('the requests of a run', () => {
 
     it.each([
       ['all of them', {}, 3 + 3],
-      ['1,000 at most', { 'limit-cap': 1_000 }, 3 + 3],
-      ['400 at most', { 'limit-cap': 400 }, 5 + 3],
       ['100 at most', { 'limit-cap': 100 }, 12 + 5],
       ['400 at most, and refuses more', { 'limit-cap': 400, 'over-cap': 'refuse' }, 6 + 4],
       ['100 at most, and refuses more', { 'limit-cap': 100, 'over-cap': 'refuse' }, 12 + 5],

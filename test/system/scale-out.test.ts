@@ -6,7 +6,7 @@ describe('several daemons on one database', () => {
   it('reconcile every team, none twice at once, also when one of them is killed', async () => {
     const database = await createTestDatabase();
     const options = {
-      teams: 20,
+      teams: 8,
       users: 8,
       replicas: 3,
       schedule: '*/4 * * * * *',
@@ -27,7 +27,7 @@ describe('several daemons on one database', () => {
       throttled: 0,
       sentTwice: 0,
       notSent: 0,
-      edits: 20,
+      edits: 8,
       exitCodes: [0, 0],
     });
     expect(result.mostPerMinute).toBeLessThanOrEqual(500);
