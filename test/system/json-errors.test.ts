@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
@@ -10,11 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
-import { ownFolder } from './own-folder.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
-
-const folder = ownFolder();
 
 const silent = { write: () => undefined };
 /** What is on stdout has to be this and nothing else. */
@@ -220,33 +217,5 @@ describe('an error under --json, in the middle of something', () => {
     } finally {
       held.letGo();
     }
-  });
-
-  it('stands with each team that failed, where there are several', async () => {
-    const { MUSTERD_BASE_URL: baseUrl, ...secret } = stage.emulator.environment;
-    const file = join(folder, 'teams.yaml');
-    const service = (key: string | undefined) =>
-      JSON.stringify({ baseUrl, secretId: secret['MUSTERD_SECRET_ID'], secretKey: key });
-    writeFileSync(
-      file,
-      `teams:\n  default: {service: ${service(secret['MUSTERD_SECRET_KEY'])}}\n  south: {service: ${service(
-        'another-key-of-nobody',
-      ).replace('"secretId":"', '"secretId":"s')}}\n`,
-    );
-    const env = { DATABASE_URL: stage.url };
-    const { code, stdout } = await runMusterd(['reconcile', '--json', '--config', file], env);
-    expect(code).toBe(77);
-    const [north, south] = JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
-    expect(north).toMatchObject({ name: 'default', exit_code: 0 });
-    expect(north).not.toHaveProperty('error');
-    expect(south).toEqual({
-      name: 'south',
-      exit_code: 77,
-      error: {
-        code: 'credentials',
-        message: expect.any(String) as string,
-        hint: expect.any(String) as string,
-      },
-    });
   });
 });

@@ -276,13 +276,6 @@ describe('musterd why', () => {
     for (const { id, email } of twins) expect(part.stderr).toMatch(new RegExp(`${id} .*${email}`));
   });
 
-  it('exits 64 for nobody', async () => {
-    await open();
-    const { code, stdout, stderr } = await musterd(['why', 'Nobody At All']);
-    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain('No user matches "Nobody At All"');
-  });
-
   it('tells pull, push, settle and conflict apart before a run, and writes nothing', async () => {
     await open();
     const { id, email, roleId } = subject();
