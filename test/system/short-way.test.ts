@@ -7,13 +7,11 @@ import { createStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-async function open(): Promise<readonly { readonly id: number; readonly phone: string }[]> {
+async function open() {
   stage = await createStage({ emulator: { users: 30, tags: 1, fields: 1 } });
   await stage.run();
   stage.emulator.clearRequests();
-  return stage.emulator.team
-    .users()
-    .flatMap(({ id, email, phone }) => (email === null || phone === null ? [] : [{ id, phone }]));
+  return stage.people();
 }
 
 /** A run of the edited users alone. */
@@ -45,14 +43,6 @@ describe('a new address that goes the short way', () => {
     expect(await mirrored(two?.id, field)).toBe(before);
   });
 
-  it('is sent when whoever had it has given it away in the web app', async () => {
-    const [one, two] = await open();
-    stage.emulator.team.editUser(two?.id ?? 0, { phone: '15550178' });
-    await edit(one?.id, `phone = '${two?.phone}'`);
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    expect(having('phone', two?.phone ?? '')).toEqual([one?.id]);
-  });
-
   it('costs a request for addresses that were not asked by yet, and none for others', async () => {
     const [one] = await open();
     const lookups = () => stage.emulator.requests.filter(({ path }) => path === '/v1/users/get').length;
@@ -69,35 +59,7 @@ describe('a new address that goes the short way', () => {
   });
 });
 
-describe('what was edited while the triggers were off', () => {
-  it('is sent by the next run of the users, and by no short one', async () => {
-    const [one, two] = await open();
-    await edit(two?.id, `first_name = 'Heard'`);
-    await stage.sql(`
-      insert into sync.due (team, run_group, mark) select team, 'edits', pg_current_snapshot() from sync.teams
-      on conflict (team, run_group) do update set mark = excluded.mark;
-      begin; set local session_replication_role = replica;
-      update mirror.users set phone = '15550180' where id = ${one?.id}; commit`);
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', counts: {} });
-    expect(having('phone', '15550180')).toEqual([]);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
-    expect(having('phone', '15550180')).toEqual([one?.id]);
-  });
-});
-
 describe('a short run that does not see everything', () => {
-  it('is partial when an edited user is not answered any more, and says so when none ever was', async () => {
-    const [one, two] = await open();
-    stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
-    await edit(one?.id, `first_name = 'Unseen'`);
-    await edit(two?.id, `email = 'seen@example.com'`);
-    const reasons = ['no lookup returns 1 edited users any more: their edits wait'];
-    expect(await pushEdits()).toMatchObject({ outcome: 'partial', reasons, counts: { pushed: 1 } });
-    await stage.run();
-    const warnings = ['no lookup returns 1 edited users: their edits wait'];
-    expect(await pushEdits()).toMatchObject({ outcome: 'complete', reasons: [], warnings });
-  });
-
   it('is partial when a row cannot be taken', async () => {
     const [one] = await open();
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
