@@ -3,8 +3,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults/faults.ts';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
-import { eventually } from '../support/eventually.ts';
-import { type DaemonHere, startDaemon } from './daemon-here.ts';
 import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -89,29 +87,5 @@ describe('a demotion that goes the short way', () => {
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(admins()).toEqual([one]);
     expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
-  });
-});
-
-describe('a swap that a daemon is told of', () => {
-  let daemon: DaemonHere | undefined;
-  afterEach(() => daemon?.stop());
-  const start = async () => {
-    const before = await stage.runs(`outcome = 'complete'`);
-    daemon = startDaemon(stage.env);
-    await eventually(
-      'the first run is complete',
-      async () => (await stage.runs(`outcome = 'complete'`)) > before,
-    );
-  };
-
-  it('completes a swap in two runs of the edits', async () => {
-    const { all, others } = await open(1);
-    const [one = 0, other = 0] = [all[0], others[0]];
-    await start();
-    await stage.sql(
-      `update mirror.users set role_id = case id when ${one} then 4 else 1 end where id in (${one}, ${other})`,
-    );
-    await eventually('the other alone is in charge', () => String(admins()) === String(other));
-    expect(await held()).toEqual([]);
   });
 });
