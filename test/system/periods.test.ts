@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { applyUndo } from '../../src/runs/decide/undo-run.ts';
 import { createStage, type Stage } from './stage.ts';
-
-const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
 
 /** One step, of the user with this number (some have left by then); `n` makes the values of each step others. */
 const steps = [
@@ -189,25 +186,6 @@ describe('what the roster was', () => {
       await stage.sql(`select count(*) as n, count(*) filter (where run_id is null and present and edited_by is distinct from 'somebody' and side = 'service')
         from sync.user_periods`),
     ).toEqual([[before, '0']]);
-  });
-
-  it.each([
-    'The team as it was',
-    '8. Who edited what this week?',
-    '3. Who got another role, when, and who did it?',
-  ])('the recipe "%s" of the cookbook says', async (title) => {
-    const [id] = stage.emulator.team.users().map((user) => user.id);
-    await stage.sql(`update mirror.users set role_id = 1 + role_id % 4 where gone_at is null`);
-    const [, recipe = ''] =
-      new RegExp(`### ${title.replaceAll('?', String.raw`\?`)}\\n[^#]*?\`{3}sql\\n([^\`]*)\`{3}`).exec(
-        cookbook,
-      ) ?? [];
-    const queries = recipe
-      .replace('41000001', String(id))
-      .replace(/'2026-[^']*'/, 'now()')
-      .split(';\n\n');
-    for (const query of queries) expect([query, await stage.sql(query)]).toEqual([query, expect.any(Array)]);
-    expect(await stage.sql(queries[0] ?? '')).not.toEqual([]);
   });
 
   /** Periods of one user that overlap or leave a hole, that are not the mirror's, and who has more than one of now. */
