@@ -144,17 +144,6 @@ teams:
     },
   );
 
-  it('are each planned, checked and asked by name', async () => {
-    const plan = await musterd(['plan', '--json', '--team', 'south']);
-    expect({ code: plan.code, team: (JSON.parse(plan.stdout) as { team: object }).team }).toMatchObject({
-      code: 0,
-      team: { id: 77 },
-    });
-    expect((await musterd(['check', '--team', 'north'])).stdout).toContain('41 "Harbour Street Clinic"');
-    expect((await musterd(['api', 'GET', '/v1/team', '--team', 'south'])).stdout).toContain('77');
-    expect((await musterd(['status', '--team', 'west'])).code).toBe(64);
-  });
-
   it('end with the role that is needed, in JSON too, for a login that may not run them', async () => {
     const role = `only_reads_${process.pid}`;
     await stage.sql(`create role ${role} login password 'secret' in role musterd_reader`);

@@ -426,17 +426,6 @@ describe('musterd why', () => {
     expect(stage.updates().map((body) => body['phone'])).toEqual(['15550155']);
   });
 
-  it('says that a guard may stop a push, such as that of the last administrator', async () => {
-    await open();
-    const admins = stage.emulator.team.users().filter(({ roleId }) => roleId === 1);
-    for (const { id } of admins.slice(1)) stage.emulator.team.editUser(id, { roleId: 4 });
-    await stage.run();
-    const { id = 0 } = admins[0] ?? {};
-    await stage.sql(`update mirror.users set role_id = 4 where id = ${id}`);
-    const { report } = await why(String(id));
-    expect(report.next).toBe('The next run pushes role_id, unless a guard stops it.');
-  });
-
   it('says who is shown older than before, and that nothing of them moves', async () => {
     stage = await createStage();
     const { id } = subject();
