@@ -1,6 +1,7 @@
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { inText } from './stage.ts';
 import { type Ended, type Running, spawnMusterd, startMusterd } from './run-musterd.ts';
 
 interface Person {
@@ -30,13 +31,6 @@ export interface LiveSystem {
   settled(): Promise<void>;
   close(): Promise<void>;
 }
-
-const inText = (value: unknown): string =>
-  value === null || value === undefined
-    ? ''
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : `${value as string}`;
 
 /** Starts it, up to the end of the daemon's first run. It reads all users every two seconds besides. */
 export async function startLiveSystem(

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { holdRequest } from '../support/hold-request.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
-import { createStage, createStages, onService, type Stage } from './stage.ts';
+import { createStages, onService, type Stage } from './stage.ts';
 
 const stages = createStages();
 afterAll(() => stages.close());
@@ -38,7 +38,7 @@ describe('musterd resync --adopt-service', () => {
   };
 
   it('refuses to run without --adopt-service', async () => {
-    stage = await createStage();
+    stage = await stages.open();
     const { code, stdout, stderr } = await runMusterd(['resync', '--apply'], environment());
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toContain('--adopt-service');

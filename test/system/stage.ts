@@ -54,7 +54,8 @@ export interface Stage {
 
 const silent = createLog({ level: 'silent' });
 
-function inText(value: unknown): string {
+/** As psql shows it. */
+export function inText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | bigint | boolean}`;
