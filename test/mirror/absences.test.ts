@@ -1,16 +1,13 @@
 import { sql as text } from 'kysely';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { applyAbsences, readAbsenceVerdicts, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { AbsenceDecision, MirroredResource } from '../../src/model/absence.ts';
 import { absenceHash } from '../../src/reconcile/missing-rows.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-afterAll(() => database.close());
+const database = useDatabase();
+const { rows: sql } = database;
 const run = { teamId: 41n, runId: 1n };
-const sql = async (text: string) => (await runSqlText(db, text)).rows;
 const nothing = { gone: [], found: [], lost: [] };
 /** A pass that withholds these rows, of which it has missed the same or more. */
 const withhold = (
@@ -20,7 +17,7 @@ const withhold = (
   teamId = 41n,
 ) => {
   const withheld = ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: 'too many', ids };
-  return db.transaction((tx) =>
+  return database.db.transaction((tx) =>
     applyAbsences(tx, { ...run, teamId }, resource, { ...nothing, missing: ids, withheld, ...more }),
   );
 };
@@ -30,7 +27,7 @@ const known = () =>
          decided_at is not null as is_decided
        from sync.absences where team_id = 41 and resource = 'tags' order by id`);
 const waiting = async (teamId = 41n) =>
-  (await readWaitingAbsences(db.kysely, teamId)).map(({ resource, hash, reason, ids }) => [
+  (await readWaitingAbsences(database.db.kysely, teamId)).map(({ resource, hash, reason, ids }) => [
     resource,
     hash,
     reason,
@@ -75,7 +72,7 @@ it('keeps missing rows that an approval leaves out in the batch, until the next 
   expect((await waiting()).map(([table, hash, , ids]) => [table, hash, ids])).toEqual([
     ['tags', rest, [10n]],
   ]);
-  expect(await readAbsenceVerdicts(db.kysely, 41n, 'tags')).toEqual(
+  expect(await readAbsenceVerdicts(database.db.kysely, 41n, 'tags')).toEqual(
     new Map([
       [10n, 'left'],
       [1n, 'approved'],
@@ -181,9 +178,9 @@ it('marks users as gone, and returns those whose row an editor has locked', asyn
   await sql(`begin; set local musterd.writing = 'on';
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
   const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };
-  await db.transaction(async (editor) => {
+  await database.db.transaction(async (editor) => {
     await text`select from mirror.users where id = 1 for update`.execute(editor);
-    const locked = await db.transaction(async (tx) => {
+    const locked = await database.db.transaction(async (tx) => {
       await text`select set_config('musterd.writing', 'on', true), set_config('lock_timeout', '1s', true)`.execute(
         tx,
       );

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/users/decide-edits.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const database = useDatabase({ server });
+  const { rows: run } = database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     await run(`begin;
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
@@ -28,7 +26,6 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     await run('update mirror.users set phone = null');
     await run('update sync.held_fields set alone = true where user_id = 11');
   });
-  afterAll(() => database.close());
 
   const email = (id: number, edit: Partial<SeenEdit> = {}): SeenEdit => ({
     userId: BigInt(id),

@@ -1,12 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askHolds, readHeldFields } from '../../src/mirror/users/held.ts';
 import { readBatches } from '../../src/mirror/users/held-batches.ts';
 import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/users/holds.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { decideEach, holdField, type HoldReason } from '../../src/model/user-plan.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 /** How the phone is held before somebody asks to hold it, as columns of `sync.held_fields`. */
 interface Before {
@@ -56,11 +55,10 @@ const table: readonly (readonly [string, Before | null, After])[] = [
 ];
 
 describe.each([oldestServer()])('a hold that a person asks for, on $name,', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const database = useDatabase({ server });
+  const { rows: run } = database;
   const tx = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) => database.db.transaction(work);
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     await run(`begin;
       select set_config('musterd.writing', 'on', true);
       insert into sync.teams (team, team_id) values ('harbour', 41);
@@ -73,7 +71,6 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     await run(`update mirror.users set phone = '15550111'`);
   });
   afterEach(() => run('delete from sync.held_fields'));
-  afterAll(() => database.close());
 
   const write = async (before: Before | null) => {
     if (before === null) return;

@@ -4,15 +4,11 @@ import { sql as text } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each(servers())('authors of edits on $name:', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
 
   const persons = async (names: readonly (string | null)[]) => {
     const { rows } = await text<{ person: string | null }>`
@@ -156,19 +152,16 @@ describe.each(servers())('authors of edits on $name:', (server) => {
 
     beforeAll(async () => {
       const { approver, deciding, column, trusted } = roles;
-      await runSqlText(
-        database.db,
-        `${Object.values(roles)
-          .map((role) => `create role ${quoted(role)}; grant usage on schema sync to ${quoted(role)}`)
-          .join(';')};
+      await database.rows(`${Object.values(roles)
+        .map((role) => `create role ${quoted(role)}; grant usage on schema sync to ${quoted(role)}`)
+        .join(';')};
          grant musterd_editor to ${quoted(deciding)};
          grant usage on schema mirror to ${quoted(column)}; grant update (role_id) on mirror.users to ${quoted(column)};
-         grant update on sync.held_fields to ${quoted(trusted)}; grant usage on schema mirror to ${quoted(approver)}`,
-      );
+         grant update on sync.held_fields to ${quoted(trusted)}; grant usage on schema mirror to ${quoted(approver)}`);
     });
     afterAll(async () => {
       const all = Object.values(roles).map(quoted).join(', ');
-      await runSqlText(database.db, `drop owned by ${all}`);
+      await database.rows(`drop owned by ${all}`);
       const admin = createDatabase({ url: server.url });
       await runSqlText(admin, `drop role ${all}`);
       await admin.close();

@@ -1,20 +1,17 @@
 /** What one person did and one run held is one batch; and what an author takes back. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { nameBatches, readHeldEdits } from '../../src/mirror/users/last-edits.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('musterd on $name', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
-      insert into sync.runs (team, team_id, command) values ('north', 41, 'daemon'), ('north', 41, 'daemon')`);
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
+  const { rows: run } = database;
+  beforeAll(() =>
+    run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+      insert into sync.runs (team, team_id, command) values ('north', 41, 'daemon'), ('north', 41, 'daemon')`),
+  );
   /** Emails of six users: 1 to 3 edited for kim, 4 for pat, 5 and 6 for nobody. Run 1 holds 1, 2, 4 and 5, run 2 holds 3. */
   beforeEach(() =>
     run(`set local musterd.writing = 'on';

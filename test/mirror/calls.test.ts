@@ -1,25 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { closeCall, writeCall } from '../../src/mirror/runs/calls.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await runSqlText(database.db, `insert into sync.teams (team, team_id) values ('main', 41)`);
-});
-afterEach(() => runSqlText(database.db, 'truncate sync.changes'));
-afterAll(() => database.close());
+const database = useDatabase();
+beforeAll(() => database.rows(`insert into sync.teams (team, team_id) values ('main', 41)`));
+afterEach(() => database.rows('truncate sync.changes'));
 
 const rows = async () =>
   (
-    await runSqlText(
-      database.db,
-      `select array[team_id::text, user_id::text, kind, state, old::text, new::text, outcome::text, request_id,
+    await database.rows(`select array[team_id::text, user_id::text, kind, state, old::text, new::text, outcome::text, request_id,
          (sent_at is not null)::text, (closed_at is not null)::text, (decided_by is not null)::text,
-         (decided_role = session_user)::text] as columns from sync.changes order by change_id`,
-    )
-  ).rows.flatMap((row) => Object.values(row as object));
+         (decided_role = session_user)::text] as columns from sync.changes order by change_id`)
+  ).flatMap((row) => Object.values(row as object));
 const write = (before: object | null = null) =>
   database.db.transaction((tx) =>
     writeCall(tx, { teamId: 41n, subject: 'message', sent: { text: 'b' }, before }),

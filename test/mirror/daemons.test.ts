@@ -1,23 +1,19 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createPresence } from '../../src/daemon/presence.ts';
 import { noteDaemon, readDaemons } from '../../src/mirror/team/known-daemons.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { DaemonEnd } from '../../src/model/daemons.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const log = { warn: () => {} };
 
 describe.each([oldestServer()])('daemons on $name', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
+  const { rows: run } = database;
+  beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`));
 
   const note = (end: DaemonEnd | null, ...teams: readonly string[]) =>
     noteDaemon(database.db, { teams, bySystemd: true, end });

@@ -19,21 +19,14 @@ import {
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
 import { sqlState } from '../../src/mirror/db/database-errors.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { holdTimers } from '../support/hold-timers.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { servers } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-
-async function failure(promise: Promise<unknown>): Promise<MusterdError> {
-  const error: unknown = await promise.then(
-    () => new Error('it did not fail'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof MusterdError)) throw error;
-  return error;
-}
+import { useDatabase } from '../support/use-database.ts';
 
 /** A latch: `opened` resolves once `open` was called. */
 function createLatch(): { open: () => void; opened: Promise<void> } {
@@ -42,7 +35,7 @@ function createLatch(): { open: () => void; opened: Promise<void> } {
 }
 
 describe.each(servers())('on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server, empty: true });
   let db: Database;
   const closers: (() => Promise<void>)[] = [];
 
@@ -62,7 +55,6 @@ describe.each(servers())('on $name', (server) => {
   }
 
   beforeAll(async () => {
-    database = await createTestDatabase({ server, empty: true });
     db = database.db;
     await sql`create table public.t (id bigint primary key, n int not null)`.execute(db.kysely);
   });
@@ -72,7 +64,6 @@ describe.each(servers())('on $name', (server) => {
   });
   afterAll(async () => {
     for (const closer of closers.toReversed()) await closer();
-    await database.close();
   });
 
   const readFrom = async (on: Queryable) =>
@@ -171,7 +162,7 @@ describe.each(servers())('on $name', (server) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
       });
-      expect(await failure(outcome)).toMatchObject({
+      expect(await failureOf(outcome)).toMatchObject({
         code: 'mirror',
         message: /swallowed/ as unknown as string,
       });
@@ -284,7 +275,7 @@ describe.each(servers())('on $name', (server) => {
         },
         { lockTimeoutMs: 30 },
       );
-      const error = await failure(outcome);
+      const error = await failureOf(outcome);
       release.open();
       await holder;
       expect(runs).toBe(3);
@@ -298,7 +289,7 @@ describe.each(servers())('on $name', (server) => {
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
         for (const statement of [sql`select from public.t`, sql`select from public.t where n = ${1}`]) {
-          const error = await failure(statement.execute(impatient.kysely));
+          const error = await failureOf(statement.execute(impatient.kysely));
           expect(error.code).toBe('mirror');
           expect(error.hint).toMatch(/locks/);
           expect(sqlState(error)).toBe('55P03');
@@ -313,7 +304,7 @@ describe.each(servers())('on $name', (server) => {
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
         for (const statement of [sql`select from public.t`, sql`select pg_sleep(30)`])
-          expect((await failure(statement.execute(stopped.kysely))).code).toBe('stopped');
+          expect((await failureOf(statement.execute(stopped.kysely))).code).toBe('stopped');
       });
       expect(await sql`select 1`.execute(stopped.asTyped)).toBeDefined();
     });
@@ -322,7 +313,7 @@ describe.each(servers())('on $name', (server) => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,
       });
-      const error = await failure(outcome);
+      const error = await failureOf(outcome);
       expect(sqlState(error)).toBe('57014');
       expect(error.hint).toMatch(/took longer/);
     });
@@ -340,7 +331,7 @@ describe.each(servers())('on $name', (server) => {
         });
         await sql`select 1`.execute(tx);
       });
-      expect((await failure(outcome)).code).toBe('mirror');
+      expect((await failureOf(outcome)).code).toBe('mirror');
     });
   });
 
@@ -371,7 +362,7 @@ describe.each(servers())('on $name', (server) => {
         await terminate(await pidOf(tx));
         await readFrom(tx);
       });
-      expect((await failure(outcome)).code).toBe('mirror');
+      expect((await failureOf(outcome)).code).toBe('mirror');
       expect((await readFrom(other.kysely)).map(({ n }) => n)).toEqual([0, 0]);
     });
 
@@ -381,7 +372,7 @@ describe.each(servers())('on $name', (server) => {
         await sql`update public.t set n = 3`.execute(tx);
         await terminate(await pidOf(tx));
       });
-      expect(await failure(outcome)).toMatchObject({
+      expect(await failureOf(outcome)).toMatchObject({
         code: 'mirror',
         hint: expect.stringMatching(/unknown/) as string,
       });
@@ -424,7 +415,7 @@ describe.each(servers())('on $name', (server) => {
     test('fails if no connection becomes free, and works again once one is', async () => {
       const busy = open({ maxConnections: 1, freeTimeoutMs: 100 });
       const { release, work } = await occupy(busy);
-      const error = await failure(sql`select 1`.execute(busy.kysely));
+      const error = await failureOf(sql`select 1`.execute(busy.kysely));
       expect(error).toMatchObject({
         code: 'mirror',
         message: expect.stringMatching(/^None of the 1 connections to .* was free within 0.1 s$/) as string,
@@ -441,7 +432,7 @@ describe.each(servers())('on $name', (server) => {
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';
       for (const _ of [1, 2])
-        expect((await failure(ping(broken))).message).toMatch(/^Could not connect to Postgres/);
+        expect((await failureOf(ping(broken))).message).toMatch(/^Could not connect to Postgres/);
       proxy.onClientBytes = () => 'forward';
       await ping(broken);
     });
@@ -452,7 +443,7 @@ describe.each(servers())('on $name', (server) => {
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
     const outcome = other.transaction(async (tx) => await sql`update public.t set n = 4`.execute(tx));
-    expect(await failure(outcome)).toMatchObject({
+    expect(await failureOf(outcome)).toMatchObject({
       code: 'mirror',
       message: expect.stringMatching(/commit/) as string,
     });
@@ -469,7 +460,7 @@ describe.each(servers())('on $name', (server) => {
       return 'swallow';
     };
     const timers = holdTimers();
-    const outcome = failure(other.transaction(async (tx) => await sql`select 1`.execute(tx)));
+    const outcome = failureOf(other.transaction(async (tx) => await sql`select 1`.execute(tx)));
     await eventually('it is asked', () => unheard.length > 0);
     await timers.pass(hungAfterMs);
     timers.letGo();
@@ -496,7 +487,7 @@ describe.each(servers())('on $name', (server) => {
       return bytes.includes('copy few') ? 'swallow' : 'forward';
     };
     const timers = holdTimers();
-    const outcome = failure(copy(['1\n']));
+    const outcome = failureOf(copy(['1\n']));
     await eventually('it is copied', () => isCopied);
     await timers.pass(hungAfterMs);
     timers.letGo();
@@ -541,7 +532,7 @@ describe.each(servers())('on $name', (server) => {
       const url = new URL(database.url);
       change(url);
       const other = open({ url: url.href, ...options });
-      const error = await failure(checkServer(other));
+      const error = await failureOf(checkServer(other));
       expect(error.code).toBe('mirror');
       expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(url.password || 'S3cret-canary');
       return error;
@@ -555,26 +546,16 @@ describe.each(servers())('on $name', (server) => {
       expect(error.message).toContain(new URL(database.url).host);
     });
 
-    test('hints at the password if it is missing', async () => {
-      const error = await attempt((url) => {
-        url.password = '';
-      });
-      expect(error.hint).toMatch(/password/);
-    });
-
-    test('hints at creating the database if it does not exist', async () => {
-      const error = await attempt((url) => {
-        url.pathname = '/nowhere';
-      });
-      expect(error.hint).toMatch(/Create the database/);
-    });
-
-    test('names DATABASE_URL if nobody listens at the port', async () => {
-      const error = await attempt((url) => {
-        url.port = '9';
-      });
-      expect(error.message).toMatch(/ECONNREFUSED/);
-      expect(error.hint).toMatch(/DATABASE_URL/);
+    test.each<[string, { [Part in 'password' | 'pathname' | 'port' | 'search']?: string }, RegExp, RegExp]>([
+      ['the password if it is missing', { password: '' }, /./, /password/],
+      ['creating the database if it does not exist', { pathname: '/nowhere' }, /./, /Create the database/],
+      ['DATABASE_URL if nobody listens at the port', { port: '9' }, /ECONNREFUSED/, /DATABASE_URL/],
+      ['sslmode=disable if the server has no TLS', { search: 'sslmode=require' }, /./, /sslmode=disable/],
+      ['the missing file', { search: 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /ENOENT/, /./],
+    ])('hints at %s', async (_, change, message, hint) => {
+      const error = await attempt((url) => Object.assign(url, change));
+      expect(error.message).toMatch(message);
+      expect(error.hint).toMatch(hint);
     });
 
     test('gives up after a timeout if a server never answers', async () => {
@@ -639,21 +620,6 @@ describe.each(servers())('on $name', (server) => {
         expect(heard).not.toMatch(/canary|md5|p\0\0/);
       },
     );
-
-    test('hints at sslmode=disable if the URL requires TLS and the server has none', async () => {
-      const error = await attempt((url) => {
-        url.searchParams.set('sslmode', 'require');
-      });
-      expect(error.hint).toMatch(/sslmode=disable/);
-    });
-
-    test('names ENOENT if the certificate file is missing', async () => {
-      const error = await attempt((url) => {
-        url.searchParams.set('sslmode', 'verify-full');
-        url.searchParams.set('sslrootcert', '/nowhere/ca.pem');
-      });
-      expect(error.message).toMatch(/ENOENT/);
-    });
   });
 
   describe('checkServer', () => {
@@ -670,7 +636,7 @@ describe.each(servers())('on $name', (server) => {
         const name = new URL(other.url).pathname.slice(1);
         await sql`alter database ${sql.id(name)} set ${setting}`.execute(other.db.kysely);
         const fresh = createDatabase({ url: other.url });
-        const error = await failure(checkServer(fresh));
+        const error = await failureOf(checkServer(fresh));
         await fresh.close();
         expect(error.message).toMatch(words);
       } finally {
@@ -688,7 +654,7 @@ describe.each(servers())('on $name', (server) => {
       const url = new URL(database.url);
       url.pathname = `/${name}`;
       const latin = createDatabase({ url: url.href });
-      const error = await failure(checkServer(latin));
+      const error = await failureOf(checkServer(latin));
       await latin.close();
       await sql`drop database ${sql.id(name)} with (force)`.execute(db.asTyped);
       expect(error.message).toMatch(/LATIN1/);

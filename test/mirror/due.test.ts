@@ -1,5 +1,5 @@
 import { sql as kyselySql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   registerGroups,
   noteBegin as begun,
@@ -9,17 +9,12 @@ import {
   readNextDueMs,
   readStandings,
 } from '../../src/mirror/team/due.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('due groups', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  beforeEach(() => runSqlText(database.db, 'delete from sync.due').then(() => undefined));
-  afterAll(() => database.close());
+  const database = useDatabase();
+  beforeEach(() => database.rows('delete from sync.due').then(() => undefined));
 
   const hour = 3_600_000;
   const users = (team: string, schedule = '*/5 * * * * UTC', delayMs = hour) =>
@@ -51,7 +46,7 @@ describe('due groups', () => {
   };
   const standing = async (team: string) =>
     (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
-  const sql = (text: string) => runSqlText(database.db, text);
+  const sql = (text: string) => database.rows(text);
 
   it('adds new groups as due, and keeps the time of known groups over a restart', async () => {
     await registerGroups(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);

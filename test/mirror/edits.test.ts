@@ -1,13 +1,10 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { editUsers } from '../../src/mirror/users/edits.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-afterAll(() => database.close());
+const database = useDatabase();
+const { rows: sql } = database;
 const teamId = 41n;
-const sql = async (text: string) => (await runSqlText(db, text)).rows;
 
 /** A name of three words, cut by a guess, of users 1 and 2; the last name of user 1 was edited, and waits. */
 beforeEach(() =>
@@ -33,7 +30,7 @@ const expected = (id: bigint) => ({
 });
 const rows = () => sql('select id, first_name, last_name, name_split, phone from mirror.users order by id');
 const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][number]['values']>>) =>
-  db.transaction((tx) =>
+  database.db.transaction((tx) =>
     editUsers(
       tx,
       teamId,
@@ -56,7 +53,7 @@ describe('an edit through a command', () => {
 
   it('holds an ambiguous phone until an approver agrees, unless both sides have it already', async () => {
     const change = (from: string, to: string, unsure: string) =>
-      db.transaction((tx) =>
+      database.db.transaction((tx) =>
         editUsers(tx, teamId, [
           { id: 1n, expected: { ...expected(1n), phone: from }, values: { phone: to }, unsure },
         ]),

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
 import { readUserQuery } from '../../src/mirror/users/user-query.ts';
 import { roster, type RosterRow } from '../../src/page/read/page-people.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 it('finds a user by each typed part, in the spelling of mirror or base', async () => {
   const database = await createTestDatabase();
@@ -34,9 +35,8 @@ it('finds a user by each typed part, in the spelling of mirror or base', async (
 });
 
 describe('users with several spellings', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   beforeAll(async () => {
-    database = await createTestDatabase();
     const user = (id: number, name: string, email: string, phone: string) =>
       `(41, ${id}, '${name}', '${name.split(' ')[0] ?? ''}', '${name.split(' ')[1] ?? ''}', '${email}', '${phone}', true)`;
     const all = [
@@ -55,7 +55,6 @@ describe('users with several spellings', () => {
        insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved) values ${all.join()}; commit`,
     );
   });
-  afterAll(() => database.close());
 
   it.each([
     ['jorg muller', [11], []],

@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { registerGroups } from '../../src/mirror/team/due.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('the health views on $name', (server) => {
-  let database: TestDatabase;
-  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const database = useDatabase({ server });
+  const { rows: query } = database;
   const hour = 3_600_000;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await runSqlText(
-      database.db,
-      `insert into sync.teams (team, team_id) values ('north', 41), ('quiet', 42)`,
-    );
-  });
-  afterAll(() => database.close());
+  beforeAll(() => query(`insert into sync.teams (team, team_id) values ('north', 41), ('quiet', 42)`));
 
   describe('freshness', () => {
     const freshness = (columns: string) =>

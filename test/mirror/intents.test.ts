@@ -9,25 +9,16 @@ import type { Id } from '../../src/model/id.ts';
 import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { ServiceValue, UserPatch } from '../../src/model/user.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
-let database: TestDatabase;
+const database = useDatabase();
+const { objects: query, write, force } = database;
 let other: Database;
 let runId = 0n;
-const query = async (statement: string) =>
-  (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
-/** As musterd writes: the triggers that look at edits let it pass. */
-const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
-  database.db.transaction(async (tx) => {
-    await text`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    return await work(tx);
-  });
-const force = (statement: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(statement)));
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   other = createDatabase({ url: database.url, applicationName: 'musterd test' });
   await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   const [run] = await query(
@@ -35,10 +26,7 @@ beforeAll(async () => {
   );
   runId = run?.['run_id'] as bigint;
 });
-afterAll(async () => {
-  await other.close();
-  await database.close();
-});
+afterAll(() => other.close());
 /** All four values of user 1 were agreed on, and edited since: in both teams, of which one must not be touched. */
 beforeEach(async () => {
   await force(

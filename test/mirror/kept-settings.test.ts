@@ -1,17 +1,18 @@
 /** push.fourEyes and phones.country, as the database keeps them for SQL: which commands may allow more, and which only less. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { pinTeam, readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { actAs } from '../../src/runs/four-eyes.ts';
 import { keepSettings } from '../../src/runs/keep-settings.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const configOf = (fourEyes: boolean) => configSchema.parse({ team: 'north', push: { fourEyes } });
 
 describe('sync.teams.four_eyes', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   const kept = (team = 'north') => readFourEyes(database.db.kysely, team);
   /** As a run does at its beginning, and as a command does that decides or edits. */
   const run = async (command: string, fourEyes: boolean) => {
@@ -21,11 +22,7 @@ describe('sync.teams.four_eyes', () => {
   const act = (fourEyes: boolean) =>
     database.db.transaction((tx) => actAs(tx, configOf(fourEyes), 'anna')).then((acting) => acting.fourEyes);
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    await pinTeam(database.db, 'south', 42n);
-  });
-  afterAll(() => database.close());
+  beforeAll(() => pinTeam(database.db, 'south', 42n));
   beforeEach(async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
     await pinTeam(database.db, 'north', 41n);

@@ -3,21 +3,20 @@ import listed from '../../src/model/listed/tags.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 /** D8: one more row than a statement of Postgres can have parameters. */
 const many = 65_536;
 const numbers = Array.from({ length: many }, (_, index) => index + 1);
 
 describe('more rows than a statement has parameters', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
+  const { rows: sql } = database;
   let mirror: ReturnType<typeof createMirror>;
   let release: () => Promise<void>;
   beforeAll(async () => {
-    database = await createTestDatabase();
     const lease = await takeLease(database.db, 'large', { ttlMs: 60_000 });
     release = () => lease.release();
     const [[runId] = []] = await sql(
@@ -25,11 +24,7 @@ describe('more rows than a statement has parameters', () => {
     );
     mirror = createMirror(database.db, lease, 41n, runId as bigint);
   });
-  afterAll(async () => {
-    await release();
-    await database.close();
-  });
-  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  afterAll(() => release());
 
   it('publishes more tags than a statement has parameters in one transaction', async () => {
     const tags = numbers.map((number) => ({

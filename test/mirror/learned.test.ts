@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentials, writeCredentials } from '../../src/mirror/team/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/team/learned.ts';
 import { createListingMemory, digestRows, learnedOfListing } from '../../src/mirror/listings/listings.ts';
@@ -6,31 +6,23 @@ import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('stored facts about a deployment', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    await runSqlText(
-      database.db,
-      `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`,
-    );
-  });
-  afterEach(() => runSqlText(database.db, 'truncate sync.learned'));
-  afterAll(() => database.close());
+  const database = useDatabase();
+  beforeAll(() =>
+    database.rows(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
+  );
+  afterEach(() => database.rows('truncate sync.learned'));
 
   const write = (...given: Parameters<typeof writeLearned> extends [unknown, ...infer Rest] ? Rest : never) =>
     database.db.transaction((tx) => writeLearned(tx, ...given));
   const read = async (team: string | bigint, topic: string) =>
     (await readLearned(database.db.kysely, team, topic))?.value;
-  const writtenAt = async () =>
-    (
-      await runSqlText(
-        database.db,
-        `select topic, extract(epoch from learned_at)::float8 * 1000, xmin from sync.learned order by topic`,
-      )
-    ).rows;
+  const writtenAt = () =>
+    database.rows(
+      `select topic, extract(epoch from learned_at)::float8 * 1000, xmin from sync.learned order by topic`,
+    );
 
   it('stores facts apart by team and topic, whichever way the team is named', async () => {
     await write('north', [
@@ -79,12 +71,8 @@ describe('stored facts about a deployment', () => {
 });
 
 describe('facts by topic', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    await runSqlText(database.db, `insert into sync.teams (team, team_id) values ('north', 41)`);
-  });
-  afterAll(() => database.close());
+  const database = useDatabase();
+  beforeAll(() => database.rows(`insert into sync.teams (team, team_id) values ('north', 41)`));
 
   it('credentials are known by when they were last accepted, and by nothing else', async () => {
     const { db } = database;

@@ -1,20 +1,18 @@
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import tags from '../../src/model/listed/tags.ts';
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { applyAbsences } from '../../src/mirror/users/absences.ts';
-import { createDatabase, type Transaction } from '../../src/mirror/db/database.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { writeTeam } from '../../src/mirror/team/pinned-teams.ts';
 import { writeRoles } from '../../src/mirror/users/roles.ts';
 import { withSpool } from '../../src/mirror/db/spool.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ListedRow } from '../../src/model/listed-resource.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
-import { rowsLookedAt, watchStatements } from '../support/watched-statements.ts';
+import { rowsLookedAt } from '../support/watched-statements.ts';
+import { useDatabase, watchSession } from '../support/use-database.ts';
 
 const teamId = 41n;
 const run = { teamId, runId: 1n };
@@ -38,19 +36,8 @@ const field = (id: number, title: string): ListedRow => ({
 });
 
 describe.each([oldestServer()])('the history of listings on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
-  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
-  /** As musterd writes. */
-  const write = <R>(work: (tx: Transaction) => Promise<R>) =>
-    database.db.transaction(async (tx) => {
-      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      return work(tx);
-    });
-  const force = (text: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+  const database = useDatabase({ server });
+  const { rows: query, write, force } = database;
   const show = (...rows: readonly ListedRow[]) =>
     withSpool(tableOf(tags), rows, (spool) => write((tx) => publishListing(tx, run, spool)));
   const showFields = (...of: readonly ListedRow[]) =>
@@ -75,11 +62,11 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       `select role_id, role, members::int, present from report.roles where team_id = 41 order by role_id`,
     );
 
-  beforeEach(async () => {
-    await force(`truncate sync.listing_changes, sync.runs cascade; truncate mirror.roles, mirror.tags, mirror.contact_fields, mirror.teams,
+  beforeEach(() =>
+    force(`truncate sync.listing_changes, sync.runs cascade; truncate mirror.roles, mirror.tags, mirror.contact_fields, mirror.teams,
       mirror.users, sync.user_base, sync.edits, sync.held_fields, sync.absences;
-      delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
-  });
+      delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
+  );
 
   it('the history records a changed name or colour, a loss and a return, and no first sight', async () => {
     await show(tag(9, 'There before'));
@@ -138,21 +125,16 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
   it('writes the history in one statement, by a plan that never compares each row with each', async () => {
     const many = (name: string) => Array.from({ length: 4000 }, (_, n) => tag(n + 1, `${name} ${n}`));
     await show(...many('Tag'));
-    const watch = await watchStatements(database.url);
-    const watched = createDatabase({ url: watch.url, applicationName: 'musterd test', maxConnections: 1 });
-    onTestFinished(async () => {
-      await watched.close();
-      await watch.close();
-    });
+    const watched = await watchSession(database.url);
     const looked = async (...rows: readonly ListedRow[]) => {
-      watch.take();
+      watched.take();
       await withSpool(tableOf(tags), rows, (spool) =>
-        watched.transaction(async (tx) => {
+        watched.db.transaction(async (tx) => {
           await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
           await publishListing(tx, run, spool);
         }),
       );
-      const statements = watch.take();
+      const statements = watched.take();
       const writes = statements.filter(({ text }) => text.includes('insert into sync.listing_changes'));
       expect(writes).toHaveLength(1);
       return rowsLookedAt(writes, '');

@@ -1,19 +1,15 @@
 import tagsListed from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { createSpool } from '../../src/mirror/db/spool.ts';
 import type { ListedRow } from '../../src/model/listed-resource.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 /** What is said of the rows that were there before a listing is published. */
 describe('the population of a listing', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.close());
+  const database = useDatabase();
 
   const tag = (id: number): ListedRow => ({
     id: BigInt(id),

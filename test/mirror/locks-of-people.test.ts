@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const aboveRowShare = [
   'row exclusive',
@@ -20,11 +19,10 @@ const lockable: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe.each(servers())('locks of people on $name', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows as [string, string][];
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await run(`
+  const database = useDatabase({ server });
+  const run = async (text: string) => (await database.rows(text)) as [string, string][];
+  beforeAll(() =>
+    run(`
       create function public.answers(role text, statements text[]) returns table (statement text, answer text) language plpgsql as $$
       begin
         foreach statement in array statements loop
@@ -37,9 +35,8 @@ describe.each(servers())('locks of people on $name', (server) => {
             return next;
           end;
         end loop;
-      end $$`);
-  });
-  afterAll(() => database.close());
+      end $$`),
+  );
 
   /** The statements that Postgres does not deny to the role: the text for each table and view, in each way. */
   const allowed = async (role: string, text: string, ways: readonly string[]) =>

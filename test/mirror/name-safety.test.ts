@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { beginRun } from '../../src/mirror/runs/runs.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { pinTeam } from '../../src/mirror/team/pinned-teams.ts';
 import { fields } from '../../src/model/fields.ts';
 import type { Intent } from '../../src/model/intent.ts';
@@ -13,9 +12,9 @@ import { planInLists } from '../reconcile/in-lists.ts';
 import { holdAll } from '../reconcile/states.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { judge } from '../../src/reconcile/push/outcome.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const team = 'names';
 const teamId = 41n;
@@ -31,11 +30,11 @@ const shownAs = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
 });
 
 describe('a name that an update of another field harms', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
+  const { rows: sql } = database;
   let mirror: ReturnType<typeof createMirror>;
   let release: () => Promise<void>;
   beforeAll(async () => {
-    database = await createTestDatabase();
     await pinTeam(database.db, team, teamId);
     const { lease, result } = await takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) =>
       beginRun(tx, team, 'reconcile', []),
@@ -44,11 +43,7 @@ describe('a name that an update of another field harms', () => {
     const { runId } = result;
     mirror = createMirror(database.db, lease, teamId, runId);
   });
-  afterAll(async () => {
-    await release();
-    await database.close();
-  });
-  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  afterAll(() => release());
   const planOf = async (user: ServiceUser): Promise<UserPlan> => {
     const [state] = await readDifferingUsers(database.db, teamId, [user]);
     if (state === undefined) throw new Error(`user ${user.id} is equal everywhere`);

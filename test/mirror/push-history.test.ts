@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { noteKeptName, readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readGuardHistory, writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
@@ -7,23 +7,18 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Intent } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { UserPatch } from '../../src/model/user.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await runSqlText(
-    database.db,
-    `insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
+const database = useDatabase();
+beforeAll(() =>
+  database.rows(`insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
      insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon');
      begin; set local musterd.writing = 'on';
      insert into mirror.users (team_id, id, name, gone_at, resolved)
-     values (41, 1, 'Anne', null, true), (41, 2, 'Kim', now(), true); commit`,
-  );
-});
-afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.learned, sync.held_fields'));
-afterAll(() => database.close());
+     values (41, 1, 'Anne', null, true), (41, 2, 'Kim', now(), true); commit`),
+);
+afterEach(() => database.rows('truncate sync.changes, sync.learned, sync.held_fields'));
 
 interface Row {
   readonly team?: number;

@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { createOwnPlaces } from '../../src/service/rate-limiter.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('the pace that processes share on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
 
   const aheadOf = async (team: string) => {
     const { rows } = await sql<{ ms: number }>`

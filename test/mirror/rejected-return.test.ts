@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.close());
-const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+const database = useDatabase();
+const { rows: sql } = database;
 
 it('keeps the person and the reason of a rejection for a user who left and came back', async () => {
   await sql(`set local musterd.writing = 'on';

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { describe, expect, it } from 'vitest';
 import { momentMs } from '../../src/model/moment.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const times = [
   '2026-03-01T10:20:30Z',
@@ -40,13 +39,9 @@ const noTimes = [
 ];
 
 describe.each([oldestServer()])('the columns of the report views on $name', (server) => {
-  let database: TestDatabase;
-  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const database = useDatabase({ server });
+  const { rows: query } = database;
   const literal = (text: string) => `E'${text.replaceAll('\n', '\\n')}'`;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
 
   it.each(['UTC', 'Pacific/Auckland'])(
     'views give times of tags beside the service’s own text, in %s',

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { splitName } from '../../src/model/name.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const name = (first: string, last: string) => ({ first, last });
 type Name = ReturnType<typeof name>;
@@ -42,13 +41,9 @@ const assigned = (field: Field, value: unknown) =>
     : `${field} = ${field === 'role_id' ? String(value) : `'${String(value)}'`}`;
 
 describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
-  let database: TestDatabase;
-  const run = async (statement: string) => (await runSqlText(database.db, statement)).rows;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await run(`insert into sync.teams (team, team_id) values ('north', 41)`);
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
+  const { rows: run } = database;
+  beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41)`));
   beforeEach(async () => {
     await run(`set local musterd.writing = 'on';
       delete from mirror.users; delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.edits;

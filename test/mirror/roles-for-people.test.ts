@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
+import { connectAs } from '../support/use-database.ts';
 
 describe.each(servers())('roles for people without rights on $name', (server) => {
   let database: TestDatabase;
@@ -62,14 +62,12 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
   });
 
   it('roles for people stay unchanged if another role than the owner migrates', async () => {
-    const url = new URL(database.url);
     const role = `test_other_${randomBytes(4).toString('hex')}`;
     await run(`create role ${role} login password 'secret';
-      grant create on database ${url.pathname.slice(1)} to ${role};
+      grant create on database ${new URL(database.url).pathname.slice(1)} to ${role};
       grant usage on schema mirror, sync, report to ${role};
       grant select, insert, update, delete on all tables in schema mirror, sync to ${role}`);
-    [url.username, url.password] = [role, 'secret'];
-    const other = createDatabase({ url: url.href });
+    const other = connectAs(database.url, role);
     try {
       expect(await migrate(other)).toEqual({ applied: [] });
       expect(await mayRead('musterd_reader')).toBe(false);

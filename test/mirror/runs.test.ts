@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 import { readLearned } from '../../src/mirror/team/learned.ts';
@@ -7,14 +7,10 @@ import { takeLease, takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { beginRun, finishRun } from '../../src/mirror/runs/runs.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createRecord } from '../../src/runs/sync/run-record.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('the record of a run', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.close());
+  const database = useDatabase();
 
   const begin = (team: string) =>
     takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));

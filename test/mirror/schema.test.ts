@@ -1,21 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { describe, expect, test } from 'vitest';
 import { dumpSchema, uncommented, withoutDefinitions } from '../support/schema-dump.ts';
 import { schemaTypes } from '../support/schema-types.ts';
 import { servers } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 /** Both are made with `UPDATE_SCHEMA=1 npx vitest run test/mirror/schema.test.ts`; read the diff. */
 const FILE = fileURLToPath(new URL('schema.txt', import.meta.url));
 const TYPES = fileURLToPath(new URL('../../src/mirror/db/schema.ts', import.meta.url));
 
 describe.each(servers())('the schema on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(async () => await database.close());
+  const database = useDatabase({ server });
 
   test('the schema matches schema.txt', async () => {
     const dump = await dumpSchema(database.db);

@@ -1,24 +1,15 @@
-import { CompiledQuery } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { ServiceValue } from '../../src/model/user.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { decisions } from '../support/decisions.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-afterAll(() => database.close());
+const database = useDatabase();
+const { objects: sql, force: as } = database;
 const teamId = 41n;
-const sql = async (text: string) =>
-  (await db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
-const as = (text: string) =>
-  db.transaction(async (tx) => {
-    await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
-    await tx.executeQuery(CompiledQuery.raw(text));
-  });
 let runId = 0n;
 const run = () => ({ teamId, runId });
 
@@ -47,14 +38,12 @@ beforeEach(async () => {
 
 const readUser = async () => {
   const user = { id: 1n, name: 'Anne', email: null, phone: null, roleId: 9n, raw: {} };
-  return (await readDifferingUsers(db, teamId, [user]))[0];
+  return (await readDifferingUsers(database.db, teamId, [user]))[0];
 };
 
 describe('the edits of a user', () => {
   const readEdits = async () => Object.keys((await readUser())?.edits ?? {});
-  beforeEach(async () => {
-    await sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`);
-  });
+  beforeEach(() => sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`));
 
   it('lists an edit whose value the mirror has, and no edit replaced past the triggers', async () => {
     expect(await readEdits()).toEqual(['email', 'phone']);
@@ -87,11 +76,12 @@ describe('the shown value of a held field', () => {
     sql(
       'select field, service_value, shown_value, xmin::text as written from sync.held_fields order by field',
     );
-  const apply = (shown?: ServiceValue) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
+  const apply = (shown?: ServiceValue) =>
+    database.db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
 
   it('stores the shown value of a held field beside the value at the hold, if it changes', async () => {
     const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
-    await db.transaction((tx) =>
+    await database.db.transaction((tx) =>
       writeHolds(
         tx,
         run(),
@@ -110,7 +100,9 @@ describe('the shown value of a held field', () => {
     ]);
     await apply(null);
     expect((await rows())[1]).toMatchObject({ shown_value: null });
-    await db.transaction((tx) => writeHolds(tx, run(), [{ id: 1n, hold: { ...hold, service: '3' } }]));
+    await database.db.transaction((tx) =>
+      writeHolds(tx, run(), [{ id: 1n, hold: { ...hold, service: '3' } }]),
+    );
     expect((await rows())[1]).toMatchObject({ service_value: '3', shown_value: '3' });
   });
 });

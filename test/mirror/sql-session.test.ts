@@ -2,25 +2,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import { openSqlSession, type SqlRow, type SqlSession } from '../../src/mirror/db/sql-session.ts';
 import { splitSql } from '../../src/model/sql-statements.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 let reading: SqlSession;
 let writing: SqlSession;
 const said: string[] = [];
 beforeAll(async () => {
-  database = await createTestDatabase();
   const open = (isWriting: boolean) =>
     openSqlSession({ url: database.url, isWriting, onNotice: (words) => said.push(words) });
   [reading, writing] = [await open(false), await open(true)];
   await ask(writing, 'create table public.kept (a int)');
   await ask(writing, 'insert into public.kept values (1)');
 });
-afterAll(async () => {
-  await Promise.all([reading.close(), writing.close()]);
-  await database.close();
-});
+afterAll(() => Promise.all([reading.close(), writing.close()]));
 
 function statementOf(sql: string) {
   const { rest } = splitSql(sql);

@@ -9,10 +9,9 @@ import { createSpool, type StageShape, withSpool } from '../../src/mirror/db/spo
 import { stage } from '../../src/mirror/db/stage.ts';
 import type { RefreshResult } from '../../src/model/absence.ts';
 import type { ListedRow } from '../../src/model/listed-resource.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
-import { watchStatements } from '../support/watched-statements.ts';
 import { anyText } from '../model/odd-texts.ts';
+import { aside, useDatabase, watchSession } from '../support/use-database.ts';
 
 /** One row more than goes into a statement as JSON. */
 const many = 2001;
@@ -54,13 +53,12 @@ const listing = fc
   .map((rows) => Object.entries(rows).map(([digit, values]) => tag(2n ** 63n - 1n - BigInt(digit), values)));
 
 describe.each(servers())('staged rows on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let db: Database;
   const role = `test_stage_${randomBytes(4).toString('hex')}`;
   const rows = async (on: Transaction | Database['kysely'], query: string) =>
     (await sql.raw<Record<string, unknown>>(query).execute(on)).rows;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     // One session, so that each test meets what the one before it left there.
     db = createDatabase({ url: database.url, applicationName: 'musterd test', maxConnections: 1 });
     const name = new URL(database.url).pathname.slice(1);
@@ -74,25 +72,17 @@ describe.each(servers())('staged rows on $name', (server) => {
   afterAll(async () => {
     await rows(db.asTyped, `drop role ${role}`);
     await db.close();
-    await database.close();
   });
 
   const publish = (tx: Transaction, listed: readonly ListedRow[]) =>
     withSpool(tableOf(tagsListed), listed, (spool) => publishListing(tx, run, spool));
   const asMusterd = (tx: Transaction) => rows(tx, `select set_config('musterd.writing', 'on', true)`);
-  const undone = Symbol('undone');
-  /** In a transaction that leaves nothing behind. */
-  const aside = async <R>(work: (tx: Transaction) => Promise<R>): Promise<R> => {
-    let result: { readonly is: R } | undefined;
-    const outcome = db.transaction(async (tx) => {
+  /** As musterd writes, in a transaction that leaves nothing behind. */
+  const asideHere = <R>(work: (tx: Transaction) => Promise<R>) =>
+    aside(db, async (tx) => {
       await asMusterd(tx);
-      result = { is: await work(tx) };
-      throw undone;
+      return await work(tx);
     });
-    await expect(outcome).rejects.toBe(undone);
-    if (result === undefined) throw new Error('nothing was done');
-    return result.is;
-  };
   const isTemporary = async (tx: Transaction) =>
     (
       await rows(
@@ -113,7 +103,7 @@ describe.each(servers())('staged rows on $name', (server) => {
       values: (id) => [id, `first ${id}`, id + 1n],
     };
     const all = Array.from({ length: count }, (_, at) => BigInt(at));
-    const found = await aside((tx) =>
+    const found = await asideHere((tx) =>
       withSpool(shape, all, async (spool) => {
         const staged = await stage(tx, spool);
         return (await sql`select s.* from ${staged} order by id limit 1`.execute(tx)).rows;
@@ -129,7 +119,7 @@ describe.each(servers())('staged rows on $name', (server) => {
       fc.asyncProperty(state, async ({ before, gone, missing, listed }) => {
         const ids = (of: readonly ListedRow[]) => `'{${of.map(({ id }) => id).join(',')}}'::bigint[]`;
         const outcome = (temporary: boolean) =>
-          aside(async (tx) => {
+          asideHere(async (tx) => {
             await publish(
               tx,
               [...before, ...gone, tag(7n)].filter(
@@ -283,28 +273,22 @@ describe.each(servers())('staged rows on $name', (server) => {
       db.asTyped,
       'analyze mirror.tags; analyze sync.absences; alter table mirror.tags set (autovacuum_enabled = off); alter table sync.absences set (autovacuum_enabled = off)',
     );
-    const watch = await watchStatements(database.url);
-    const watched = createDatabase({ url: watch.url, applicationName: 'musterd test', maxConnections: 1 });
-    try {
-      for (const missing of [0, 0, 1])
-        await watched.transaction(async (tx) => {
-          await asMusterd(tx);
-          if (missing > 0)
-            await rows(
-              tx,
-              `insert into sync.absences (team_id, resource, id, missing_since)
+    const watched = await watchSession(database.url);
+    for (const missing of [0, 0, 1])
+      await watched.db.transaction(async (tx) => {
+        await asMusterd(tx);
+        if (missing > 0)
+          await rows(
+            tx,
+            `insert into sync.absences (team_id, resource, id, missing_since)
               select 41, 'tags', id, now() from mirror.tags where team_id = 41`,
-            );
-          await publish(tx, listed.slice(0, missing === 0 ? undefined : many));
-        });
-      const seen = watch.take();
-      expect(seen.filter(({ text: of }) => of.includes('full join'))).toHaveLength(3);
-      const most = Math.max(...seen.flatMap(({ steps }) => steps.map((step) => step.rows)));
-      expect(most).toBeGreaterThanOrEqual(listed.length);
-      expect(most).toBeLessThan(listed.length * 4);
-    } finally {
-      await watched.close();
-      await watch.close();
-    }
+          );
+        await publish(tx, listed.slice(0, missing === 0 ? undefined : many));
+      });
+    const seen = watched.take();
+    expect(seen.filter(({ text: of }) => of.includes('full join'))).toHaveLength(3);
+    const most = Math.max(...seen.flatMap(({ steps }) => steps.map((step) => step.rows)));
+    expect(most).toBeGreaterThanOrEqual(listed.length);
+    expect(most).toBeLessThan(listed.length * 4);
   });
 });

@@ -1,16 +1,15 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { isOlder, noteStale } from '../../src/mirror/team/stale.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await database.db.transaction(async (tx) => {
+const database = useDatabase();
+beforeAll(() =>
+  database.db.transaction(async (tx) => {
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
     await sql`insert into sync.teams (team, team_id) values ('north', ${teamId})`.execute(tx);
     await sql`insert into mirror.users (team_id, id, name, first_name, email, resolved, updated_at, user_updated_at)
@@ -19,9 +18,8 @@ beforeAll(async () => {
     );
     await sql`insert into sync.user_base (team_id, id, name, first_name, last_name, email)
       values (${teamId}, 1, 'Anne', 'Anne', '', 'anne@example.com')`.execute(tx);
-  });
-});
-afterAll(() => database.close());
+  }),
+);
 
 /** How two times stand to each other, the shown one first; `null` where one of them is not known. */
 type Order = '<' | '=' | '>' | null;

@@ -1,18 +1,17 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { paceOf } from '../../src/model/pace.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { readHeldByReason, readUsersInBatches, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('measurements on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await database.db.transaction(async (tx) => {
+  const database = useDatabase({ server });
+  beforeAll(() =>
+    database.db.transaction(async (tx) => {
       await sql`insert into sync.teams (team, team_id) values ('harbour', 41), ('quay', 42), ('calm', 43)`.execute(
         tx,
       );
@@ -30,9 +29,8 @@ describe.each([oldestServer()])('measurements on $name', (server) => {
           (41, 1, 'email', 'conflict'), (41, 1, 'phone', 'conflict'), (41, 1, 'name', 'refused'),
           (41, 2, 'email', 'returned'), (42, 1, 'name', 'conflict'), (42, 1, 'email', 'asked'), (42, 9, 'phone', 'unsupported')
         ) v (team_id, user_id, field, reason)`.execute(tx);
-    });
-  });
-  afterAll(() => database.close());
+    }),
+  );
 
   it('counts held fields by team and reason', async () => {
     const { kysely } = database.db;

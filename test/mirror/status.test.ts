@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pendingLines } from '../../src/commands/look/status.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countStatements } from '../support/sent-statements.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('edits that wait, in status', () => {
-  let database: TestDatabase;
-  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const database = useDatabase();
+  const { rows: sql } = database;
   /** Of what the triggers noted, and of all. */
   const pending = async () => {
     const noted = await readStatus(database.db, 'north', 0);
@@ -18,9 +17,8 @@ describe('edits that wait, in status', () => {
   };
 
   // A user of each state that there is, and of each two of them together; the other team would show if it were counted.
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    await sql(`
+  beforeAll(() =>
+    sql(`
       insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
       begin; set local musterd.writing = 'on';
       insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, role_id, resolved, gone_at)
@@ -40,9 +38,8 @@ describe('edits that wait, in status', () => {
       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome)
       select t, n, 'push', 'open', '{}', '{}', '{"email": "unnoted@example.com"}', case n when 33 then '{}' else '{"email": "unknown"}' end::jsonb
       from unnest('{33,39}'::int[]) n, unnest('{41,42}'::bigint[]) t;
-      commit`);
-  });
-  afterAll(() => database.close());
+      commit`),
+  );
 
   it('status counts the same waiting edits by comparing all users and by the noted ones', async () => {
     const { noted, all } = await pending();

@@ -4,24 +4,22 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type KnownTeam, readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { takeNew } from '../../src/reconcile/apply-users.ts';
 import { holdAll, anyService, member, shown } from '../reconcile/states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/look.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
+const { rows: query } = database;
 let runId: bigint;
 let release: () => Promise<void>;
 let mirrorOf: (teamId: Id, known?: KnownTeam) => ReturnType<typeof createMirror>;
-const query = async (text: string) => (await runSqlText(database.db, text)).rows;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   const lease = await takeLease(database.db, 'taken', { ttlMs: 60_000 });
   release = () => lease.release();
   const [[made] = []] = await query(
@@ -30,10 +28,7 @@ beforeAll(async () => {
   runId = made as bigint;
   mirrorOf = (teamId, known) => createMirror(database.db, lease, teamId, runId, known);
 });
-afterAll(async () => {
-  await release();
-  await database.close();
-});
+afterAll(() => release());
 
 /** All that is written of a team's users, but for its number and the time. */
 async function rowsOf(teamId: Id) {

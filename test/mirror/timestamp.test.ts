@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { asTimestamp } from '../../src/mirror/db/timestamp.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('a timestamp of the service', () => {
   it.each(['+15:59', '-15:59', '+0000', '-1530', '+14:00', 'Z'])('accepts the offset %s', (offset) => {
@@ -19,11 +19,7 @@ describe('a timestamp of the service', () => {
 });
 
 describe.each(servers())('on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
 
   it('accepts only timestamps that Postgres accepts', async () => {
     const two = (max: number) => fc.integer({ min: 0, max }).map((n) => String(n).padStart(2, '0'));

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { ROOT } from '../support/checkout.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { fillYear, yearTeam } from '../support/year-of-history.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
 const questions = [
@@ -12,10 +13,9 @@ const questions = [
 ].map(([, number = '', question = '', , text = '']) => ({ number: Number(number), question, text }));
 
 describe('the twenty questions', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   const query = async (text: string) => await runSqlText(database.db, text);
   beforeAll(async () => {
-    database = await createTestDatabase();
     await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
     await query(`begin; set local musterd.writing = 'on';
       insert into mirror.users (team_id, id, name, phone, role_id, role, resolved) values (41, 900, 'Ana Berg', '15550000150', 2, 'Agent', true);
@@ -24,7 +24,6 @@ describe('the twenty questions', () => {
       update mirror.roles set members = 0, gone_at = now() where role_id = 3; commit`);
     await query(`update mirror.users set phone = '15559999999' where id = 25`);
   });
-  afterAll(() => database.close());
 
   it('the twenty questions number from 1 to 20 in order', () => {
     expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));

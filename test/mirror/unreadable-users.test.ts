@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { fields } from '../../src/model/fields.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../reconcile/states.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
 let mirror: ReturnType<typeof createMirror>;
 let release: () => Promise<void>;
 beforeAll(async () => {
-  database = await createTestDatabase();
   const lease = await takeLease(database.db, 'unreadable', { ttlMs: 60_000 });
   release = () => lease.release();
-  const { rows } = await runSqlText(
-    database.db,
+  const rows = await database.rows(
     "insert into sync.runs (team, command) values ('unreadable', 'reconcile') returning run_id",
   );
   mirror = createMirror(database.db, lease, 41n, rows[0]?.[0] as bigint);
 });
-afterAll(async () => {
-  await release();
-  await database.close();
-});
+afterAll(() => release());
 
 /** Of whom both sides have nothing but an id: what is staged of an unreadable field is the same nothing. */
 const empty = (id: bigint): ServiceUser => ({

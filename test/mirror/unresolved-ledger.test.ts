@@ -2,21 +2,19 @@ import type { TeamMember } from '../../src/model/team-member.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../reconcile/states.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
+const database = useDatabase();
+const { rows: sql } = database;
 let mirror: ReturnType<typeof createMirror>;
 let release: () => Promise<void>;
 let runId: bigint;
-const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
 beforeAll(async () => {
-  database = await createTestDatabase();
   const lease = await takeLease(database.db, 'unresolved', { ttlMs: 60_000 });
   release = () => lease.release();
   const [[made] = []] = await sql(
@@ -25,10 +23,7 @@ beforeAll(async () => {
   runId = made as bigint;
   mirror = createMirror(database.db, lease, 41n, runId);
 });
-afterAll(async () => {
-  await release();
-  await database.close();
-});
+afterAll(() => release());
 
 const id = 7n;
 const listed: TeamMember = { id, name: 'Anne Berg', role: 'agent', email: null, phone: null };

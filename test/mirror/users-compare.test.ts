@@ -2,17 +2,16 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import type { Database, Transaction } from '../../src/mirror/db/database.ts';
 import { agreesWithBase, compareSides } from '../../src/mirror/users/users-compare.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
-import { watchStatements } from '../support/watched-statements.ts';
 import { anyText } from '../model/odd-texts.ts';
+import { aside, connectAs, useDatabase, watchSession } from '../support/use-database.ts';
 
 const teamId = 41n;
 /** More than go into a statement as JSON, and all at rest. */
@@ -64,7 +63,7 @@ const user = fc.record({
 });
 
 describe.each(servers())('users beside mirror and base, on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let plain: Database;
   const role = `test_compare_${randomBytes(4).toString('hex')}`;
   const run = async (on: Database['kysely'], statement: string) =>
@@ -84,16 +83,13 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     select 41, id, name, first, last, email, phone, role_id ${given}`;
 
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    const url = new URL(database.url);
     const [own] = await run(database.db.kysely, 'select current_user::text as me');
     await run(
       database.db.asTyped,
       `create role ${role} login password 'secret'; grant ${own?.['me'] as string} to ${role};
-       revoke temp on database ${url.pathname.slice(1)} from public, ${own?.['me'] as string}`,
+       revoke temp on database ${new URL(database.url).pathname.slice(1)} from public, ${own?.['me'] as string}`,
     );
-    [url.username, url.password] = [role, 'secret'];
-    plain = createDatabase({ url: url.href, applicationName: 'musterd test' });
+    plain = connectAs(database.url, role);
     await run(database.db.kysely, `insert into sync.teams (team, team_id) values ('north', 41)`);
     const rows = atRest.map(({ id, name, email, phone, roleId }) => ({
       id,
@@ -110,9 +106,13 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
   afterAll(async () => {
     await plain.close();
     await run(database.db.asTyped, `drop role ${role}`);
-    await database.close();
   });
 
+  const within = (tx: Transaction): Database => ({
+    ...database.db,
+    kysely: tx,
+    transaction: (work) => work(tx),
+  });
   /** Without what the clock makes different each time. */
   const timeless = (states: readonly UserState[]) =>
     states
@@ -250,20 +250,15 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       `insert into sync.held_fields (team_id, user_id, field, reason) values (43, 1, 'email', 'conflict')`,
     ];
     const roles = new Map([[3n, 'Agent']]);
-    for (const fact of facts) {
-      const undone = new Error('only to look');
-      const both = database.db.transaction(async (tx) => {
+    for (const fact of facts)
+      await aside(database.db, async (tx) => {
         for (const statement of fact.split('; ')) await run(tx, statement);
-        const on: Database = { ...database.db, kysely: tx, transaction: (work) => work(tx) };
-        const { differing, unknown } = await compareSides(on, 43n, { users, roles, leftOut: [] });
+        const { differing, unknown } = await compareSides(within(tx), 43n, { users, roles, leftOut: [] });
         expect(unknown, fact).toEqual(fact === 'select 1' ? [1n, 2n] : [2n]);
         expect(new Set(differing.map(({ id }) => id)), fact).toEqual(
           new Set(fact === 'select 1' ? [3n] : [1n, 3n]),
         );
-        throw undone;
       });
-      await expect(both).rejects.toBe(undone);
-    }
   });
 
   it('looks at a user exactly if a column differs', async () => {
@@ -286,12 +281,16 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       [name]: name.endsWith('At') ? at(5) : name === 'roleId' ? 3n : 'odd',
     }));
     const hereInSql = [
-      ...['name', 'first_name', 'email', 'phone', 'role'].map((name) => `mirror.users set ${name} = 'odd'`),
+      ...['name', 'first_name', 'last_name', 'email', 'phone', 'role'].map(
+        (name) => `mirror.users set ${name} = 'odd'`,
+      ),
       ...['created_at', 'updated_at', 'user_created_at', 'user_updated_at'].map(
         (name) => `mirror.users set ${name} = now()`,
       ),
       ...['role_id = 3', 'resolved = false', 'gone_at = now()'].map((set) => `mirror.users set ${set}`),
-      ...['name', 'first_name', 'email', 'phone'].map((name) => `sync.user_base set ${name} = 'odd'`),
+      ...['name', 'first_name', 'last_name', 'email', 'phone'].map(
+        (name) => `sync.user_base set ${name} = 'odd'`,
+      ),
       'sync.user_base set role_id = 3',
       'sync.user_base set older_since = now(), older_passes = 1',
     ];
@@ -300,10 +299,8 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       "into sync.changes (team_id, user_id, kind, base, old, new, state) values (44, 7, 'push', '{}', '{}', '{}', 'open')",
       "into sync.held_fields (team_id, user_id, field, reason) values (44, 7, 'email', 'conflict')",
     ];
-    const looks = async (statement: string, user: ServiceUser, role = 'Agent') => {
-      const undone = new Error('only to look');
-      let found: readonly bigint[] = [];
-      const looking = database.db.transaction(async (tx) => {
+    const looks = (statement: string, user: ServiceUser, role = 'Agent') =>
+      aside(database.db, async (tx) => {
         await run(tx, `select set_config('musterd.writing', 'on', true)`);
         await run(
           tx,
@@ -315,19 +312,14 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           `insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id) values (44, 7, 'Ann Lee', 'Ann', 'Lee', 'ann@example.org', '491', 2)`,
         );
         if (statement !== '') await run(tx, statement);
-        const on: Database = { ...database.db, kysely: tx, transaction: (work) => work(tx) };
-        const { differing, unknown, unseen } = await compareSides(on, 44n, {
+        const { differing, unknown, unseen } = await compareSides(within(tx), 44n, {
           users: new Map([[7n, user]]),
           roles: new Map(role === '' ? [] : [[7n, role]]),
           leftOut: [],
         });
         expect([unknown, unseen]).toEqual([[], []]);
-        found = differing.map(({ id }) => id);
-        throw undone;
+        return differing.map(({ id }) => id);
       });
-      await expect(looking).rejects.toBe(undone);
-      return found;
-    };
     expect(await looks('', equal)).toEqual([]);
     expect(await looks('', equal, '')).toEqual([]);
     expect(await looks('', equal, 'Admin')).toEqual([7n]);
@@ -342,10 +334,8 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
   });
 
   it('a team agrees with base unless the sides differ, or a row is held, open, missing or rejected', async () => {
-    const agreement = async (statement: string) => {
-      let found: string | null = null;
-      const undone = new Error('only to look');
-      const looking = database.db.transaction(async (tx) => {
+    const agreement = (statement: string) =>
+      aside(database.db, async (tx) => {
         const insert = (table: string, columns: string, values: string) =>
           run(tx, `insert into ${table} (team_id, id, ${columns}) values (45, 7, ${values})`);
         await run(tx, `select set_config('musterd.writing', 'on', true)`);
@@ -357,12 +347,8 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
         await insert('mirror.users', `${named[0]}, resolved`, `${named[1]}, true`);
         await insert('sync.user_base', `${named[0]}, name`, `${named[1]}, 'Ann Lee'`);
         await run(tx, statement);
-        found = await agreesWithBase(tx, 45n);
-        throw undone;
+        return await agreesWithBase(tx, 45n);
       });
-      await expect(looking).rejects.toBe(undone);
-      return found;
-    };
     const columns = ['first_name', 'last_name', 'email', 'phone'].map((name) => `${name} = 'odd'`);
     const others = [
       ...['mirror.users', 'sync.user_base'].flatMap((table) => [
@@ -388,19 +374,13 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
   });
 
   it('compares users in one statement if all agree', async () => {
-    const watch = await watchStatements(database.url);
-    const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
-    try {
-      const users = new Map(atRest.map((one) => [one.id, one]));
-      const compared = await compareSides(watched, teamId, { users, roles: new Map(), leftOut: [] });
-      expect(compared.differing).toEqual([]);
-      expect(
-        watch.take().filter(({ steps }) => steps.some(({ relation }) => relation === 'user_base')),
-      ).toHaveLength(1);
-    } finally {
-      await watched.close();
-      await watch.close();
-    }
+    const watched = await watchSession(database.url);
+    const users = new Map(atRest.map((one) => [one.id, one]));
+    const compared = await compareSides(watched.db, teamId, { users, roles: new Map(), leftOut: [] });
+    expect(compared.differing).toEqual([]);
+    expect(
+      watched.take().filter(({ steps }) => steps.some(({ relation }) => relation === 'user_base')),
+    ).toHaveLength(1);
   });
 
   it('reads compared users a few times each, whatever the table statistics', async () => {
@@ -430,31 +410,25 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'users', n, now() from generate_series(1, ${number}) n`,
       `insert into sync.held_fields (team_id, user_id, field, reason) select 41, n, 'email', 'conflict' from generate_series(1, ${number}) n`,
     );
-    const watch = await watchStatements(database.url);
-    const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
-    try {
-      const shown = (count: number) =>
-        new Map(
-          Array.from({ length: count }, (_, index) => [
-            BigInt(index + 1),
-            { id: BigInt(index + 1), name: '', raw: {} },
-          ]),
-        );
-      for (const count of [number, many, 1000]) {
-        const { differing, unseen } = await compareSides(watched, teamId, {
-          users: shown(count),
-          roles: new Map(),
-          leftOut: [...shown(number).keys()].slice(count),
-        });
-        expect([differing.length, unseen.length]).toEqual([count, number - count]);
-      }
-      const looked = watch.take().flatMap(({ steps }) => steps.map((step) => step.rows));
-      expect(Math.max(...looked)).toBeGreaterThanOrEqual(number);
-      // A table of ten rows is read for each of them.
-      expect(Math.max(...looked)).toBeLessThan(number * 11);
-    } finally {
-      await watched.close();
-      await watch.close();
+    const watched = await watchSession(database.url);
+    const shown = (count: number) =>
+      new Map(
+        Array.from({ length: count }, (_, index) => [
+          BigInt(index + 1),
+          { id: BigInt(index + 1), name: '', raw: {} },
+        ]),
+      );
+    for (const count of [number, many, 1000]) {
+      const { differing, unseen } = await compareSides(watched.db, teamId, {
+        users: shown(count),
+        roles: new Map(),
+        leftOut: [...shown(number).keys()].slice(count),
+      });
+      expect([differing.length, unseen.length]).toEqual([count, number - count]);
     }
+    const looked = watched.take().flatMap(({ steps }) => steps.map((step) => step.rows));
+    expect(Math.max(...looked)).toBeGreaterThanOrEqual(number);
+    // A table of ten rows is read for each of them.
+    expect(Math.max(...looked)).toBeLessThan(number * 11);
   });
 });

@@ -1,29 +1,27 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { readDifferingUsers } from '../support/differing-users.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import type { UserPlan } from '../../src/model/user-plan.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { aside, useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
 const policy = { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' } as const;
 /** More than go into one statement as JSON. */
 const many = 3000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let runId = 0n;
 beforeAll(async () => {
-  database = await createTestDatabase();
   const { rows } = await sql<{ run_id: bigint }>`
     insert into sync.runs (team, command) values ('north', 'reconcile') returning run_id`.execute(
     database.db.kysely,
   );
   runId = rows[0]?.run_id ?? 0n;
 });
-afterAll(() => database.close());
 
 const user = (id: number, values: Partial<ServiceUser> = {}): ServiceUser => ({
   id: BigInt(id),
@@ -65,14 +63,12 @@ it('many users at once end like a few at a time, and a user edited meanwhile is 
     rowsOf(tx, 'insert into mirror.users (team_id, id, resolved) values (41, 3, true), (41, 6, true)'),
   );
 
-  const undone = Symbol('undone');
-  const outcome = async (atOnce: number) => {
-    let result: unknown;
-    const work = write(async (tx) => {
+  const outcome = (atOnce: number) =>
+    aside({ transaction: write }, async (tx) => {
       const deferred: bigint[] = [];
       for (let from = 0; from < plans.length; from += atOnce)
         deferred.push(...(await applyUsers(tx, { teamId, runId }, plans.slice(from, from + atOnce))));
-      result = {
+      return {
         deferred: deferred.toSorted((a, b) => (a < b ? -1 : 1)),
         users: await rowsOf(tx, 'select u.*, null as edited_at from mirror.users u order by id'),
         base: await rowsOf(
@@ -85,11 +81,7 @@ it('many users at once end like a few at a time, and a user edited meanwhile is 
           from sync.changes order by user_id, kind, new::text, old::text`,
         ),
       };
-      throw undone;
     });
-    await expect(work).rejects.toBe(undone);
-    return result as { readonly deferred: readonly bigint[]; readonly ledger: readonly unknown[] };
-  };
   const atOnce = await outcome(many);
   expect(atOnce.deferred.slice(0, 4)).toEqual([2n, 3n, 6n, 202n]);
   expect(atOnce.ledger.length).toBeGreaterThan(many);

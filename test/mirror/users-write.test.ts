@@ -1,4 +1,4 @@
-import { CompiledQuery, sql as text } from 'kysely';
+import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
@@ -14,8 +14,8 @@ import type {
   UserWrite,
 } from '../../src/model/user-plan.ts';
 import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
 const observed = { joined: '', role: null, resolved: true, gone: false };
@@ -36,21 +36,12 @@ const eva: MirrorRow = {
   roleId: 4n,
 };
 
-let database: TestDatabase;
+const database = useDatabase();
+const { objects: query, write, force } = database;
 let other: Database;
 let runId = 0n;
-const query = async (statement: string) =>
-  (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
-/** As musterd writes: the triggers that look at edits let it pass. */
-const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
-  database.db.transaction(async (tx) => {
-    await text`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    return await work(tx);
-  });
-const force = (statement: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(statement)));
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   other = createDatabase({ url: database.url, applicationName: 'musterd test' });
   await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   const [run] = await query(
@@ -58,10 +49,7 @@ beforeAll(async () => {
   );
   runId = run?.['run_id'] as bigint;
 });
-afterAll(async () => {
-  await other.close();
-  await database.close();
-});
+afterAll(() => other.close());
 beforeEach(async () => {
   const tables = [
     'mirror.users',

@@ -1,20 +1,12 @@
 /** Where and how the database lets anybody decide about edits, whoever they are. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await database.close();
-});
-beforeEach(async () => {
-  await runSqlText(database.db, `delete from sync.learned`);
-});
+const database = useDatabase();
+beforeEach(() => database.rows(`delete from sync.learned`));
 
 const home: KnownPlace = {
   kind: 'home',
@@ -37,7 +29,7 @@ const decide = (isolation = 'read committed') =>
     database.db,
     `begin isolation level ${isolation}; select * from sync.approve('0123456789ab'); commit`,
   ).catch(async (error: unknown) => {
-    await runSqlText(database.db, 'rollback');
+    await database.rows('rollback');
     return (error as Error).message;
   });
 
