@@ -1,11 +1,10 @@
 import { sql as text } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EditAnswer } from '../../src/mirror/users/decide-edits.ts';
 import { readBatchFields } from '../../src/mirror/users/held-batches.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const batch = 'aaaaaaaaaaaa';
 
@@ -25,14 +24,10 @@ const seed = `
     from sync.edits e where e.field = 'email' or e.user_id = 1;`;
 
 describe.each([oldestServer()])('a decision about edits, on $name:', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-    await run(`insert into sync.teams (team, team_id) values ('north', 41)`);
-  });
-  afterAll(() => database.close());
+  const database = useDatabase({ server });
+  const { rows: run } = database;
+  beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41)`));
   beforeEach(() => run(seed));
-  const run = async (statement: string) => (await runSqlText(database.db, statement)).rows;
 
   type Decision = 'approve' | 'reject' | 'revert';
   const decide = async (decision: Decision, more = '') => {
@@ -68,224 +63,137 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     select team_id, user_id, 'push', 'open', jsonb_build_object('email', new_value), jsonb_build_object('email', edit_id), '${outcome}'
     from sync.edits where user_id = 1 and field = 'email' and ended_at is null`;
 
+  const hold = (values: string) =>
+    `update sync.held_fields set ${values} where user_id = 1 and field = 'email'`;
+
   interface Left {
     readonly held?: string;
     readonly lasts?: string;
     readonly mirror: string;
   }
-  type Fate = readonly [
-    fate: string,
-    change: string,
-    outcomes: Readonly<Record<Decision, string | undefined>>,
-    left: Readonly<Record<Decision, Left>>,
-  ];
-  const rejected = 'rejected so';
-  const asHeld = 'limit in the batch';
+  /** What is answered about the email, and what is left of it. */
+  type Result = readonly [outcome: string | undefined, left: Left];
+  type Results = Readonly<Record<Decision, Result>>;
   const both = (value: string) => ({ lasts: mail(value), mirror: mail(value) });
-  const same = (outcome: string | undefined) => ({ approve: outcome, reject: outcome, revert: outcome });
-  const untouched = (one: Left) => ({ approve: one, reject: one, revert: one });
-  const fates: readonly Fate[] = [
-    [
-      'is as it was',
-      'select',
-      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: 'limit approved in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
-    ],
-    [
-      'is as it was, and approved already',
-      `update sync.held_fields set decision = 'approved' where user_id = 1 and field = 'email'`,
-      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: 'limit approved in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
-    ],
+  const asHeld = 'limit in the batch';
+  const inAll = (...result: Result): Results => ({ approve: result, reject: result, revert: result });
+  const untouched = (outcome: string, held = asHeld) => inAll(outcome, { held, ...both('new') });
+  /** Of the email as it was edited first, or to this value. */
+  const rejected = (outcome = 'rejected', value = 'new'): Result => [
+    outcome,
+    { held: 'rejected so', ...both(value) },
+  ];
+  const approved: Result = ['approved', { held: 'limit approved in the batch', ...both('new') }];
+  const followed: Results = {
+    approve: approved,
+    reject: rejected(),
+    revert: ['rejected', { mirror: mail('old') }],
+  };
+  const stays = (outcome: string, held = asHeld): Result => [outcome, { held, ...both('new') }];
+  /** What is on its way may arrive: the mirror is not given back. */
+  const underWay: Results = {
+    approve: stays('on its way'),
+    reject: rejected('on its way'),
+    revert: rejected('on its way'),
+  };
+  const overAfter = (value: string): Results => {
+    const left = { held: `${asHeld} of an edit that is over`, ...both(value) };
+    return { approve: ['on its way', left], reject: ['moved', left], revert: ['moved', left] };
+  };
+  const leave = past('update mirror.users set gone_at = now() where id = 1');
+  const fates: readonly (readonly [fate: string, change: string, results: Results])[] = [
+    ['is as it was', 'select', followed],
+    ['is as it was, and approved already', hold(`decision = 'approved'`), followed],
     [
       'is as it was, and the service has another value',
-      `update sync.held_fields set shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
-      { approve: 'moved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: asHeld, ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
+      hold(`shown_value = '"web@example.com"'`),
+      { ...followed, approve: stays('moved') },
     ],
     [
       'is as it was, and something else was agreed on',
       past(`update sync.user_base set email = '${mail('web')}' where id = 1`),
-      { approve: 'moved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: asHeld, ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('web') },
-      },
+      { approve: stays('moved'), reject: rejected(), revert: ['rejected', { mirror: mail('web') }] },
     ],
-    ['was withdrawn', set('old'), same(undefined), untouched({ mirror: mail('old') })],
+    ['was withdrawn', set('old'), inAll(undefined, { mirror: mail('old') })],
     [
       'was withdrawn past the triggers',
       past(set('old')),
-      same('moved'),
-      untouched({ held: asHeld, lasts: mail('new'), mirror: mail('old') }),
+      inAll('moved', { held: asHeld, lasts: mail('new'), mirror: mail('old') }),
     ],
     [
       'was replaced',
       set('other'),
-      same('moved'),
-      untouched({ held: `${asHeld} of an edit that is over`, ...both('other') }),
+      inAll('moved', { held: `${asHeld} of an edit that is over`, ...both('other') }),
     ],
     [
       'was replaced, and has its value again',
       `${set('other')}; ${set('new')}`,
-      same('moved'),
-      untouched({ held: `${asHeld} of an edit that is over`, ...both('new') }),
+      untouched('moved', `${asHeld} of an edit that is over`),
     ],
     [
       'was replaced past the triggers',
       past(set('other')),
-      same('moved'),
-      untouched({ held: asHeld, lasts: mail('new'), mirror: mail('other') }),
+      inAll('moved', { held: asHeld, lasts: mail('new'), mirror: mail('other') }),
     ],
-    [
-      'was withdrawn, and has its value again',
-      `${set('old')}; ${set('new')}`,
-      same(undefined),
-      untouched(both('new')),
-    ],
-    [
-      'was never on record',
-      `update sync.held_fields set edit_id = null where user_id = 1 and field = 'email'`,
-      same('moved'),
-      untouched({ held: `${asHeld} of nothing`, ...both('new') }),
-    ],
-    [
-      'is being sent',
-      open(),
-      same('on its way'),
-      {
-        approve: { held: asHeld, ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        // What is on its way may arrive: the mirror is not given back.
-        revert: { held: rejected, ...both('new') },
-      },
-    ],
+    ['was withdrawn, and has its value again', `${set('old')}; ${set('new')}`, inAll(undefined, both('new'))],
+    ['was never on record', hold('edit_id = null'), untouched('moved', `${asHeld} of nothing`)],
+    ['is being sent', open(), underWay],
     [
       'is being sent, approved',
-      `update sync.held_fields set decision = 'spent' where user_id = 1 and field = 'email'; ${open()}`,
-      same('on its way'),
-      {
-        approve: { held: 'limit spent in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { held: rejected, ...both('new') },
-      },
+      `${hold(`decision = 'spent'`)}; ${open()}`,
+      { ...underWay, approve: stays('on its way', 'limit spent in the batch') },
     ],
-    [
-      'was sent, and is unknown',
-      open('{"email": "unknown"}'),
-      same('on its way'),
-      {
-        approve: { held: asHeld, ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { held: rejected, ...both('new') },
-      },
-    ],
+    ['was sent, and is unknown', open('{"email": "unknown"}'), underWay],
     [
       'was sent and refused, while others of the user are on their way',
       open('{"email": "refused", "role_id": "unknown"}'),
-      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: 'limit approved in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
+      followed,
     ],
-    [
-      'is being sent, and was taken back',
-      `${open()}; ${set('old')}`,
-      { approve: 'on its way', reject: 'moved', revert: 'moved' },
-      untouched({ held: `${asHeld} of an edit that is over`, lasts: mail('old'), mirror: mail('old') }),
-    ],
-    [
-      'is being sent, and was replaced',
-      `${open()}; ${set('other')}`,
-      { approve: 'on its way', reject: 'moved', revert: 'moved' },
-      untouched({ held: `${asHeld} of an edit that is over`, ...both('other') }),
-    ],
+    ['is being sent, and was taken back', `${open()}; ${set('old')}`, overAfter('old')],
+    ['is being sent, and was replaced', `${open()}; ${set('other')}`, overAfter('other')],
     [
       'is held anew, while the one before it is being sent',
       `${open()}; ${set('other')}; update sync.held_fields h set edit_id = e.edit_id, mirror_value = e.new_value from sync.edits e
         where e.user_id = 1 and e.field = 'email' and e.ended_at is null and h.user_id = 1 and h.field = 'email'`,
-      { approve: 'approved', reject: 'rejected', revert: 'on its way' },
       {
-        approve: { held: 'limit approved in the batch', ...both('other') },
-        reject: { held: rejected, ...both('other') },
-        revert: { held: rejected, ...both('other') },
+        approve: ['approved', { held: 'limit approved in the batch', ...both('other') }],
+        reject: rejected('rejected', 'other'),
+        revert: rejected('on its way', 'other'),
       },
     ],
-    [
-      'is of a user who has left',
-      past('update mirror.users set gone_at = now() where id = 1'),
-      same('gone'),
-      untouched({ held: asHeld, ...both('new') }),
-    ],
-    [
-      'is of a user who has left while it was being sent',
-      `${open()}; ${past('update mirror.users set gone_at = now() where id = 1')}`,
-      same('gone'),
-      untouched({ held: asHeld, ...both('new') }),
-    ],
+    ['is of a user who has left', leave, untouched('gone')],
+    ['is of a user who has left while it was being sent', `${open()}; ${leave}`, untouched('gone')],
     [
       'is of a user who is nowhere any more',
       past(`delete from mirror.users where id = 1; delete from sync.user_base where id = 1`),
-      same('gone'),
-      untouched({ held: asHeld, lasts: mail('new'), mirror: '' }),
+      inAll('gone', { held: asHeld, lasts: mail('new'), mirror: '' }),
     ],
     [
       'is held on request',
-      `update sync.held_fields set reason = 'review', until = now() + interval '1 hour' where user_id = 1 and field = 'email'`,
-      same('asked'),
-      untouched({ held: 'asked in the batch', ...both('new') }),
+      hold(`reason = 'review', until = now() + interval '1 hour'`),
+      untouched('asked', 'asked in the batch'),
     ],
     [
       'was held on request, which is over',
-      `update sync.held_fields set reason = 'review', until = now() - interval '1 hour' where user_id = 1 and field = 'email'`,
-      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: 'review approved in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
+      hold(`reason = 'review', until = now() - interval '1 hour'`),
+      { ...followed, approve: stays('approved', 'review approved in the batch') },
     ],
     [
       'is a conflict by now',
-      `update sync.held_fields set reason = 'conflict' where user_id = 1 and field = 'email'`,
-      { approve: 'held', reject: 'rejected', revert: 'rejected' },
-      {
-        approve: { held: 'conflict in the batch', ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { mirror: mail('old') },
-      },
+      hold(`reason = 'conflict'`),
+      { ...followed, approve: stays('held', 'conflict in the batch') },
     ],
     [
       'is of a user of whom nothing was agreed on',
       past('delete from sync.user_base where id = 1'),
-      { approve: 'moved', reject: 'rejected', revert: 'moved' },
-      {
-        approve: { held: asHeld, ...both('new') },
-        reject: { held: rejected, ...both('new') },
-        revert: { held: asHeld, ...both('new') },
-      },
+      { approve: stays('moved'), reject: rejected(), revert: stays('moved') },
     ],
   ];
 
-  describe.each(fates)('an edit that %s', (_, change, outcomes, leaves) => {
+  describe.each(fates)('an edit that %s', (_, change, results) => {
     it.each(['approve', 'reject', 'revert'] as const)('%s', async (decision) => {
       await run(change);
-      const outcome = outcomes[decision];
+      const [outcome, { held, lasts, mirror }] = results[decision];
       const done = decision === 'approve' ? 'approved' : 'rejected';
       // The others of the batch are as they were.
       const others = [`2 email ${done}`, `3 email ${done}`];
@@ -294,7 +202,6 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         outcome === undefined ? [] : [`1 email ${outcome}`],
       );
       expect(found.filter((row) => !row.startsWith('1 '))).toEqual(others);
-      const { held, lasts, mirror } = leaves[decision];
       expect(await left()).toEqual({ held, lasts, mirror: mirror === '' ? undefined : mirror });
     });
   });
@@ -348,8 +255,6 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
   /** What comes after the decision, and what is said of the edit then. */
   const arrive = `${open('{"email": "confirmed"}').replace("'open'", "'closed'")};
     ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`;
-  const hold = (values: string) =>
-    `update sync.held_fields set ${values} where user_id = 1 and field = 'email'`;
   it.each<[fate: string, decision: Decision, change: string, became: string]>([
     ['is as it was', 'approve', 'select', 'waiting'],
     ['is being sent', 'approve', open(), 'sending'],
