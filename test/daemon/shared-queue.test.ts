@@ -1,47 +1,40 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TeamQueue } from '../../src/daemon/queue.ts';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe('the queue that daemons share', () => {
   const teams = Array.from({ length: 60 }, (_, i) => `team ${i}`);
-  let database: TestDatabase;
+  const database = useDatabase();
   let sent: SentStatements;
   let queue: TeamQueue;
   let worked: string[] = [];
   let hold: Promise<void> | undefined;
-  beforeEach(async () => {
-    [worked, hold] = [[], undefined];
-    database = await createTestDatabase();
-    sent = await countStatements(database.url);
-    queue = await createSharedQueue({
-      connection: connectionOptions(readConnectionUrl(sent.url)),
+  const create = (url: string, concurrency: number) =>
+    createSharedQueue({
+      connection: connectionOptions(readConnectionUrl(url)),
       migrate: true,
-      concurrency: 2,
+      concurrency,
       work: async (team) => {
         worked.push(team);
         await hold;
       },
       onError: () => undefined,
     });
+  beforeAll(async () => {
+    sent = await countStatements(database.url);
+    queue = await create(sent.url, 2);
   });
-  afterEach(async () => {
+  beforeEach(() => {
+    [worked, hold] = [[], undefined];
+  });
+  afterAll(async () => {
     await queue.close();
     await sent.close();
-    await database.close();
-  });
-
-  it('the shared queue takes teams offered together in one statement, and works on each', async () => {
-    sent.take();
-    const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
-    expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
-    // Two at a time, and two seconds between two looks: that would be a minute.
-    await eventually('all were worked on', () => worked.length === teams.length);
-    expect(worked.toSorted()).toEqual(teams.toSorted());
-    expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });
 
   it('the shared queue takes no advisory lock at the start or when it looks for dead workers', async () => {
@@ -54,21 +47,21 @@ describe('the queue that daemons share', () => {
     expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
   });
 
+  it('the shared queue takes teams offered together in one statement, and works on each', async () => {
+    sent.take();
+    const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
+    expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
+    // Two at a time, and two seconds between two looks: that would be a minute.
+    await eventually('all were worked on', () => worked.length === teams.length);
+    expect(worked.toSorted()).toEqual(teams.toSorted());
+    expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
+  });
+
   it('creates its schema once if several start at once in an empty database', async () => {
     const empty = await createTestDatabase();
     const offered = Promise.withResolvers<void>();
-    const starting = [1, 2, 3].map(() =>
-      createSharedQueue({
-        connection: connectionOptions(readConnectionUrl(empty.url)),
-        migrate: true,
-        concurrency: 1,
-        work: async (team) => {
-          worked.push(team);
-          await offered.promise;
-        },
-        onError: () => undefined,
-      }),
-    );
+    hold = offered.promise;
+    const starting = [1, 2, 3].map(() => create(empty.url, 1));
     const queues = await Promise.all(starting);
     const taken = await Promise.all(queues.map((one) => one.offer('a')));
     expect(taken.filter(Boolean)).toHaveLength(1);

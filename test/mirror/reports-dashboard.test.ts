@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { ROOT } from '../support/checkout.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillYear, yearTeam } from '../support/year-of-history.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 interface Panel {
   readonly id: number;
@@ -30,18 +30,15 @@ const expand = (text: string, team: string) =>
     .replaceAll('$'.concat('{team:csv}'), team);
 
 describe('the dashboard of reports', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   beforeAll(async () => {
-    database = await createTestDatabase();
     await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
     const south = { ...yearTeam, team: 'south', teamId: 43, users: 20, changes: 40, tags: 10, days: 5 };
     await fillYear(database.db, south);
-    await runSqlText(
-      database.db,
+    await database.rows(
       `begin; set local musterd.writing = 'on'; update mirror.users set role_id = 4 where id = 23; commit`,
     );
   });
-  afterAll(() => database.close());
 
   it.each(asked)('the dashboard answers a reader: $title', async ({ format, rawSql }) => {
     const text = expand(rawSql, '41');
@@ -52,26 +49,23 @@ describe('the dashboard of reports', () => {
     });
     expect(rows.length).toBeGreaterThan(0);
     if (format === 'time_series') expect(Object.keys(rows[0] ?? {}).slice(0, 2)).toEqual(['time', 'metric']);
-    const others = await runSqlText(database.db, expand(rawSql, '42'));
-    expect(others.rows).toEqual([]);
+    expect(await database.rows(expand(rawSql, '42'))).toEqual([]);
   });
 
-  it.each(asked)('the dashboard answers before there is a team: $title', async ({ rawSql }) => {
-    const empty = await createTestDatabase();
-    try {
+  describe('before there is a team', () => {
+    const empty = useDatabase();
+    it.each(asked)('the dashboard answers: $title', async ({ rawSql }) => {
       const [team] = board.templating.list;
-      expect((await runSqlText(empty.db, team?.query ?? '')).rows).toEqual([]);
+      expect(await empty.rows(team?.query ?? '')).toEqual([]);
       // All of no teams.
-      expect((await runSqlText(empty.db, expand(rawSql, ''))).rows).toEqual([]);
-    } finally {
-      await empty.close();
-    }
+      expect(await empty.rows(expand(rawSql, ''))).toEqual([]);
+    });
   });
 
   it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
     'the dashboard separates or adds up several teams: $title',
     async ({ format, rawSql }) => {
-      const { rows } = await runSqlText(database.db, expand(rawSql, '41,43'));
+      const rows = await database.rows(expand(rawSql, '41,43'));
       const points = rows.map(([first, second]) =>
         String(format === 'time_series' ? [first, second] : [first]),
       );

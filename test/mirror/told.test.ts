@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readTeamsNow, replaceNotice } from '../../src/mirror/runs/told.ts';
 import type { Notice } from '../../src/model/notices.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const notice: Notice = {
   stands: true,
@@ -16,18 +16,16 @@ const notice: Notice = {
 };
 
 describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
-  let database: TestDatabase;
-  beforeEach(async () => {
-    database = await createTestDatabase({ server });
-    await database.db.transaction(async (tx) => {
-      await sql`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`.execute(tx);
-      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      await sql`insert into mirror.teams (team_id, name) values (41, 'N'), (42, 'S')`.execute(tx);
-      await sql`insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
-        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now())`.execute(tx);
-    });
-  });
-  afterEach(() => database.close());
+  const database = useDatabase({ server });
+  beforeAll(() =>
+    database.force(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+      insert into mirror.teams (team_id, name) values (41, 'N'), (42, 'S');
+      insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
+        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now())`),
+  );
+  afterEach(() =>
+    database.rows('truncate sync.runs, sync.due, sync.learned, sync.held_fields, sync.absences cascade'),
+  );
   const now = () => readTeamsNow(database.db, ['north', 'south']);
 
   type Ended = readonly [
