@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
+import { connectAs, useDatabase } from '../support/use-database.ts';
 
 const batch = 'aaaaaaaaaaaa';
 const users = `
@@ -28,11 +28,11 @@ const writable: Readonly<Record<string, readonly string[]>> = {
 };
 const decisions = ['approve', 'reject'] as const;
 
-describe.each(servers())('limits on text that people write, on $name:', (server) => {
-  let database: TestDatabase;
+describe.each([oldestServer()])('limits on text that people write, on $name:', (server) => {
+  const database = useDatabase({ server });
+  const { rows: run } = database;
   let editor: Database;
   const role = `test_editor_${randomBytes(4).toString('hex')}`;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
   const edit = (actor: string, to: string) =>
     runSqlText(
       editor,
@@ -40,22 +40,18 @@ describe.each(servers())('limits on text that people write, on $name:', (server)
        update mirror.users set email = '${to}' || id || '@example.com'; commit`,
     );
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     await run(`insert into sync.teams (team, team_id) values ('north', 41);
       create role ${role} login password 'secret' in role musterd_editor`);
-    const url = new URL(database.url);
-    [url.username, url.password] = [role, 'secret'];
-    editor = createDatabase({ url: url.href });
+    editor = connectAs(database.url, role);
   });
-  beforeEach(async () => {
-    await run(`set local musterd.writing = 'on';
+  beforeEach(() =>
+    run(`set local musterd.writing = 'on';
       delete from mirror.users; delete from sync.user_base; delete from mirror.user_lookups;
-      delete from sync.held_fields; delete from sync.changes; delete from sync.edits; delete from sync.user_periods; ${users}`);
-  });
+      delete from sync.held_fields; delete from sync.changes; delete from sync.edits; delete from sync.user_periods; ${users}`),
+  );
   afterAll(async () => {
     await editor.close();
     await run(`drop role ${role}`);
-    await database.close();
   });
 
   /** Whether these edits are of whoever gives this name. */

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { describe, expect, it } from 'vitest';
+import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const most = 200_000;
 
-describe.each(servers())('addresses to look users up by, on $name:', (server) => {
-  let database: TestDatabase;
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
+describe.each([oldestServer()])('addresses to look users up by, on $name:', (server) => {
+  const database = useDatabase({ server });
+  const { rows: run } = database;
 
   it('a team stores 200,000 lookup addresses at most, and one more is an error', async () => {
     const insert = (team: number, count: number) =>
