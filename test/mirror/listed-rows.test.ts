@@ -1,8 +1,6 @@
 import { CompiledQuery, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Transaction } from '../../src/mirror/db/database.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { withSpool } from '../../src/mirror/db/spool.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { publishListing, readLackingRows, tableOf } from '../../src/mirror/listings/listings.ts';
 import { readKnownTeam, isSameTeam } from '../../src/mirror/team/known-team.ts';
 import { writeTeam } from '../../src/mirror/team/pinned-teams.ts';
@@ -11,8 +9,8 @@ import { listedResources } from '../../src/model/listed-resources.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import { decodeListed } from '../../src/service/wire-lists.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
 const run = { teamId, runId: 1n };
@@ -25,12 +23,9 @@ const inbox = (id: number, row: object = {}) =>
 const survey = (id: number, row: object = {}) =>
   rowOf(surveys, { id, name: `Survey ${id}`, updated: '2026-01-01', ...row });
 
-describe.each(servers())('rows of a listing on $name', (server) => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(() => database.close());
+describe.each([oldestServer()])('rows of a listing on $name', (server) => {
+  const database = useDatabase({ server });
+  const { rows: query, write } = database;
   beforeEach(() =>
     write((tx) =>
       tx.executeQuery(
@@ -40,12 +35,6 @@ describe.each(servers())('rows of a listing on $name', (server) => {
       ),
     ),
   );
-  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
-  const write = <R>(work: (tx: Transaction) => Promise<R>) =>
-    database.db.transaction(async (tx) => {
-      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      return work(tx);
-    });
   const show = (of: ListedResource, ...rows: readonly ListedRow[]) =>
     withSpool(tableOf(of), rows, (spool) => write((tx) => publishListing(tx, run, spool)));
   const lacking = (most: number, ...rows: readonly ListedRow[]) => lackingAfter(0n, most, ...rows);
@@ -157,19 +146,6 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query(question)).toEqual([['How?']]);
     expect(await show(surveys, survey(1, { name: 'Other' }))).toMatchObject({ changed: 1 });
     expect(await query(question)).toEqual([[null]]);
-  });
-
-  it('keeps rows of a listing apart by team, whatever another team has under the same id', async () => {
-    await withSpool(tableOf(surveys), [survey(1, { question: 'Theirs?' })], (spool) =>
-      write((tx) => publishListing(tx, { ...run, teamId: 42n }, spool)),
-    );
-    expect(await lacking(9, survey(1))).toEqual([1n]);
-    expect(await show(surveys)).toMatchObject({ absent: [], population: 0 });
-    expect(await show(surveys, survey(1))).toMatchObject({ added: 1, population: 0 });
-    expect(await query('select team_id, question from mirror.surveys order by team_id')).toEqual([
-      [41n, null],
-      [42n, 'Theirs?'],
-    ]);
   });
 
   it.each(listedResources)('rejects any write to $name outside of a run', async ({ name }) => {

@@ -150,6 +150,10 @@ export const statementsOfAllTeams: Readonly<Record<string, readonly string[]>> =
   ],
   'approves what is held in each team': asItsRole(`select * from sync.approve('bb')`),
   'approves rows that are missing in each team': asItsRole(`select * from sync.approve('aa')`),
+  'resolves nothing of the other team': asItsRole(
+    `select outcome from sync.resolve(40, 5, 'phone', 'mirror', reason => '')`,
+  ),
+  'holds nothing of the other team': asItsRole(`select * from sync.hold(40, 1, 'tomorrow')`),
   'takes a user of each team from the service': [
     `set local musterd.writing = 'on'`,
     `set local musterd.run = '1'`,

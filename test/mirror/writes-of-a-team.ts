@@ -1,12 +1,15 @@
 /** What is written for one team, for tests of what another team has to do with it: nothing. */
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import type { Transaction } from '../../src/mirror/db/database.ts';
-import { wakeForEdits } from '../../src/mirror/team/due.ts';
+import type { Database, Transaction } from '../../src/mirror/db/database.ts';
+import { withSpool } from '../../src/mirror/db/spool.ts';
+import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
+import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
 import { applyAbsences } from '../../src/mirror/users/absences.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { editUsers, endPulled, endWithdrawn } from '../../src/mirror/users/edits.ts';
+import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { askHolds } from '../../src/mirror/users/held.ts';
 import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { endHolds, noteShown, writeHolds } from '../../src/mirror/users/holds.ts';
@@ -15,6 +18,7 @@ import { endPeriods, recordUsers } from '../../src/mirror/users/periods.ts';
 import { writeRoles } from '../../src/mirror/users/roles.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { forgetUsers } from '../../src/mirror/users/users-write.ts';
+import tags from '../../src/model/listed/tags.ts';
 import type { Field } from '../../src/model/fields.ts';
 import type { TimeFromNow } from '../../src/model/moment.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
@@ -103,5 +107,15 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
     'notes that a user is stale': () => noteStale(tx, teamId, [1n]),
     'notes that a user is not stale': () => endStale(tx, teamId, [4n]),
     'wakes for edits': () => wakeForEdits(tx, 'north'),
+    'notes edits': () => noteEdits({ transaction: (work) => work(tx) } as Database, 'north', '7:7:'),
+    'notes the end of a run': () =>
+      noteEnd(sql`select 'north' as team, '{users}'::text[] as groups`, 'failed').execute(tx),
+    'publishes a listing': () => {
+      const tag = { id: 5n, teamId, tag: 'a', color: null, rev: null, created: null, updated: null, raw: {} };
+      return withSpool(tableOf(tags), [tag], (spool) => publishListing(tx, run, spool));
+    },
+    'keeps rejected rows': () =>
+      writeRejectedRows(tx, run, 'tags', [{ resource: 'tags', id: 5n, reason: 'now', excerpt: '{}' }]),
+    'forgets rejected rows': () => writeRejectedRows(tx, run, 'tags', []),
   };
 }
