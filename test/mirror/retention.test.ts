@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createPruner } from '../../src/daemon/pruner.ts';
-import { createDatabase } from '../../src/mirror/db/database.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
@@ -11,22 +10,16 @@ import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { notePruneTurn, prune, takePruneTurn } from '../../src/mirror/runs/retention.ts';
 import { readLastRuns } from '../../src/mirror/runs/runs.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readTeamsNow } from '../../src/mirror/runs/told.ts';
 import type { Ages } from '../../src/model/ages.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { watchStatements } from '../support/watched-statements.ts';
+import { useDatabase, watchSession } from '../support/use-database.ts';
 
 const teamId = 41n;
 const ages: Ages = { changes: 30, edits: 30, runs: 30, counts: 30 };
 const none = { changes: 0, edits: 0, runs: 0, counts: 0 };
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.close());
-const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+const database = useDatabase();
+const { rows: query } = database;
 const force = (text: string) => query(`begin; set local musterd.writing = 'on'; ${text}; commit`);
 const ago = (days: number) => `clock_timestamp() - interval '${days} days'`;
 const left = async (what: string) => (await query(`select ${what}`)).flat();
@@ -286,47 +279,21 @@ it('looks up each run by an index of the periods, whatever the statistics', asyn
     insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, run_id, name, first_name, last_name, resolved)
     select 41, n, '2020-01-01Z', '2020-01-02Z', true, r.last - n % 100, '', '', '', true
     from generate_series(1, 20000) n, (select max(run_id) as last from sync.runs) r`);
-  const watch = await watchStatements(database.url);
-  const db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+  const watched = await watchSession(database.url);
   const pruneRuns = async () => {
-    const { runs } = await prune(db, 'main', { ...ages, changes: null, edits: null, counts: null });
-    const steps = watch.take().flatMap((statement) => statement.steps);
+    const { runs } = await prune(watched.db, 'main', { ...ages, changes: null, edits: null, counts: null });
+    const steps = watched.take().flatMap((statement) => statement.steps);
     return {
       runs,
       looked: steps.reduce((n, { relation, rows }) => n + (relation === 'user_periods' ? rows : 0), 0),
     };
   };
-  try {
-    const { runs, looked } = await pruneRuns();
-    expect([runs, looked < 2000]).toEqual([800, true]);
-    await run();
-    await query('analyze sync.user_periods; analyze sync.runs');
-    const again = await pruneRuns();
-    expect([again.runs, again.looked < 2000]).toEqual([900, true]);
-  } finally {
-    await db.close();
-    await watch.close();
-  }
-});
-
-it('pruning runs although a login without rights holds an advisory lock', async () => {
-  await force(`
-    insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
-    select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
-  const guest = `musterd_guest_${process.pid}`;
-  await query(`create role ${guest} login password 'guest'`);
-  const url = new URL(database.url);
-  [url.username, url.password] = [guest, 'guest'];
-  const db = createDatabase({ url: url.href });
-  try {
-    await db.transaction(async (tx) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended('musterd prune', 41))`.execute(tx);
-      expect((await prune(database.db, 'main', { ...ages, changes: null })).edits).toBe(100);
-    });
-  } finally {
-    await db.close();
-    await query(`drop role ${guest}`);
-  }
+  const { runs, looked } = await pruneRuns();
+  expect([runs, looked < 2000]).toEqual([800, true]);
+  await run();
+  await query('analyze sync.user_periods; analyze sync.runs');
+  const again = await pruneRuns();
+  expect([again.runs, again.looked < 2000]).toEqual([900, true]);
 });
 
 it('two pruners of a team wait for each other’s batch', async () => {

@@ -1,28 +1,21 @@
 import { CompiledQuery, sql as kyselySql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { editUsers } from '../../src/mirror/users/edits.ts';
 import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
-import { createListener } from '../../src/mirror/team/listen.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { everyEdit } from '../../src/model/run-group.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
 import { oldestServer } from '../support/servers.ts';
-import { rowsLookedAt, watchStatements } from '../support/watched-statements.ts';
+import { rowsLookedAt } from '../support/watched-statements.ts';
+import { useDatabase, watchSession } from '../support/use-database.ts';
 
 describe.each([oldestServer()])('edits on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
+  const { rows: sql } = database;
   let other: Database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     other = createDatabase({ url: database.url, applicationName: 'a form' });
   });
-  afterAll(async () => {
-    await other.close();
-    await database.close();
-  });
-  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  afterAll(() => other.close());
   const teamId = 41n;
 
   beforeEach(() =>
@@ -100,32 +93,6 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 
-    it('notifies listeners of edits by the key of each edited team', async () => {
-      const heard = new Map<string, number>();
-      const listening = Promise.withResolvers<void>();
-      const listener = createListener({
-        url: database.url,
-        onEdit: (key) => heard.set(key, (heard.get(key) ?? 0) + 1),
-        onListening: listening.resolve,
-        onLost: listening.reject,
-      });
-      onTestFinished(() => listener.close());
-      await listening.promise;
-      const keyOf = async (team: number) =>
-        String((await sql(`select edit_key::text from sync.teams where team_id = ${team}`))[0]?.[0]);
-      const [north, south] = [await keyOf(41), await keyOf(42)];
-      await sql(`update mirror.users set phone = '15550100' where id = 1 and team_id = 41`);
-      await sql(`update mirror.users set phone = '15550100' where id = 99`);
-      await sql(`update mirror.users set phone = '15550101' where id = 1`);
-      await eventually('all are heard of', () => heard.has(south));
-      expect(heard).toEqual(
-        new Map([
-          [north, 2],
-          [south, 1],
-        ]),
-      );
-    });
-
     it('records no value that musterd brings, and edits that a command makes for a person', async () => {
       await database.db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
@@ -142,55 +109,21 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 3n, 'phone', null, '15550103']]);
     });
 
-    it('records edits under a forged setting, and shows a role its own team', async () => {
-      await sql(`
-        create role test_edits_north nologin; grant musterd_editor to test_edits_north;
-        grant usage on schema sync to test_edits_north; grant select on sync.edits to test_edits_north;
-        delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('test_edits_north', 41)`);
-      try {
-        await sql(`update mirror.users set email = 'south@example.com' where team_id = 42 and id = 1`);
-        const seen = await database.db.transaction(async (tx) => {
-          const run = (text: string) => tx.executeQuery(CompiledQuery.raw(text));
-          await run('set local role test_edits_north');
-          await run(`select set_config('musterd.writing', 'on', true)`);
-          await run(`update mirror.users set email = 'north@example.com' where id = 1`);
-          return (await kyselySql`select team_id, new_value from sync.edits`.execute(tx)).rows;
-        });
-        expect(seen).toEqual([{ team_id: 41n, new_value: 'north@example.com' }]);
-        expect(await edits()).toHaveLength(2);
-        await expect(
-          database.db.transaction(async (tx) => {
-            await tx.executeQuery(CompiledQuery.raw('set local role test_edits_north'));
-            await tx.executeQuery(CompiledQuery.raw('delete from sync.edits'));
-          }),
-        ).rejects.toThrow('permission denied');
-      } finally {
-        await sql(`
-          drop owned by test_edits_north; drop role test_edits_north;
-          delete from mirror.team_roles; insert into mirror.team_roles (role_name, all_teams) values ('public', true)`);
-      }
-    });
-
     it('recording edits of thousands of users costs a few looks for each', async () => {
       await sql(`
         begin; select set_config('musterd.writing', 'on', true);
         insert into mirror.users (team_id, id, name, first_name, last_name, resolved)
         select 41, n, 'A', 'A', '', true from generate_series(1001, 4000) n; commit`);
-      const watch = await watchStatements(database.url);
-      const watched = createDatabase({ url: watch.url, applicationName: 'musterd test', maxConnections: 1 });
-      onTestFinished(async () => {
-        await watched.close();
-        await watch.close();
-      });
-      const looked = await watched.transaction(async (tx) => {
+      const watched = await watchSession(database.url);
+      const looked = await watched.db.transaction(async (tx) => {
         const edit = async (phone: string, to: number) => {
-          watch.take();
+          watched.take();
           await tx.executeQuery(
             CompiledQuery.raw(
               `update mirror.users set phone = '${phone}' where team_id = 41 and id between 1001 and ${to}`,
             ),
           );
-          return rowsLookedAt(watch.take(), 'insert into sync.edits');
+          return rowsLookedAt(watched.take(), 'insert into sync.edits');
         };
         // The plan is made here, for one row.
         const one = await edit('15550100', 1001);
