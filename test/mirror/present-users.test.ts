@@ -1,124 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readPresentUsers } from '../../src/mirror/users/present-users.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { PresentUser } from '../../src/model/plan.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-/** By id, beginning with 1: what mirror and base have. A base of `null`: there is none. */
-const people: readonly (readonly [
-  mirror: readonly [email: string | null, phone: string | null, role: number | null],
-  base: readonly [email: string | null, phone: string | null, role: number | null] | null,
-])[] = [
-  [
-    ['new@example.com', '15550109', 4],
-    ['Anne@Example.com', '+1 (555) 0100', 1],
-  ],
-  [['anne@example.com', '15550100', 1], null],
-  [
-    ['anne@example.com', '15550100', 1],
-    [null, null, null],
-  ],
-  [
-    ['b@example.com', null, 2],
-    ['b@example.com', null, 2],
-  ],
-  [
-    ['c@example.com', '15550101', 2],
-    ['\u00a0anne@example.com', '15550101', 2],
-  ],
-  [
-    ['d@example.com', '15550102', 2],
-    ['\u00c4nne@example.com', '15550102', 2],
-  ],
-  [
-    ['e@example.com', '15550103', 3],
-    ['e@example.com', '15550103', 3],
-  ],
-];
-const gone = 8n;
-/** Of users beyond those, in base and mirror: what is asked for by its canonical form is found whatever is around it. */
-const oddEmails = [
-  ' Odd_one%@Example.com\t',
-  '\u2003ODD\\two@example.com\ufeff',
-  '\u00c9mile@Example.com',
-  'x',
-];
-const oddPhones = ['+1 (555) 0190', '1-5-5-5-0-1-9-1', 'ext. 15550192', '0'];
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const quoted = (value: string | number | null) => (value === null ? 'null' : `'${value}'`);
-  for (const [index, [mirror, base]] of [...people, people[1] ?? [[null, null, null], null]].entries()) {
-    const id = index + 1;
-    const isGone = BigInt(id) === gone;
-    await runSqlText(
-      database.db,
-      `set local musterd.writing = 'on';
-       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved, gone_at)
-         select team, ${id}, 'Anne', 'Anne', '', ${mirror.map(quoted).join(', ')}, true, ${isGone ? 'now()' : 'null'} from unnest(array[41, 42]) team;
-       ${base === null ? '' : `insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id) values (41, ${id}, 'Anne', 'Anne', '', ${base.map(quoted).join(', ')})`}`,
-    );
-  }
-});
-afterAll(() => database.close());
-
-const read = async (concern: { emails?: string[]; phones?: string[]; roleIds?: bigint[] }) => {
-  const found = await readPresentUsers(database.db.kysely, 41n, {
-    emails: [],
-    phones: [],
-    roleIds: [],
-    ...concern,
-  });
-  return found.toSorted((a, b) => Number(a.id - b.id));
-};
-
-it('readPresentUsers finds users with a given address or role by the agreed values', async () => {
-  const ids = async (concern: Parameters<typeof read>[0]) =>
-    (await read(concern)).map(({ id }) => Number(id));
-  const anne = canonicalEmail(' ANNE@example.com ');
-  expect(await ids({ emails: [anne] })).toEqual([1, 2, 5]);
-  // Among many, the last two may have it: their letters are for the canonical form to judge.
-  expect(await ids({ emails: [anne, 'f@example.com', 'g@example.com', 'h@example.com'] })).toEqual([
-    1, 2, 5, 6,
-  ]);
-  expect(await ids({ phones: [canonicalPhone('+1 555 0100')] })).toEqual([1, 2]);
-  expect(await ids({ roleIds: [1n] })).toEqual([1, 2]);
-  expect(await ids({ phones: ['15550103'], roleIds: [1n] })).toEqual([1, 2, 7]);
-  expect(await ids({ emails: ['nobody@example.com'], phones: ['1'] })).toEqual([]);
-  expect(await ids({})).toEqual([]);
-});
-
-it('readPresentUsers compares canonical forms, for few or many addresses', async () => {
-  const write = (table: string, columns: string) =>
-    runSqlText(
-      database.db,
-      `set local musterd.writing = 'on';
-       insert into ${table} (team_id, id, name, first_name, last_name, email, phone${columns === '' ? '' : ', resolved'})
-       select 41, 100 + n, 'Odd', 'Odd', '', e.email, e.phone${columns}
-       from json_to_recordset('${JSON.stringify(oddEmails.map((email, n) => ({ n, email, phone: oddPhones[n] })))}') e (n int, email text, phone text)`,
-    );
-  await write('mirror.users', ', true');
-  await write('sync.user_base', '');
-  const nobody = (count: number) => Array.from({ length: count }, (_, at) => `${at}5559`);
-  for (const [at, email] of oddEmails.entries())
-    for (const others of [0, 2, 5]) {
-      const asked = { emails: [canonicalEmail(email), ...nobody(others)] };
-      expect((await read(asked)).map(({ id }) => id)).toContain(BigInt(100 + at));
-      const phone = canonicalPhone(oddPhones[at] ?? '');
-      const found = await read({ phones: [phone, ...nobody(others)] });
-      expect(found.map(({ id }) => id)).toEqual([BigInt(100 + at)]);
-    }
-});
-
-it('readPresentUsers returns agreed values, and mirror values if nothing was agreed', async () => {
-  expect(await read({ roleIds: [1n] })).toEqual([
-    { id: 1n, email: 'Anne@Example.com', phone: '+1 (555) 0100', roleId: 1n },
-    { id: 2n, email: 'anne@example.com', phone: '15550100', roleId: 1n },
-  ]);
-});
+const database = useDatabase();
 
 const address = fc.constantFrom(
   'anne@example.com',
@@ -153,9 +40,7 @@ it('readPresentUsers returns the same as a full scan, in any state of mirror and
   await fc.assert(
     fc.asyncProperty(everybody, asked, async (state, concern) => {
       const known = state.map((person, index) => ({ id: index + 1, ...person }));
-      await runSqlText(
-        database.db,
-        `set local musterd.writing = 'on';
+      await database.rows(`set local musterd.writing = 'on';
          delete from mirror.users where team_id = 43; delete from sync.user_base where team_id = 43;
          insert into mirror.users (team_id, id, email, phone, role_id, resolved, gone_at, edited_at)
          select 43, k.id, m.email, m.phone, m.role_id, m.resolved, case when m.is_gone then now() end, case when m.is_edited then now() end
@@ -166,8 +51,7 @@ it('readPresentUsers returns the same as a full scan, in any state of mirror and
          select 43, k.id, '', '', '', b.email, b.phone, b.role_id
          from jsonb_to_recordset($json$${JSON.stringify(known)}$json$) k (id int, base jsonb)
          cross join jsonb_to_record(k.base) b (email text, phone text, role_id bigint)
-         where k.base <> 'null'`,
-      );
+         where k.base <> 'null'`);
       const isAsked = (of: PresentUser) =>
         concern.emails.includes(canonicalEmail(of.email)) ||
         concern.phones.includes(canonicalPhone(of.phone)) ||
