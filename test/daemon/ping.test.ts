@@ -1,9 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
-import { createServer as createHttps } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createPing, type PingOptions } from '../../src/daemon/ping.ts';
-import { createServerCertificate } from '../../src/emulator/wire/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** A watcher on loopback. */
@@ -84,30 +81,6 @@ test('the ping stops at a redirect, and warns about a failed call without its ad
     { team: 'quay', problem: expect.any(String) as string },
   ]);
   expect(JSON.stringify(warnings)).not.toContain('secret-word');
-});
-
-test('rejects an unverifiable certificate, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
-  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-  });
-  const certificate = await createServerCertificate(['127.0.0.1']);
-  let calls = 0;
-  const server = createHttps(certificate, (_, response) => {
-    calls += 1;
-    response.end();
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const { ping, warnings } = open({ harbour: `https://127.0.0.1:${port}/secret-word` });
-  await ping.onRun('harbour', complete);
-  expect(calls).toBe(0);
-  expect(warnings).toEqual([{ team: 'harbour', problem: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }]);
 });
 
 test('gives up after a while, and at once when it is closed', async () => {

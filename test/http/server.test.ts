@@ -90,11 +90,6 @@ describe('the checks', () => {
     }
   });
 
-  it('answers 200 on /freshness if every team is fresh', async () => {
-    const { get } = await open();
-    expect(await get('/freshness')).toMatchObject({ status: 200 });
-  });
-
   it('serves the metrics as text on /metrics', async () => {
     const { get } = await open();
     const answer = await get('/metrics');
