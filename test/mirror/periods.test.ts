@@ -3,14 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { endPeriods, recordUsers } from '../../src/mirror/users/periods.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer, servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+import { useDatabase, watchSession } from '../support/use-database.ts';
 
 const rowsOf = async (db: Database, text: string) => (await runSqlText(db, text)).rows;
 
 /** How many periods were looked at since the last time. */
-function lookedAt(watch: StatementWatch): number {
+function lookedAt(watch: Pick<StatementWatch, 'take'>): number {
   const steps = watch.take().flatMap((statement) => statement.steps);
   return steps
     .filter(({ relation, node }) => relation === 'user_periods' && !node.startsWith('Bitmap Index'))
@@ -18,13 +18,11 @@ function lookedAt(watch: StatementWatch): number {
 }
 
 describe.each([oldestServer()])('a period of the roster on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let db: Database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     ({ db } = database);
   });
-  afterAll(() => database.close());
   const sql = (text: string) => rowsOf(db, text);
   const asRun = (text: string, run = 7) =>
     sql(`begin; set local musterd.writing = 'on'; set local musterd.run = '${run}'; ${text}; commit`);
@@ -248,62 +246,32 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ]);
     expect(await periods(3)).toHaveLength(1);
   });
-
-  it('shows present and past rosters only to roles of the team', async () => {
-    await sql(`update mirror.users set email = 'new' || email`);
-    const seen = await db.transaction(async (tx) => {
-      const run = async (text: string) =>
-        (await tx.executeQuery<{ t: bigint; n: bigint }>(CompiledQuery.raw(text))).rows;
-      await run(`create role test_periods_north in role musterd_reader; delete from mirror.team_roles;
-        insert into mirror.team_roles (role_name, team_id) values ('test_periods_north', 41); set local role test_periods_north`);
-      const found = [];
-      for (const at of [`now()`, `clock_timestamp() - interval '1 second'`, `'infinity'`, `'-infinity'`])
-        found.push(
-          ...(await run(`select team_id as t, count(*) as n from report.roster_as_of(${at}) group by 1`)),
-        );
-      await run(`reset role; create view public.own as select * from report.roster_as_of(now());
-        grant select on public.own to test_periods_north; set local role test_periods_north`);
-      found.push(...(await run('select team_id as t, count(*) as n from public.own group by 1')));
-      await run(
-        'reset role; drop view public.own; drop role test_periods_north; delete from mirror.team_roles',
-      );
-      await run(`insert into mirror.team_roles (role_name, all_teams) values ('public', true)`);
-      return found;
-    });
-    expect(seen.map(({ t }) => t)).not.toContain(42n);
-    expect(seen.at(0)).toEqual({ t: 41n, n: 3n });
-  });
 });
 
 describe.each(servers())('a year of the roster on $name', (server) => {
   const users = 2000;
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let watch: StatementWatch;
   let db: Database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     // Each user begins twenty periods, and every tenth has got another role with the last.
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id, name) values (41, 'North');
+    await database.rows(`begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id, name) values (41, 'North');
        insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, name, first_name, last_name, resolved, side, run_id, role_moved)
        select 41, u, d.day + u * interval '1 s', case when k = 20 then 'infinity' else d.day + interval '18 days' + u * interval '1 s' end,
          true, 'N' || k, 'N', k::text, true, 'service', k, k = 20 and u % 10 = 0
-       from generate_series(1, 20) k cross join lateral (select now() - (21 - k) * interval '18 days' as day) d, generate_series(1, ${users}) u; commit`,
-    );
+       from generate_series(1, 20) k cross join lateral (select now() - (21 - k) * interval '18 days' as day) d, generate_series(1, ${users}) u; commit`);
     watch = await watchStatements(database.url);
     db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
   });
   afterAll(async () => {
     await db.close();
     await watch.close();
-    await database.close();
   });
   const looked = () => lookedAt(watch);
 
   describe.each(['never analysed', 'analysed'])('%s:', (when) => {
     beforeAll(async () => {
-      if (when === 'analysed') await runSqlText(database.db, 'analyze');
+      if (when === 'analysed') await database.rows('analyze');
       watch.take();
     });
 
@@ -340,27 +308,28 @@ describe.each(servers())('a year of the roster on $name', (server) => {
 describe.each(servers())(
   'on a table of periods that nobody has analysed, on $name, what the roster was',
   (server) => {
+    const database = useDatabase({ server });
     it('writing periods costs one look at the key for each user, whatever the cached plan', async () => {
-      const database = await createTestDatabase({ server });
-      const watch = await watchStatements(database.url);
-      // One session, so that the plans of its triggers stay.
-      const db = createDatabase({ url: watch.url, applicationName: 'musterd test', maxConnections: 1 });
-      const looked = () => lookedAt(watch);
+      const watched = await watchSession(database.url);
+      const looked = () => lookedAt(watched);
       const add = (from: number, to: number) =>
         runSqlText(
-          db,
+          watched.db,
           `begin; set local musterd.writing = 'on'; insert into mirror.users (team_id, id, name, resolved)
          select 42, n, 'N', true from generate_series(${from}, ${to}) n; commit`,
         );
       await add(1, 1);
       for (const from of [2, 1002, 2002]) await add(from, from + 999);
       expect(looked()).toBeLessThanOrEqual(3001);
-      await runSqlText(db, `update mirror.users set phone = '15550100' where team_id = 42 and id = 1`);
-      watch.take();
-      await runSqlText(db, `update mirror.users set phone = '15550101' where team_id = 42`);
+      await runSqlText(
+        watched.db,
+        `update mirror.users set phone = '15550100' where team_id = 42 and id = 1`,
+      );
+      watched.take();
+      await runSqlText(watched.db, `update mirror.users set phone = '15550101' where team_id = 42`);
       // To compare, to close, and what was closed.
       expect(looked()).toBeLessThanOrEqual(3 * 3001);
-      await runSqlText(db, `update mirror.users set phone = phone where team_id = 42 and id < 11`);
+      await runSqlText(watched.db, `update mirror.users set phone = phone where team_id = 42 and id < 11`);
       expect(looked()).toBeLessThanOrEqual(10);
       expect(
         await rowsOf(database.db, `select side, count(*) from sync.user_periods group by 1 order by 1`),
@@ -368,9 +337,6 @@ describe.each(servers())(
         ['mirror', 3002n],
         ['service', 3001n],
       ]);
-      await db.close();
-      await watch.close();
-      await database.close();
     });
   },
 );

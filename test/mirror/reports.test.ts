@@ -10,25 +10,22 @@ import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readChanges } from '../../src/page/read/page-changes.ts';
 import { readContacts } from '../../src/page/read/page-glance.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { oldestServer, servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+import { aside, useDatabase } from '../support/use-database.ts';
 
 const rowsOf = async (db: Database, text: string) => (await runSqlText(db, text)).rows;
 const suffix = randomBytes(4).toString('hex');
 
 /** What that role is answered, or told, after statements of the owner; all of it comes to nothing. */
 async function as(db: Database, role: string, text: string, before = 'select'): Promise<unknown> {
-  let answer: unknown;
-  const attempt = db.transaction(async (tx) => {
+  const attempt = aside(db, async (tx) => {
     await tx.executeQuery(CompiledQuery.raw(`${before}; set local role ${role}`));
     const { rows } = await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text));
-    answer = rows.map((row) => Object.values(row));
-    throw new Error('rolled back');
+    return rows.map((row) => Object.values(row));
   });
-  const told = await attempt.catch((error: unknown) => (error instanceof Error ? error.message : ''));
-  return answer ?? told;
+  return await attempt.catch((error: unknown) => (error instanceof Error ? error.message : ''));
 }
 
 const readViews = async (db: Database) =>
@@ -37,10 +34,9 @@ const readViews = async (db: Database) =>
   ).flat() as string[];
 
 describe.each([oldestServer()])('the report views on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let db: Database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     ({ db } = database);
     await runSqlText(
       db,
@@ -69,7 +65,6 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
        commit`,
     );
   });
-  afterAll(() => database.close());
 
   it.each(['UTC', 'Pacific/Auckland', 'America/Los_Angeles'])(
     'shows first, last, lowest and highest count of each day, and the change, to a session in %s',
@@ -142,13 +137,12 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
 });
 
 describe.each([oldestServer()])('readers of the report views on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let db: Database;
   let views: readonly string[];
   const [every, some, other] = [`test_every_${suffix}`, `test_some_${suffix}`, `test_other_${suffix}`];
   const alone = `test_alone_${suffix}`;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     ({ db } = database);
     await runSqlText(
       db,
@@ -175,13 +169,12 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
     );
     await runSqlText(db, `update mirror.users set phone = '15550199', role_id = 3 where id = 4`);
   });
-  afterAll(async () => {
-    await runSqlText(
+  afterAll(() =>
+    runSqlText(
       db,
       `drop owned by ${every}, ${some}, ${alone}; drop role ${every}, ${some}, ${other}, ${alone}`,
-    );
-    await database.close();
-  });
+    ),
+  );
 
   const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
 
@@ -243,7 +236,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
   });
 
   it('a view of the owner over each report view shows a role its teams alone', async () => {
-    for (const view of views) {
+    for (const view of [...views, 'report.roster_as_of(now())']) {
       const own = `create view public.own as select * from ${view}; grant select on public.own to ${other}; ${bound}`;
       expect([view, await as(db, other, 'select distinct team_id from public.own', own)]).toEqual([
         view,
@@ -282,15 +275,12 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
   };
   const large = { ...largeTeam, users: 2_000, changes: 20_000, tags: 100, days: 60 };
   const [bound, free] = [`test_bound_${suffix}`, `test_free_${suffix}`];
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let watch: StatementWatch;
   let db: Database;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     await fillMirror(database.db, [small, large]);
-    await runSqlText(
-      database.db,
-      `create role ${bound} in role musterd_reader; create role ${free} in role musterd_reader;
+    await database.rows(`create role ${bound} in role musterd_reader; create role ${free} in role musterd_reader;
        insert into mirror.team_roles (role_name, team_id) values ('${bound}', 7);
        update mirror.team_roles set role_name = '${free}' where role_name = 'public';
        with over as (
@@ -300,16 +290,14 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
        )
        insert into sync.changes (team_id, user_id, kind, old, new, opened_at, closed_at, decided_by, edits, decision_id)
        select team_id, user_id, 'approve', '{"phone": "1"}', '{"phone": "2"}', ended_at, ended_at, 'lee', jsonb_build_object('phone', edit_id), edit_id / 500
-       from over where edit_id % 20 = 0`,
-    );
+       from over where edit_id % 20 = 0`);
     watch = await watchStatements(database.url);
     db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
   });
   afterAll(async () => {
     await db.close();
     await watch.close();
-    await runSqlText(database.db, `drop role ${bound}, ${free}`);
-    await database.close();
+    await database.rows(`drop role ${bound}, ${free}`);
   });
 
   /** How many rows of what grows were looked at since the last time. */
@@ -332,7 +320,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
 
   describe.each(['never analysed', 'analysed'])('%s:', (when) => {
     beforeAll(async () => {
-      if (when === 'analysed') await runSqlText(database.db, 'analyze');
+      if (when === 'analysed') await database.rows('analyze');
       watch.take();
     });
 
