@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { MusterdError } from '../../src/errors.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TableWishes } from '../../src/files/choose-columns.ts';
-import { eachRow } from '../../src/files/each-row.ts';
 import { type Format, formats } from '../../src/files/format.ts';
 import { readTable } from '../../src/files/read-table.ts';
 import { createRowWriter } from '../../src/files/write-rows.ts';
@@ -221,8 +220,6 @@ describe('a hostile file', () => {
   });
 
   it('fails above a million rows', async () => {
-    const rows = Array.from({ length: 1_000_001 });
-    await expect(eachRow(rows, wishes.signal, () => {})).rejects.toThrow('more than 1000000 rows');
     await expect(plain('csv', `id\n${'1\n'.repeat(1_000_001)}`)).rejects.toThrow('more than 1000000 rows');
   });
 
@@ -289,7 +286,6 @@ describe('other formats', () => {
     ['yaml', 'id: 1\n', 'This YAML is not a list of rows'],
     ['yaml', '- id: 1\n  id: 2\n', 'Line 2: this is not YAML'],
     ['yaml', '- "a\n', 'this is not YAML'],
-    ['yaml', `- id: ${'1'.repeat(4 * 1024 * 1024)}\n`, 'too long'],
   ] as const)('%s: %.20j is refused', async (format, text, words) => {
     await expect(plain(format, text)).rejects.toThrow(words);
   });

@@ -16,8 +16,8 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
   let server: Embedded;
   let folder: string;
 
-  const openssl = (...args: string[]) => {
-    const { status, stderr } = spawnSync('openssl', args, { cwd: folder, encoding: 'utf8' });
+  const openssl = (args: string) => {
+    const { status, stderr } = spawnSync('openssl', args.split(' '), { cwd: folder, encoding: 'utf8' });
     if (status !== 0) throw new Error(stderr);
   };
 
@@ -25,33 +25,10 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     folder = mkdtempSync(join(tmpdir(), 'musterd-tls-'));
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1');
-    openssl(
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'ca.key',
-      '-out',
-      'ca.pem',
-      '-subj',
-      '/CN=ca',
-    );
-    openssl(
-      'req',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'key.pem',
-      '-out',
-      'request',
-      '-subj',
-      '/CN=server',
-    );
-    const sign = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
-    openssl('x509', '-req', '-in', 'request', '-out', 'cert.pem', ...sign);
+    openssl('req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca');
+    openssl('req -newkey rsa:2048 -nodes -keyout key.pem -out request -subj /CN=server');
+    const signer = '-CA ca.pem -CAkey ca.key -CAcreateserial';
+    openssl(`x509 -req -in request -out cert.pem ${signer} -extfile names`);
     server = await openEmbedded({ ephemeral: true });
     const { uid, gid } = statSync(join(server.dataDir, 'cluster', 'data'));
     if (process.getuid?.() === 0) chownSync(join(folder, 'key.pem'), uid, gid);

@@ -297,9 +297,9 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
         [1n, 'email', 'waiting', null],
         [2n, 'phone', 'held', 'limit'],
       ]);
-      expect(await sql('select user_id, field, batch, mirror_text from report.held where user_id < 5')).toEqual([
-        [2n, 'phone', 'aaaaaaaaaaaa', '15550199'],
-      ]);
+      expect(
+        await sql('select user_id, field, batch, mirror_text from report.held where user_id < 5'),
+      ).toEqual([[2n, 'phone', 'aaaaaaaaaaaa', '15550199']]);
       expect(await sql('select id, tag from mirror.tags order by id')).toEqual([
         [5n, 'VIP'],
         [6n, 'Moved away'],

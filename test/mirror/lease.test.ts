@@ -2,23 +2,22 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase, type Database, type Transaction } from '../../src/mirror/db/database.ts';
 import { fenced, type Lease, takeLease, underLease } from '../../src/mirror/team/lease.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { patient } from '../support/limits.ts';
 import { countStatements } from '../support/sent-statements.ts';
 import { oldestServer } from '../support/servers.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 /** Far longer than any of these tests takes. */
 const ttlMs = 600_000;
 
 describe.each([oldestServer()])('the lease on $name', (server) => {
-  let database: TestDatabase;
+  const database = useDatabase({ server });
   let other: Database;
   /** Another one, whose statements are counted. */
   let counted: Database;
   let statements = 0;
   beforeAll(async () => {
-    database = await createTestDatabase({ server });
     const options = { url: database.url, applicationName: 'musterd test', ...patient };
     other = createDatabase(options);
     const onQuery = () => {
@@ -29,7 +28,6 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   afterAll(async () => {
     await other.close();
     await counted.close();
-    await database.close();
   });
 
   /** How many statements on `sync.leases` wait for a lock. */
@@ -331,22 +329,6 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     });
     await (await second)?.release();
     expect(Number.isNaN(await expiry('killed'))).toBe(true);
-  });
-
-  it('a lease passes from a dead holder to one of many who find it', async () => {
-    await takeLease(database.db, 'contested', { ttlMs });
-    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'contested'`.execute(
-      other.kysely,
-    );
-    const all = await Promise.allSettled(
-      [other, other, other, other, counted, counted, counted, counted].map((db) =>
-        takeLease(db, 'contested', { ttlMs }),
-      ),
-    );
-    const [taken, ...others] = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    expect(others).toEqual([]);
-    await taken?.check();
-    await taken?.release();
   });
 
   it('a lease passes from a dead holder only to the faster of two', async () => {

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { oldestServer } from '../support/servers.ts';
 import { castShadows } from '../support/shadows.ts';
-import { connectAs, useDatabase } from '../support/use-database.ts';
+import { connectAs } from '../support/use-database.ts';
 
 /** Of the fields that are held, the edits that last: what was edited since is what is held. */
 const holdLasting = `
@@ -36,13 +37,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   const [approver, editor, stranger] = ['approver', 'editor', 'stranger'].map(
     (name) => `test_${name}_${suffix}`,
   );
-  // After the database, which is dropped first: it was made last.
-  afterAll(async () => {
-    const admin = createDatabase({ url: server.url });
-    await runSqlText(admin, `drop role ${approver}, ${editor}, ${stranger}`);
-    await admin.close();
-  });
-  const database = useDatabase({ server });
+  let database: TestDatabase;
   let asApprover: Database;
   let asEditor: Database;
   let asStranger: Database;
@@ -64,6 +59,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   const other = [4n, 'limit', 'bbbbbbbbbbbb', null, null, null, null];
 
   beforeAll(async () => {
+    database = await createTestDatabase({ server });
     await run(`
       create role ${approver} login password 'secret' in role musterd_approver;
       create role ${editor} login password 'secret' in role musterd_editor;
@@ -77,7 +73,13 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ) as [Database, Database, Database];
   });
   beforeEach(() => run(seed));
-  afterAll(() => Promise.all([asApprover, asEditor, asStranger].map((db) => db.close())));
+  afterAll(async () => {
+    await Promise.all([asApprover, asEditor, asStranger].map((db) => db.close()));
+    await database.close();
+    const admin = createDatabase({ url: server.url });
+    await runSqlText(admin, `drop role ${approver}, ${editor}, ${stranger}`);
+    await admin.close();
+  });
 
   it('approves a batch by its name in any case, and wakes the daemon for edits of its team alone', async () => {
     await run(`update sync.due set mark = '7:7:'`);
