@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { isZone } from '../model/zone-time.ts';
 
-/** A value for a complaint. */
 function inComplaint(value: unknown): string {
   if (value === undefined || value === null || value === '') return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping';

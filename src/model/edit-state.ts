@@ -81,6 +81,5 @@ export const holdReasons: Readonly<Record<HeldReason, ReasonWords>> = {
   },
 };
 
-/** `needs a decision` for one edit, `need a decision` for many. */
 export const needDecision = (edits: number): string =>
   edits === 1 ? editStates.held : editStates.held.replace('needs', 'need');

@@ -8,7 +8,6 @@ export interface FileTableRow {
   readonly cells: readonly string[];
 }
 
-/** A row that is no row of this table. */
 export interface UnreadableRow extends FileTableRow {
   readonly reason: string;
   /** What is written there. */

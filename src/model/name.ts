@@ -34,7 +34,6 @@ export function canonicalName(name: string): string {
   return plain.test(name) ? name : words(name).join(' ');
 }
 
-/** The joined name of a pair. */
 export function joinName(pair: NamePair): string {
   return canonicalName(pair.last === '' ? pair.first : `${pair.first} ${pair.last}`);
 }

@@ -157,7 +157,6 @@ export const detailsOf = (service: ServiceUser): UserDetails => ({
   raw: service.raw,
 });
 
-/** One decision for each field. */
 export function decideEach(decide: (field: Field) => Decision): Decisions {
   return Object.fromEntries(allFields.map((field) => [field, decide(field)])) as Record<Field, Decision>;
 }

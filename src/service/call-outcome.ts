@@ -4,7 +4,6 @@ import type { ParsedJson } from './parse-json.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Metadata of every answer. */
 interface AnswerMetadata {
   readonly status: number;
   /** `X-Request-Id`: "identifies the request for support" (interface.md, General rules, 3). */

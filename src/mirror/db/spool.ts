@@ -49,7 +49,6 @@ export function toJsonField(value: unknown): string {
 
 const keyOf = (line: string): string => line.slice(0, line.indexOf('\t'));
 
-/** The lines of a block, with replacements inserted. */
 function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buffer {
   if (replaced.size === 0) return block;
   const lines = block

@@ -94,7 +94,6 @@ export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserV
   return serviceName !== undefined && canonicalName(serviceName ?? '') === '' && joinName(known.name) !== '';
 }
 
-/** A user that both sides have. */
 export interface UserOnBothSides extends Omit<UserState, 'mirror' | 'service'> {
   readonly mirror: MirrorUser;
   readonly service: ServiceUser;

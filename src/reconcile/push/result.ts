@@ -19,7 +19,6 @@ export interface AnsweredIntent {
   /** Whether the answer to the update itself shows the user, with nobody's change in between. */
   readonly isDirect?: boolean;
   readonly requestId: string | null;
-  /** The service's message when it refused. */
   readonly refusal?: ServiceError;
 }
 
