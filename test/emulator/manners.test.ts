@@ -9,9 +9,6 @@ import {
   type Manner,
   nodeFetch,
   raw,
-  realCurl,
-  realUrllib,
-  runs,
   urllibBytes,
 } from './manners.ts';
 import { withEmulator } from './with-emulator.ts';
@@ -66,8 +63,6 @@ const manners: Record<string, Manner> = {
   'curl, by its bytes': curlBytes,
   "Python's urllib, by its bytes": urllibBytes,
   'a chunked body': chunkedBytes,
-  ...((await runs('curl')) ? { curl: realCurl } : {}),
-  ...((await runs('python3')) ? { "Python's urllib": realUrllib } : {}),
   'Node fetch': nodeFetch,
 };
 

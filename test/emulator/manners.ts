@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
-import { promisify } from 'node:util';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { hungAfterMs } from '../support/limits.ts';
 import { secretOf, token } from './call.ts';
 
 /** One call of an endpoint; the body is JSON text. */
@@ -20,8 +17,6 @@ export interface Received {
 
 /** A way in which clients that nobody here wrote call the service. */
 export type Manner = (emulator: Emulator, calling: Calling) => Promise<Received>;
-
-const run = promisify(execFile);
 
 function bearerOf(emulator: Emulator): string {
   const nowS = Math.floor(Date.now() / 1000);
@@ -122,62 +117,3 @@ export const nodeFetch: Manner = async (emulator, { method, path, body }) => {
     text: await answer.text(),
   };
 };
-
-/** The curl of this machine, where there is one. */
-export const realCurl: Manner = async (emulator, { method, path, body }) => {
-  const options = [
-    '--silent',
-    '--show-error',
-    '--include',
-    '--noproxy',
-    '*',
-    '--max-time',
-    '20',
-    '-X',
-    method,
-  ];
-  const header = ['-H', `Authorization: ${bearerOf(emulator)}`];
-  const form = body === undefined ? [] : ['-d', body];
-  const { stdout } = await run('curl', options.concat(header, form, emulator.url + path), {
-    encoding: 'buffer',
-  });
-  const received = parseAnswer(stdout);
-  if (received === undefined) throw new Error('curl wrote no whole answer');
-  return received;
-};
-
-const urllibProgram = `
-import sys, urllib.request, urllib.error
-method, url, bearer, body = sys.argv[1:5]
-request = urllib.request.Request(url, data=body.encode() or None, method=method)
-request.add_header('Authorization', bearer)
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-try:
-    answer = opener.open(request, timeout=${hungAfterMs / 2_000})
-except urllib.error.HTTPError as error:
-    answer = error
-sys.stdout.buffer.write(b'%d %s\\n' % (answer.status, answer.headers['X-Request-Id'].encode()) + answer.read())
-`;
-
-/** The Python of this machine, where there is one. */
-export const realUrllib: Manner = async (emulator, { method, path, body = '' }) => {
-  const { stdout } = await run('python3', [
-    '-c',
-    urllibProgram,
-    method,
-    emulator.url + path,
-    bearerOf(emulator),
-    body,
-  ]);
-  const [head = '', ...rest] = stdout.split('\n');
-  const [status = '', requestId] = head.split(' ');
-  return { status: Number(status), requestId, text: rest.join('\n') };
-};
-
-/** Whether the program is on this machine and runs. */
-export function runs(program: string): Promise<boolean> {
-  return run(program, ['--version']).then(
-    () => true,
-    () => false,
-  );
-}
