@@ -16,8 +16,8 @@ import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
-import { createEmulator } from '../../src/emulator/create-emulator.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { call, secretOf, token } from './call.ts';
 import { createPlainClient } from './plain-client.ts';
 import { withEmulator } from './with-emulator.ts';
@@ -26,51 +26,59 @@ const directory = mkdtempSync(join(tmpdir(), 'emulator-test-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('HTTPS (interface.md, general rule 2)', () => {
-  it('verifies against the authority that was made on the spot, and against no other', () =>
-    withEmulator({ http: false }, async (emulator) => {
-      expect(emulator.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
-      const secret = secretOf(emulator.environment);
-      const trusting = createPlainClient({ baseUrl: emulator.url, secret, authority: emulator.authority });
-      expect((await trusting.send('GET /v1/users/get', {})).status).toBe(200);
-      const byName = emulator.url.replace('127.0.0.1', 'localhost');
-      const named = createPlainClient({ baseUrl: byName, secret, authority: emulator.authority });
-      expect((await named.send('GET /v1/team')).status).toBe(200);
-      const distrusting = createPlainClient({ baseUrl: emulator.url, secret });
-      await expect(distrusting.send('GET /v1/team')).rejects.toThrow(/certificate/);
-    }));
+  let emulator: Emulator;
+  beforeAll(async () => {
+    emulator = await createEmulator({ users: 20, tags: 12, fields: 5 });
+  });
+  afterAll(() => emulator.close());
 
-  it('the emulator serves a process that is started with its environment', () =>
-    withEmulator({ http: false }, async (emulator) => {
-      const bearer = token(secretOf(emulator.environment));
-      const program = `fetch(process.env.MUSTERD_BASE_URL + '/v1/team', { headers: { authorization: 'Bearer ${bearer}' } })
+  it('verifies against the authority that was made on the spot, and against no other', async () => {
+    expect(emulator.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    const secret = secretOf(emulator.environment);
+    const trusting = createPlainClient({ baseUrl: emulator.url, secret, authority: emulator.authority });
+    expect((await trusting.send('GET /v1/users/get', {})).status).toBe(200);
+    const byName = emulator.url.replace('127.0.0.1', 'localhost');
+    const named = createPlainClient({ baseUrl: byName, secret, authority: emulator.authority });
+    expect((await named.send('GET /v1/team')).status).toBe(200);
+    const distrusting = createPlainClient({ baseUrl: emulator.url, secret });
+    await expect(distrusting.send('GET /v1/team')).rejects.toThrow(/certificate/);
+  });
+
+  it('the emulator serves a process that is started with its environment', async () => {
+    const bearer = token(secretOf(emulator.environment));
+    const program = `fetch(process.env.MUSTERD_BASE_URL + '/v1/team', { headers: { authorization: 'Bearer ${bearer}' } })
         .then((answer) => console.log(answer.status))`;
-      const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
-        env: { ...process.env, ...emulator.environment },
-      });
-      expect(stdout.trim()).toBe('200');
-    }));
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
+      env: { ...process.env, ...emulator.environment },
+    });
+    expect(stdout.trim()).toBe('200');
+  });
 
-  it('fails over plain HTTP, and can be reset like any connection', () =>
-    withEmulator({ http: false }, async (emulator) => {
-      const plain = { url: emulator.url.replace('https', 'http'), environment: emulator.environment };
-      await expect(call(plain, 'GET /v1/team')).rejects.toThrow();
-      emulator.addFault({ kind: 'reset-in' });
-      const code = await new Promise((resolve) => {
-        const authorization = `Bearer ${token(secretOf(emulator.environment))}`;
-        const sent = httpsRequest(`${emulator.url}/v1/team`, {
-          ca: emulator.authority,
-          headers: { authorization },
-        });
-        sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-        sent.on('response', (response) => {
-          response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-          response.on('end', () => resolve('ended'));
-          response.resume();
-        });
-        sent.end();
+  it('fails over plain HTTP, and can be reset like any connection', async () => {
+    const plain = { url: emulator.url.replace('https', 'http'), environment: emulator.environment };
+    await expect(call(plain, 'GET /v1/team')).rejects.toThrow();
+    emulator.addFault({ kind: 'reset-in' });
+    const code = await new Promise((resolve) => {
+      const authorization = `Bearer ${token(secretOf(emulator.environment))}`;
+      const sent = httpsRequest(`${emulator.url}/v1/team`, {
+        ca: emulator.authority,
+        headers: { authorization },
       });
-      expect(code).toBe('ECONNRESET');
-    }));
+      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+      sent.on('response', (response) => {
+        response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+        response.on('end', () => resolve('ended'));
+        response.resume();
+      });
+      sent.end();
+    });
+    expect(code).toBe('ECONNRESET');
+  });
+
+  it('a port that is taken is an error', async () => {
+    const port = Number(new URL(emulator.url).port);
+    await expect(createEmulator({ http: true, users: 1, tags: 1, port })).rejects.toThrow('EADDRINUSE');
+  });
 
   it('the emulator leaves a file behind only at the path that it was given', async () => {
     const authorityFile = join(directory, 'authority.pem');
@@ -99,12 +107,6 @@ describe('HTTPS (interface.md, general rule 2)', () => {
 });
 
 describe('errors and settings of the emulator itself', () => {
-  it('a port that is taken is an error, and leaves nothing behind', () =>
-    withEmulator({ http: false }, async (emulator) => {
-      const port = Number(new URL(emulator.url).port);
-      await expect(createEmulator({ users: 1, tags: 1, port })).rejects.toThrow('EADDRINUSE');
-    }));
-
   it('a body that is too large is refused with a JSON string', () =>
     withEmulator({}, async (emulator) => {
       const large = JSON.stringify('x'.repeat(11 * 2 ** 20));
