@@ -128,15 +128,6 @@ describe('many edits', () => {
     expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(1_000);
   });
 
-  it('lets later batches follow the lesson of the first update, whatever was known when they were planned', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 60 });
-    mirror.nameSafety = 'unknown';
-    for (const id of ids) mirror.edit(id, { phone: `155503${id}` });
-    const { notes } = await run({ readAgoMs: 100 });
-    expect(notes.counts).toEqual({ pushed: 60 });
-    expect(sentIds(service.updates).map((sent) => sent.length)).toEqual([1, 25, 25, 9]);
-  });
-
   it.each<readonly [string, number, number, ServiceStandIn['refusesPatch']]>([
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
@@ -157,16 +148,6 @@ describe('many edits', () => {
     expect(most[0]).toBe(1);
     expect(Math.max(...most)).toBe(2);
     expect(new Set(sentIds(service.updates).flat())).toEqual(new Set(ids));
-  });
-
-  it('stops pushing after three updates without an answer', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 500 });
-    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    service.fault = (_, request) => (request > 1 ? { kind: 'lost', applied: false } : { kind: 'nothing' });
-    const { breaker } = await run();
-    // One more may be on its way when the third gets no answer.
-    expect(breaker.unanswered).toBeLessThanOrEqual(4);
-    expect(service.updates).toHaveLength(1 + breaker.unanswered);
   });
 
   it.each([
@@ -237,41 +218,6 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
-  it('keeps updates back if recording them took longer than their read is valid', async () => {
-    const { service, mirror, run, clock } = createStage();
-    mirror.edit(1n, { name: { first: 'Robin', last: 'Doe' } });
-    const openIntents = mirror.openIntents.bind(mirror);
-    mirror.openIntents = async (...given) => {
-      clock.now += 6_000;
-      return await openIntents(...given);
-    };
-    const { notes } = await run();
-    expect(service.updates).toEqual([]);
-    expect(notes.reasons).toHaveLength(1);
-  });
-
-  it('keeps updates back beside the one update that shows what happens to names', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 300 });
-    mirror.nameSafety = 'unknown';
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.take = (user, patch) => ({
-      ...takePatch(user, patch),
-      ...(patch.name === undefined ? { name: '' } : {}),
-    });
-    let inFlight = 0;
-    const beside: number[] = [];
-    service.beforeDispatch = async () => {
-      inFlight += 1;
-      beside.push(inFlight);
-      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
-      inFlight -= 1;
-    };
-    await run();
-    expect(beside).toEqual([1]);
-    const lost = [...service.held.values()].filter(({ name }) => name === '');
-    expect(lost.length).toBe(1);
-  });
-
   /** Each update is taken as before, and its answer waits for this. */
   const answerLate = (service: ServiceStandIn, wait: (ids: readonly Id[]) => Promise<void>) => {
     const update = service.updateUsers.bind(service);
@@ -284,20 +230,6 @@ describe('many edits', () => {
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
   };
-
-  it('ends the pushes at the first rejection, once updates in flight are recorded', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 500 });
-    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    service.fault = (patches) => (patches.has(30n) ? { kind: 'status', status: 401 } : { kind: 'nothing' });
-    answerLate(service, ([first = 0n]) => turns(first > 50n ? 300 : 0));
-    const { error, notes } = await run();
-    expect(error).toMatchObject({ status: 401 });
-    expect(service.updates.length).toBeGreaterThan(2);
-    expect([[...mirror.intents.keys()], notes.counts]).toEqual([
-      [],
-      { pushed: 25 * (service.updates.length - 1) },
-    ]);
-  });
 
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
@@ -335,37 +267,6 @@ describe('many edits', () => {
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.refusesPatch = () => true;
     expect((await run()).events.filter(({ kind }) => kind === 'progress')).toEqual([]);
-  });
-
-  it('sends two batches at a time again after batches without an update', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 425 });
-    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    service.hidden = new Set(ids.filter((id) => id > 25n && id <= 325n));
-    expect((await run()).notes.counts).toMatchObject({ pushed: 125 });
-    expect(service.filters.at(-1)?.emails).toEqual(ids.slice(400).map((id) => `user${id}@example.com`));
-  });
-
-  it('sends updates of users whose last push got no answer last and alone', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 40, batchSize: 2 });
-    for (const id of [1n, 2n]) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    service.fault = () => ({ kind: 'lost', applied: false });
-    await run();
-    service.fault = () => ({ kind: 'nothing' });
-    mirror.age(600_000);
-    for (const id of ids.slice(2)) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    expect((await run()).notes.counts).toEqual({ pushed: 40 });
-    expect(sentIds(service.updates).slice(-2)).toEqual([[1n], [2n]]);
-  });
-
-  it('continues beside a batch that gets a 429, which waits for the next run', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 125 });
-    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
-    service.fault = (patches) => (patches.has(60n) ? { kind: 'status', status: 429 } : { kind: 'nothing' });
-    const { notes, error } = await run();
-    expect(error).toBeUndefined();
-    expect(notes).toMatchObject({ counts: { pushed: 100 }, reasons: [expect.stringContaining('429')] });
-    service.fault = () => ({ kind: 'nothing' });
-    expect((await run()).notes.counts).toEqual({ pushed: 25 });
   });
 });
 
@@ -419,19 +320,6 @@ describe('an edit that the service takes', () => {
     },
   );
 
-  it('sends an edit within the deadline that began when the plan read it, or in the next run', async () => {
-    const { service, mirror, clock, run } = createStage();
-    mirror.edit(1n, { name: robin.name });
-    mirror.beforeIntents = () => {
-      mirror.beforeIntents = () => undefined;
-      clock.now += 4_200;
-    };
-    const { notes } = await run({ readAgoMs: 900 });
-    expect([service.filters, service.updates]).toEqual([[], []]);
-    expect(notes).toMatchObject({ reasons: [late], counts: {} });
-    expect((await run()).notes.counts).toEqual({ pushed: 1 });
-  });
-
   it('records an edit before it is sent', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
@@ -447,23 +335,6 @@ describe('an edit that the service takes', () => {
     await run();
     expect(written).toEqual([{ email: robin.email }, { name: robin.name, phone: null }]);
     expect(mirror.intents.size).toBe(0);
-  });
-
-  it('confirms an edit in base that was edited again meanwhile, and sends the later edit next', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email });
-    service.fault = () => {
-      mirror.edit(1n, { email: 'later@example.com' });
-      return { kind: 'nothing' };
-    };
-    await run();
-    expect(show(1n)).toMatchObject({
-      row: { email: 'later@example.com' },
-      base: { email: 'robin@example.com' },
-    });
-    service.fault = () => ({ kind: 'nothing' });
-    await run();
-    expect(show(1n).service?.email).toBe('later@example.com');
   });
 
   it('clears a phone', async () => {
@@ -532,16 +403,6 @@ describe('right before an edit is sent', () => {
     expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
-  it('leaves a user who was edited meanwhile for the next run', async () => {
-    const { service, mirror, run, show } = createStage({ users: 2 });
-    mirror.edit(1n, { email: robin.email });
-    mirror.edit(2n, { email: 'two@example.com' });
-    mirror.beforeIntents = () => mirror.edit(1n, { email: 'later@example.com' });
-    await run();
-    expect(sentIds(service.updates)).toEqual([[2n]]);
-    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' } });
-  });
-
   it('sends nothing of an edit that is taken back at that very moment', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -587,16 +448,6 @@ describe('right before an edit is sent', () => {
     const { notes } = await run({ approved: new Map([[1n, passed]]) });
     expect(service.updates).toEqual([]);
     expect(notes.counts).toEqual({ postponed: 1 });
-  });
-
-  it('checks the lease, and sends nothing if it is lost', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email });
-    mirror.checkLease = () => Promise.reject(new MusterdError('lease-lost', 'lost'));
-    const { error } = await run();
-    expect(error).toMatchObject({ code: 'lease-lost' });
-    expect(service.updates).toEqual([]);
-    expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
   });
 });
 
@@ -670,20 +521,6 @@ describe('a batch that waits before it leaves', () => {
     const { notes } = await run();
     const isSent = says !== 'is not sent';
     expect([sentIds(service.updates), notes.reasons]).toEqual(isSent ? [[[1n, 2n]], []] : [[], [late]]);
-  });
-
-  it('does not send a batch if the check of the lease took too long', async () => {
-    const { service, mirror, clock, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email });
-    mirror.checkLease = () => {
-      clock.now += 5_001;
-      return Promise.resolve();
-    };
-    const { notes, error } = await run();
-    expect(error).toBeUndefined();
-    expect(notes.reasons).toEqual([late]);
-    expect(service.updates).toEqual([]);
-    expect(show(1n).open).toBeUndefined();
   });
 
   it('does not send a batch if opening the connection took too long', async () => {
@@ -823,21 +660,6 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('does not count a new split as sent that the old name shows as well', async () => {
-    const { service, mirror, run, show } = createStage({ users: 2 });
-    const split = { first: 'Anne Berg', last: '' };
-    mirror.edit(1n, { name: split, split: 'known' });
-    mirror.edit(2n, { email: robin.email });
-    service.refusesPatch = bad('email');
-    const { notes } = await run();
-    expect(service.updates.slice(1)).toEqual([
-      new Map([[1n, { name: split }]]),
-      new Map([[2n, { email: robin.email }]]),
-    ]);
-    expect(show(1n).base).toMatchObject({ name: split });
-    expect(notes.counts).toEqual({ pushed: 1, held: 1 });
-  });
-
   it.each([
     ['before it', [2n], [], [1n, 3n]],
     ['again', [], [2n], [1n, 2n, 3n]],
@@ -856,35 +678,6 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
-  it('finds several bad values of several users', async () => {
-    const { service, mirror, run, ids, show } = createStage({ users: 8 });
-    for (const id of ids) mirror.edit(id, { roleId: 5n });
-    mirror.edit(2n, { email: robin.email });
-    mirror.edit(7n, { email: robin.email, name: robin.name });
-    service.refusesPatch = (patch) => bad('email')(patch) || bad('name')(patch);
-    const { notes } = await run();
-    expect(ids.map((id) => show(id).base?.roleId)).toEqual(ids.map(() => 5n));
-    expect(show(2n).held.map(({ field, reason }) => [field, reason])).toEqual([['email', 'refused']]);
-    expect(new Set(show(7n).held.map(({ field }) => field))).toEqual(new Set(['name', 'email']));
-    expect(notes.counts).toEqual({ pushed: 8, held: 3 });
-  });
-
-  it('sends a refused batch again without users who were taken before the bad user', async () => {
-    const { service, mirror, run, ids, show } = createStage({ users: 4 });
-    for (const id of ids) mirror.edit(id, { roleId: 5n });
-    service.fault = (patches, request) => {
-      if (request === 1) return { kind: 'status', status: 400, applied: [1n, 2n] };
-      return patches.has(3n) ? { kind: 'status', status: 400 } : { kind: 'nothing' };
-    };
-    const { notes } = await run();
-    expect(sentIds(service.updates.slice(1)).flat()).not.toContain(1n);
-    expect(sentIds(service.updates.slice(1)).flat()).not.toContain(2n);
-    expect(ids.map((id) => show(id).base?.roleId)).toEqual([5n, 5n, 3n, 5n]);
-    expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
-    // That the service has it by now settles the edit.
-    expect(notes.counts).toEqual({ pushed: 1, held: 1 });
-  });
-
   it.each([
     ['is not sent on once three of its users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
     ['is followed by the next where its users get no answer one by one', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
@@ -898,20 +691,6 @@ describe('a batch that is refused', () => {
     const { notes } = await run();
     expect(sentIds(service.updates)).toEqual(sent);
     expect(notes.reasons).not.toContain('the service refused every user of a batch: pushing stopped');
-  });
-
-  it('sends a refused batch again to a user who has a part of it', async () => {
-    const { service, mirror, run, show } = createStage({ users: 2 });
-    for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n, phone: robin.phone });
-    service.take = (user, { phone }) => takePatch(user, phone === undefined ? {} : { phone });
-    service.fault = (_, request) => {
-      if (request === 1) return { kind: 'status', status: 400, applied: [1n] };
-      service.take = takePatch;
-      return { kind: 'nothing' };
-    };
-    await run();
-    expect(sentIds(service.updates)).toEqual([[1n, 2n], [1n], [2n]]);
-    expect(show(1n).base).toMatchObject({ roleId: 5n, phone: taken.phone });
   });
 
   it('records the request that refused a batch', async () => {
@@ -929,15 +708,6 @@ describe('a batch that is refused', () => {
       [2n, { roleId: 'unsent' }, 'refused-400'],
       [2n, { roleId: 'refused' }, 'refused-422'],
     ]);
-  });
-
-  it('stops pushing if every user of a batch is refused', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
-    for (const id of ids) mirror.edit(id, { roleId: 5n });
-    service.refusesPatch = () => true;
-    const { notes } = await run();
-    expect(sentIds(service.updates).flat()).not.toContain(3n);
-    expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
   it('stops pushing if every field of every user is refused', async () => {
@@ -1013,17 +783,6 @@ describe('a batch that is refused', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it.each([401, 429])('counts a refusal with %i as no try', async (status) => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { phone: '15550177' });
-    service.fault = () => ({ kind: 'status', status });
-    for (let nr = 0; nr < 6; nr += 1) await run();
-    expect(mirror.results.every(({ hasLeft }) => !hasLeft)).toBe(true);
-    service.fault = () => ({ kind: 'nothing' });
-    await run();
-    expect(show(1n)).toMatchObject({ held: [], base: { phone: '15550177' } });
-  });
-
   it('holds a user that is refused with a 403, and pushes the remaining users', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -1034,46 +793,6 @@ describe('a batch that is refused', () => {
     expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
-
-  it('overwrites no change that the service got before the users are sent one by one', async () => {
-    const { service, mirror, run, ids, show } = createStage({ users: 3 });
-    for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, roleId: 5n });
-    service.fault = (_, request) => {
-      if (request === 1) return { kind: 'status', status: 400 };
-      // While the first of them is on its way.
-      if (request === 2) service.held.set(2n, makeUser(2n, { email: 'service@example.com' }));
-      return { kind: 'nothing' };
-    };
-    const { notes } = await run();
-    expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [1n], [2n], [3n]]);
-    expect(service.updates[2]).toEqual(new Map([[2n, { roleId: 5n }]]));
-    expect(show(2n)).toMatchObject({
-      open: undefined,
-      row: { email: 'new2@example.com', roleId: 5n },
-      base: { email: 'user2@example.com', roleId: 5n },
-      service: { email: 'service@example.com', roleId: 5n },
-      held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
-    });
-    expect(notes.counts).toEqual({ pushed: 5, held: 1 });
-  });
-
-  it('closes pushes that stayed unsent because an error ended the run', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 4 });
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.fault = (_, request) => ({ kind: 'status', status: request === 1 ? 400 : 401 });
-    expect((await run()).error).toMatchObject({ status: 401 });
-    expect(sentIds(service.updates)).toEqual([ids, ids.slice(0, 1)]);
-    expect([...mirror.intents.keys()]).toEqual([]);
-  });
-
-  it('pushes all remaining users if one user is refused', async () => {
-    const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
-    for (const id of ids) mirror.edit(id, { roleId: 5n });
-    service.refusesPatch = (_, id) => id === 1n;
-    const { notes } = await run();
-    expect(ids.map((id) => show(id).base?.roleId)).toEqual([3n, 5n, 5n]);
-    expect(notes.reasons).toEqual([]);
-  });
 });
 
 describe('one user whose fields are sent one by one', () => {
@@ -1082,59 +801,6 @@ describe('one user whose fields are sent one by one', () => {
     made.mirror.edit(1n, { ...robin });
     return made;
   };
-
-  it('sends the name last, and the remaining fields in the next run if a field overwrites the name', async () => {
-    const { service, mirror, run, show } = stage();
-    service.refusesPatch = (patch) => patch.phone !== undefined;
-    service.take = (user, patch) => ({
-      ...user,
-      name: patch.name === undefined ? '' : 'Robin Doe',
-      email: patch.email ?? user.email ?? null,
-      roleId: patch.roleId ?? user.roleId ?? null,
-    });
-    expect((await run()).breaker.open).toBe(true);
-    expect(sentFields(service.updates)).toEqual([['name', 'email', 'phone', 'roleId'], ['roleId']]);
-    mirror.nameSafety = 'clears';
-    await run();
-    expect(sentFields(service.updates)).toEqual([
-      ['name', 'email', 'phone'],
-      ['name'],
-      ['name', 'phone'],
-      ['name', 'email'],
-    ]);
-    expect(show(1n)).toMatchObject({
-      service: { name: 'Robin Doe' },
-      row: { name: robin.name },
-      base: { name: robin.name, joined: 'Robin Doe', roleId: 9n },
-      held: [{ field: 'phone', reason: 'refused' }],
-    });
-  });
-
-  it('reads the user again before each field, and leaves alone a field that the service changed', async () => {
-    const { service, mirror, run, show } = stage();
-    service.refusesPatch = (patch) => patch.phone !== undefined;
-    service.fault = (_, request) => {
-      // While the second of them is on its way, somebody sets the email in the web app.
-      const user = service.held.get(1n);
-      if (request === 3 && user !== undefined) service.held.set(1n, { ...user, email: 'web@example.com' });
-      return { kind: 'nothing' };
-    };
-    await run();
-    expect(service.updates.slice(1).map((patches) => [...patches.values()].flatMap(patchedFields))).toEqual([
-      ['roleId'],
-      ['phone'],
-      ['name'],
-    ]);
-    expect(show(1n)).toMatchObject({
-      service: { email: 'web@example.com', name: 'Robin Doe' },
-      row: { email: robin.email },
-      held: [
-        { field: 'phone', reason: 'refused' },
-        { field: 'email', reason: 'conflict' },
-      ],
-    });
-    expect(mirror.intents.size).toBe(0);
-  });
 
   it.each([401])('ends the push field by field at a %i, and holds nothing for it', async (status) => {
     const { service, run, show } = stage();
@@ -1151,53 +817,6 @@ describe('one user whose fields are sent one by one', () => {
       base: { roleId: 9n, phone: '15550101', email: 'user1@example.com', joined: 'Anne Berg' },
       row: { phone: '+15550177' },
     });
-  });
-
-  it('holds a field that is answered 403 as refused', async () => {
-    const { service, run, show } = stage();
-    service.fault = (patches, request) =>
-      request === 1 || patches.get(1n)?.phone !== undefined
-        ? { kind: 'status', status: 403 }
-        : { kind: 'nothing' };
-    const { notes, error } = await run();
-    expect(error).toBeUndefined();
-    expect(show(1n)).toMatchObject({
-      open: undefined,
-      base: { ...taken, name: robin.name, phone: '15550101' },
-      held: [{ field: 'phone', reason: 'refused', detail: 'the service answered 403, "error"' }],
-    });
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
-  });
-
-  it('ends the push field by field at a field without an answer, and later fields wait', async () => {
-    const { service, mirror, run, show } = stage();
-    service.fault = (patches, request) => {
-      if (request === 1) return { kind: 'status', status: 400 };
-      return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: false };
-    };
-    const { notes, breaker } = await run();
-    expect(sentFields(service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email']]);
-    expect(mirror.results.at(-1)?.outcomes).toEqual({ email: 'unknown' });
-    expect(show(1n)).toMatchObject({
-      open: { email: robin.email },
-      base: { ...taken, name: { first: 'Anne', last: 'Berg' }, email: 'user1@example.com' },
-    });
-    expect(breaker.unanswered).toBe(1);
-    expect(notes.reasons).toEqual([
-      'a push was not answered: no answer',
-      'the outcome of a push to user 1 is unknown',
-    ]);
-  });
-
-  it('continues after a field without an answer if a lookup shows its value', async () => {
-    const { service, mirror, run, show } = stage();
-    service.fault = (patches, request) => {
-      if (request === 1) return { kind: 'status', status: 400 };
-      return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: true };
-    };
-    await run();
-    expect(mirror.results.at(-2)?.outcomes).toEqual({ email: 'confirmed' });
-    expect(show(1n)).toMatchObject({ open: undefined, base: { ...taken, name: robin.name } });
   });
 
   it('reads the user again before each field, however young the read of the plan is', async () => {
@@ -1233,16 +852,6 @@ describe('one user whose fields are sent one by one', () => {
       held: [{ field: 'email', reason: 'conflict', service: 'web@example.com' }],
     });
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
-  });
-
-  it('gives each field the whole deadline', async () => {
-    const made = stage();
-    made.service.refusesPatch = (patch) => patch.phone !== undefined;
-    slow(made, 2_000);
-    const { notes } = await made.run();
-    // None is prepared again, which would send the others together again.
-    expect(sentFields(made.service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email'], ['name']]);
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('takes the bytes of the service even if the last answer leaves the user out', async () => {
@@ -1327,50 +936,6 @@ describe('one user whose fields are sent one by one, on a service that clears na
     });
   });
 
-  it.each(['unknown', 'clears'] as const)(
-    'keeps the name if an error comes between the name and later fields (%s)',
-    async (safety) => {
-      const { service, mirror, run, show } = stage(safety, { ...robin, roleId: 3n });
-      service.refusesPatch = (patch) => patch.phone !== undefined;
-      service.fault = (_, request) => (request === 4 ? { kind: 'status', status: 429 } : { kind: 'nothing' });
-      await run();
-      expect(sentFields(service.updates).slice(0, 4)).toEqual([
-        ['name', 'email', 'phone'],
-        ['name'],
-        ['name', 'phone'],
-        ['name', 'email'],
-      ]);
-      expect(show(1n)).toMatchObject({
-        service: { name: 'Robin Doe' },
-        base: { joined: 'Robin Doe' },
-        held: [{ field: 'phone', reason: 'refused' }],
-      });
-      mirror.nameSafety = 'clears';
-      await run();
-      expect(show(1n)).toMatchObject({
-        service: { name: 'Robin Doe', email: 'robin@example.com' },
-        base: { joined: 'Robin Doe', email: 'robin@example.com' },
-      });
-    },
-  );
-
-  it('takes along a name that the service got between two fields', async () => {
-    const { service, run, show } = stage('clears', { ...robin, roleId: 3n });
-    service.refusesPatch = (patch) => patch.phone !== undefined;
-    service.fault = (_, request) => {
-      if (request === 3) service.held.set(1n, makeUser(1n, { name: 'Web Name' }));
-      return { kind: 'nothing' };
-    };
-    await run();
-    const web = { first: 'Web', last: 'Name' };
-    expect(service.updates.slice(3)).toEqual([new Map([[1n, { name: web, email: robin.email }]])]);
-    expect(show(1n)).toMatchObject({
-      service: { name: 'Web Name', email: 'robin@example.com' },
-      row: { name: web },
-      base: { joined: 'Web Name' },
-    });
-  });
-
   it('opens the breaker if names turn out to be cleared', async () => {
     const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
@@ -1403,15 +968,6 @@ describe('one user whose fields are sent one by one, on a service that clears na
     expect(sentFields(service.updates)).toEqual([['email', 'phone', 'roleId'], ['roleId']]);
     // Before the update, and before the first field.
     expect(service.filters).toHaveLength(2);
-  });
-
-  it('stops after the first of several fields that cleared a name nobody edited', async () => {
-    const { service, run, show } = stage('unknown', { email: robin.email, phone: robin.phone });
-    service.fault = (_, request) => (request === 1 ? { kind: 'status', status: 422 } : { kind: 'nothing' });
-    const { breaker } = await run();
-    expect(sentFields(service.updates).slice(1)).toEqual([['phone']]);
-    expect(breaker.open).toBe(true);
-    expect(show(1n)).toMatchObject({ row: { name: anne }, base: { joined: '' }, held: [] });
   });
 });
 
@@ -1488,17 +1044,6 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('keeps all of a user waiting behind an unanswered push, also a field that is edited meanwhile', async () => {
-    const { service, mirror, run, show } = lostStage(false);
-    await run();
-    mirror.edit(1n, { roleId: 9n });
-    service.fault = () => ({ kind: 'nothing' });
-    service.held.set(1n, makeUser(1n, { phone: '15550199' }));
-    await run();
-    expect(service.updates).toEqual([]);
-    expect(show(1n).row?.phone).toBe('15550101');
-  });
-
   it('confirms an unanswered push in the next run if it arrives late', async () => {
     const { service, run, show } = lostStage(false);
     await run();
@@ -1536,23 +1081,6 @@ describe('a push without an answer', () => {
     ]);
   });
 
-  it.each([
-    ['email', { email: 'third@example.com', phone: null }],
-    ['phone', { email: null, phone: '15550133' }],
-  ])('finds an unanswered push by the listed %s, once both addresses have changed', async (_, listed) => {
-    const { service, mirror, run, show } = lostStage(false, { name: robin.name });
-    await run();
-    service.held.set(1n, {
-      ...makeUser(1n, { email: 'third@example.com', phone: '15550133' }),
-      name: 'Robin Doe',
-    });
-    service.unfiltered = 'none';
-    mirror.age(600_000);
-    await run({ members: [{ id: 1n, name: null, role: null, ...listed }] });
-    expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'confirmed' });
-    expect(show(1n).base?.name).toEqual(robin.name);
-  });
-
   it('confirms values of an unanswered push that a lookup shows, and keeps unseen values open', async () => {
     const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
@@ -1562,40 +1090,6 @@ describe('a push without an answer', () => {
       base: { email: 'Robin@Example.com', phone: '15550101' },
     });
     expect(Object.keys(show(1n).open ?? {})).toEqual(['phone']);
-  });
-
-  it('sends a new split again after the quiet period, since no lookup shows it', async () => {
-    const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
-    const made = createStage();
-    const { mirror, service, run, show } = made;
-    service.held.set(1n, makeUser(1n, { name: 'Anne Marie Berg' }));
-    const state = mirror.state(1n);
-    if (state.base !== undefined) mirror.states.set(1n, { ...state, base: { ...state.base, ...agreed } });
-    const name = { first: 'Anne Marie', last: 'Berg' };
-    mirror.edit(1n, { name, split: 'known', joined: 'Anne Marie Berg' });
-    service.fault = () => ({ kind: 'lost', applied: true });
-    await run();
-    expect(show(1n)).toMatchObject({ open: { name }, base: agreed });
-    service.fault = () => ({ kind: 'nothing' });
-    mirror.age(600_000);
-    await run();
-    expect(service.updates).toEqual([new Map([[1n, { name }]])]);
-    expect(show(1n)).toMatchObject({ open: undefined, base: { name, joined: 'Anne Marie Berg' } });
-  });
-
-  it('holds an unanswered push as a conflict if a third value shows after the quiet period', async () => {
-    const { service, mirror, run, show } = lostStage(false);
-    await run();
-    service.held.set(1n, makeUser(1n, { email: 'third@example.com' }));
-    mirror.age(600_000);
-    await run();
-    expect(service.updates).toEqual([]);
-    expect(show(1n)).toMatchObject({
-      row: { email: robin.email },
-      base: { email: 'user1@example.com' },
-      held: [{ field: 'email', reason: 'conflict', mirror: robin.email, service: 'third@example.com' }],
-    });
-    expect((await run()).notes.counts).toEqual({});
   });
 });
 
@@ -1683,15 +1177,6 @@ describe('a user whose pushes never get an answer', () => {
     });
   });
 
-  it('stops the pushing after three users without an answer', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 5, batchSize: 1 });
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.fault = () => ({ kind: 'lost', applied: false });
-    const { notes } = await run();
-    expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n]]);
-    expect(notes.reasons).toContain('3 updates did not get through: pushing stopped');
-  });
-
   it('stops nothing if the three unanswered users were the last', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
@@ -1761,15 +1246,6 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('sends updates without the name in batches if they are known to keep it', async () => {
-    const { service, run } = nameless('keeps');
-    await run();
-    expect(sentIds(service.updates)).toEqual([
-      [1n, 2n],
-      [3n, 4n],
-    ]);
-  });
-
   it('sends updates without the name one after another until one of them was taken', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
@@ -1832,69 +1308,9 @@ describe('an update that leaves the name out', () => {
       held: [],
     });
   });
-
-  it('holds an update once if the name itself is in conflict', async () => {
-    const made = nameless('clears');
-    const { service, mirror, run, show } = made;
-    clearNames(made);
-    rename(made, 2n, 'Anne Marie Berg');
-    mirror.edit(2n, { name: robin.name });
-    service.held.set(2n, makeUser(2n, { name: 'Eva Maria Borg' }));
-    await run();
-    expect(show(2n).held).toMatchObject([
-      { field: 'name', reason: 'conflict' },
-      { field: 'email', reason: 'unsupported' },
-    ]);
-    expect((await run()).notes.counts).toEqual({});
-  });
-
-  it('takes no name along that has changed since it was read', async () => {
-    const made = nameless('clears');
-    const { service, run, show } = made;
-    clearNames(made);
-    service.fault = (_, request) => {
-      if (request > 1) return { kind: 'nothing' };
-      service.held.set(2n, makeUser(2n, { name: 'Web Name' }));
-      return { kind: 'status', status: 422 };
-    };
-    await run();
-    expect(sentIds(service.updates)).toEqual([[1n, 2n], [1n], [2n], [3n, 4n]]);
-    expect(show(2n)).toMatchObject({ service: { name: 'Web Name', email: 'new2@example.com' } });
-  });
-
-  it('tells an editor’s new name from damage, and pulls it next', async () => {
-    const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
-    for (const id of [1n, 2n]) mirror.edit(id, { email: `new${id}@example.com` });
-    service.take = (user, patch) => ({
-      ...user,
-      email: patch.email ?? null,
-      name: user.id === 1n ? 'Robin Doe' : (user.name ?? null),
-    });
-    const { notes, breaker } = await run();
-    expect(breaker.open).toBe(false);
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
-    await run();
-    expect(show(1n)).toMatchObject({ row: { name: robin.name }, base: { joined: 'Robin Doe' }, held: [] });
-  });
 });
 
 describe('a service that turns us away', () => {
-  it.each([{ kind: 'status', status: 401 } as const, { kind: 'not-sent' } as const])(
-    'stops pushing at $kind $status, closes the push and holds nothing',
-    async (fault) => {
-      const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
-      for (const id of ids) mirror.edit(id, { roleId: 9n });
-      service.fault = () => fault;
-      const { error } = await run();
-      expect(error).toBeInstanceOf(MusterdError);
-      expect(sentIds(service.updates)).toEqual([[1n, 2n]]);
-      expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
-      expect(ids.flatMap((id) => show(id).held)).toEqual([]);
-      service.fault = () => ({ kind: 'nothing' });
-      expect((await run()).notes.counts).toEqual({ pushed: 4 });
-    },
-  );
-
   it.each([500, 502, 503])('reads a user back after a %i, which may have taken the push', async (status) => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
@@ -1951,20 +1367,6 @@ describe('a field that cannot be read any more', () => {
     expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
   });
 
-  it('leaves a field open that the answer hides, and confirms it once a lookup shows it', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email, phone: robin.phone });
-    service.answer = (user) => ({ ...user, phone: odd });
-    const { notes } = await run();
-    expect(show(1n)).toMatchObject({
-      open: { phone: robin.phone },
-      base: { email: 'robin@example.com', phone: '15550101' },
-      held: [],
-    });
-    expect(notes).toMatchObject({ reasons: [expect.any(String)], counts: { pushed: 1, unknown: 1 } });
-    expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
-  });
-
   it.each(hidden)('does not resend a field that turns unreadable after a refusal: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     for (const id of made.ids) made.mirror.edit(id, { phone: String(15559000n + id) });
@@ -1974,19 +1376,6 @@ describe('a field that cannot be read any more', () => {
     await made.run();
     expect(sentIds(made.service.updates)).toEqual([[1n, 2n], [2n]]);
     expect(made.show(1n)).toMatchObject({ open: undefined, base: { phone: '15550101' } });
-  });
-
-  it.each(hidden)('does not send a field alone that turns unreadable: %s', async (_, hide) => {
-    const made = createStage();
-    made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
-    made.service.fault = (__, request) =>
-      request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' };
-    // Each of the two is looked at again before it is sent.
-    hideFrom(made, 3, (user) => hide({ ...user, email: odd }));
-    const { notes } = await made.run();
-    expect(sentFields(made.service.updates)).toEqual([['email', 'phone'], ['phone']]);
-    expect(made.show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' }, held: [] });
-    expect(notes.reasons).toEqual([expect.stringContaining('could not be read again before a push')]);
   });
 
   it.each([
@@ -2064,18 +1453,6 @@ describe('a push to no effect', () => {
     expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
-
-  it('keeps an ineffective field held until one of the values changes', async () => {
-    const { service, mirror, run, show } = ignoring();
-    for (let i = 0; i < 3; i += 1) await run();
-    mirror.edit(1n, { phone: '15550188' });
-    await run();
-    expect(service.updates).toEqual([new Map([[1n, { phone: '15550188' }]])]);
-    mirror.edit(1n, { email: 'another@example.com' });
-    await run();
-    expect(service.updates[0]?.get(1n)).toMatchObject({ email: 'another@example.com' });
-    expect(show(1n).held.filter(({ field }) => field === 'email')).toEqual([]);
-  });
 });
 
 describe('a push that leads to a third value', () => {
@@ -2119,50 +1496,6 @@ describe('an update of an email that changes the name as well', () => {
     await run();
     expect(service.updates[0]?.get(1n)).toEqual({ name: { first: 'Anne', last: 'Berg' } });
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne Berg' }, service: { name: 'Anne Berg' } });
-  });
-
-  it('leaves a name alone that waits already', async () => {
-    const { mirror, service, run, show } = clearing(1, 1);
-    mirror.edit(1n, { name: robin.name });
-    service.held.set(1n, makeUser(1n, { name: 'Eva Borg' }));
-    await run();
-    expect(show(1n)).toMatchObject({
-      service: { name: '' },
-      row: { name: robin.name },
-      base: { joined: 'Anne Berg' },
-      held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Eva Borg' }],
-    });
-    service.take = takePatch;
-    await run();
-    expect(service.updates).toEqual([]);
-    expect(show(1n).held).toMatchObject([{ field: 'name', mirror: robin.name, service: '' }]);
-  });
-
-  it('opens the breaker even if a later run finds the harmed name, before anything is sent', async () => {
-    const { service, run, mirror } = clearing(2, 25);
-    mirror.edit(2n, { email: 'user2@example.com' });
-    service.fault = () => ({ kind: 'lost', applied: false });
-    await run();
-    service.fault = () => ({ kind: 'nothing' });
-    service.held.set(1n, makeUser(1n, { email: 'new1@example.com', name: '' }));
-    mirror.edit(2n, { email: 'new2@example.com' });
-    const { breaker } = await run();
-    expect(breaker.open).toBe(true);
-    expect(service.updates).toEqual([]);
-  });
-
-  it('does not blame an update for a name that changed right before the push', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { email: robin.email });
-    const read = service.users;
-    service.users = (filter) => {
-      service.held.set(1n, makeUser(1n, { name: 'Anne' }));
-      return read(filter);
-    };
-    const { notes, breaker } = await run();
-    expect(breaker.open).toBe(false);
-    expect(notes.reasons).toEqual([]);
-    expect(show(1n)).toMatchObject({ base: { joined: 'Anne', email: 'robin@example.com' }, held: [] });
   });
 
   it('does not blame an update for a name that was in conflict before', async () => {
@@ -2244,29 +1577,6 @@ describe('a conflict that the mirror wins', () => {
     return made;
   };
 
-  it('holds a winning edit that the service refuses, and does not push it again', async () => {
-    const { service, run, show } = conflict();
-    service.refusesPatch = () => true;
-    await run();
-    expect(service.updates).toHaveLength(1);
-    expect(show(1n).held).toMatchObject([
-      { field: 'email', reason: 'refused', service: 'service@example.com' },
-    ]);
-    expect((await run()).notes.counts).toEqual({});
-    expect(service.updates).toEqual([]);
-  });
-
-  it('pushes a winning edit without an answer again after the quiet period', async () => {
-    const { service, mirror, run, show } = conflict();
-    service.fault = () => ({ kind: 'lost', applied: false });
-    await run();
-    expect(show(1n)).toMatchObject({ open: { email: robin.email }, held: [] });
-    service.fault = () => ({ kind: 'nothing' });
-    mirror.age(600_000);
-    await run();
-    expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, open: undefined, held: [] });
-  });
-
   it('postpones a winning edit if the service moves before it leaves', async () => {
     const { service, mirror, run, show } = conflict();
     const { ...as } = mirror;
@@ -2279,17 +1589,6 @@ describe('a conflict that the mirror wins', () => {
     expect(service.updates).toEqual([]);
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, held: [] });
-  });
-
-  it('pushes a winning edit over the value of the service', async () => {
-    const { run, show } = conflict();
-    await run();
-    expect(show(1n)).toMatchObject({
-      row: { email: 'robin@example.com' },
-      base: { email: 'robin@example.com' },
-      service: { email: 'robin@example.com' },
-      held: [],
-    });
   });
 });
 
