@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UserState } from '../../src/model/user-state.ts';
-import { joinName, splitName } from '../../src/model/name.ts';
+import { joinName } from '../../src/model/name.ts';
 import { inLists, planInLists } from './in-lists.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, anyMember, anyPolicy, anyState, base, makeState, member, row, shown } from './states.ts';
@@ -84,28 +84,10 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it('holds the name of a user whose row was lost', () => {
-      expect(planInLists(makeState({ mirror: null, service: { name } }), member, holdAll)).toMatchObject({
-        case: 'adopt',
-        holds: [{ ...hold, mirror: base.name }],
-        write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
-      });
-    });
-
     it('gives the reason of a hold over an empty name in a resync as well', () => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
-    });
-
-    it('holds an empty name only if there is a name to lose', () => {
-      const none = { name: { first: '', last: '' } };
-      const agreed = makeState({ base: { ...none, joined: '' }, mirror: none, service: { name } });
-      expect(planInLists(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
-      const first = planInLists(makeState({ base: null, mirror: null, service: { name } }), member, holdAll);
-      expect(first).toMatchObject({ case: 'adopt', holds: [], write: { mirror: none } });
-      const lost = makeState({ base: { ...none, joined: '' }, mirror: null, service: { name } });
-      expect(planInLists(lost, member, holdAll)).toMatchObject({ case: 'adopt', holds: [] });
     });
 
     it('renames no user by an empty name of the team listing', () => {
@@ -123,15 +105,6 @@ describe('an empty name of the service', () => {
       });
     });
   });
-
-  it('keeps a requested hold of a name over an empty name', () => {
-    const asked = { field: 'name', reason: 'asked', detail: '', endsInMs: 1, service: null } as const;
-    const held = [{ ...asked, base: base.name, mirror: base.name }];
-    for (const mirror of [{ gone: true }, null]) {
-      const plan = planInLists(makeState({ mirror, service: { name: '' }, held }), member, holdAll);
-      expect(plan).toMatchObject({ holds: [], held: ['name'] });
-    }
-  });
 });
 
 describe('a name that an update of ours emptied', () => {
@@ -141,32 +114,9 @@ describe('a name that an update of ours emptied', () => {
       mirror: { name: pair, split },
       service: { name: '' },
     });
-  const anne = splitName('Anne Marie Berg');
 
   it.each(policies)('puts a cleared name back ($name)', (policy) => {
     expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
-  });
-
-  it('puts a cleared name back once the guess of its split is accepted', () => {
-    const state = harmed(anne, 'guessed');
-    const plan = planInLists(state, member, holdAll);
-    expect(plan).toMatchObject({
-      patch: {},
-      holds: [
-        {
-          reason: 'unsupported',
-          detail: `the split of "Anne Marie Berg" is a guess: set first_name and last_name, or name_split = 'known'`,
-        },
-      ],
-    });
-    const held = applyPlan(state, plan);
-    expect(planInLists(held, member, holdAll)).toMatchObject({ patch: {}, held: ['name'] });
-    const accepted = { ...held, mirror: { ...row, name: anne, split: 'known' as const } };
-    expect(planInLists(accepted, member, holdAll)).toMatchObject({
-      patch: { name: anne },
-      releases: ['name'],
-    });
-    expect(planInLists(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
   });
 
   it.each(policies)('sends the later edit of a cleared name ($name)', (policy) => {

@@ -243,25 +243,6 @@ describe('with review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('holds every edit under review, and reports no refusal', () => {
-    const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
-    const verdict = reviewed({ edits });
-    expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
-    expect(verdict.reviewed).toEqual(['5 users wait for a person to see it first']);
-    expect(verdict.plans.flatMap((plan) => Object.keys(inLists(plan).patch))).toEqual([]);
-    expect(new Set(verdict.waiting.map(({ hold }) => hold.reason))).toEqual(new Set(['review']));
-    expect(verdict.waiting.map(({ userId }) => userId)).toEqual([2n, 3n, 4n, 5n, 6n]);
-  });
-
-  it('sends only approved edits under review, however many are edited', () => {
-    const mine = { email: 'mine@example.com' };
-    const held = { 2: [holdOf(2n, mine.email, { ...approved, reason: 'review' })] };
-    const verdict = reviewed({ edits: { 2: mine, ...many(20) }, held });
-    expect(verdict).toMatchObject({ refused: [], stopped: false });
-    expect(verdict.plans.filter((plan) => 'email' in inLists(plan).patch).map(({ id }) => id)).toEqual([2n]);
-    expect(verdict.waiting.length).toBe(20);
-  });
-
   it('reports a mass change once reviews end, and keeps quiet about edits that waited for review', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
@@ -328,26 +309,6 @@ describe('a name that an update of ours cleared', () => {
     },
   );
 
-  it('does not count a restored name against a limit', () => {
-    const verdict = judgeCleared('', { edits: many(5) });
-    expect(verdict).toMatchObject({ refused: [], stopped: false });
-    expect(verdict.plans.filter(isPush)).toHaveLength(6);
-  });
-
-  const edit = { id: 3n, madeMs: 1, isSince: true };
-  it.each<readonly [string, Parameters<typeof judgeCleared>[1] & object]>([
-    ['it was edited', { cleared: { edits: { name: edit } } }],
-    ['the service shows another by now', { shows: 'Kim' }],
-  ])('makes a restored name wait like any push if %s', (_, given) => {
-    const policy = { edits: many(9), ...given };
-    expect(sent(judgeCleared('', policy))).toEqual({ sent: [], stopped: true, refused: 1 });
-  });
-
-  it('makes a name wait if words were removed or replaced', () => {
-    expect(sent(judgeCleared('Anne Marie Louise Berg', { edits: many(9) }))).toMatchObject({ sent: [] });
-    expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
-  });
-
   it('counts a restored name as an edit if another field was edited, and sends it without that edit', () => {
     expect(judgeCleared('', { edits: many(8) }).refused).toEqual([]);
     const edited = { name: whole, split: 'known', joined: '', email: 'new@example.com' } as const;
@@ -355,12 +316,6 @@ describe('a name that an update of ours cleared', () => {
     const both = judgeCleared('', { edits: many(8), cleared: { mirror } });
     expect(sent(both)).toEqual({ sent: [back], stopped: false, refused: 1 });
     expect(both.waiting.map(({ userId, hold }) => [userId, hold.field]).at(-1)).toEqual([40n, 'email']);
-  });
-
-  it('makes a restored name wait under review of each push', () => {
-    const reviewed = judgeCleared('', { guarded: { ...settings, isReviewed: true } });
-    expect(sent(reviewed)).toMatchObject({ sent: [] });
-    expect(reviewed.waiting.map(({ hold }) => hold.field)).toEqual(['name']);
   });
 });
 
@@ -454,15 +409,6 @@ describe('a batch', () => {
     expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
   });
 
-  it('holds all fields of a batch from the first run on', () => {
-    const { plans, writes, hash = '' } = { ...judge({ edits: many(9) }), hash: undefined };
-    expect(hash).toBe('');
-    expect(writes.holds.map(({ id }) => id)).toEqual(Array.from({ length: 9 }, (_, i) => BigInt(i + 11)));
-    const after = afterBatch(plans).map(inLists);
-    expect(after.flatMap(({ holds }) => holds)).toEqual([]);
-    expect(after.filter(({ held }) => held.includes('email')).length).toBe(9);
-  });
-
   it('leaves a field with a hold of its own out of a batch', () => {
     const edits = { 2: { email: 'new@example.com' }, ...many(9) };
     const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
@@ -517,13 +463,6 @@ describe('a batch', () => {
         },
       },
     ]);
-  });
-
-  it('ends the hold of a batch once the edit is taken back', () => {
-    expect(judge({ held: { 2: [holdOf(2n, 'new@example.com')] } })).toMatchObject({
-      waiting: [],
-      refused: [],
-    });
   });
 });
 
@@ -713,15 +652,6 @@ describe('the demotion of an administrator', () => {
     expect(planOf(plans, 1n)?.moves.map(({ field }) => field)).toEqual(['phone']);
     expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
   });
-
-  it('keeps a demotion in its waiting batch, even if another user is promoted', () => {
-    const { waiting, postponed } = judge({
-      edits: { 1: { roleId: 4n }, 3: { roleId: 1n } },
-      held: { 1: [holdOf(1n, 4n, { field: 'roleId' })] },
-    });
-    expect(waiting).toMatchObject([{ userId: 1n, hold: { field: 'roleId', mirror: 4n } }]);
-    expect([...postponed]).toEqual([]);
-  });
 });
 
 describe('a plan that is made again before it is sent', () => {
@@ -855,15 +785,6 @@ describe('A hold by a limit on one field', () => {
     expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
-  it('ends the hold of an address once no other user has it, and names who has it now', () => {
-    const email = emailOf(12n);
-    const given = (detail: string, shows: NonNullable<Edits['shows']>) =>
-      look({ edits: { 11: { email } }, held: { 11: [alone(11n, email, detail)] }, shows });
-    expect(given(has(12), {})).toMatchObject({ sent: [], stays: [11], renewed: [] });
-    expect(given(has(13), {})).toMatchObject({ sent: [], stays: [], renewed: [11] });
-    expect(given(has(12), { 12: { email: 'moved@example.com' } }).sent).toEqual([11]);
-  });
-
   it('ends the hold of a role once few enough roles are left to change', () => {
     const change = (count: number) => {
       const ids = Array.from({ length: count }, (_, at) => at + 11);
@@ -875,13 +796,5 @@ describe('A hold by a limit on one field', () => {
     };
     expect(change(4)).toMatchObject({ sent: [], stays: [11, 12, 13, 14] });
     expect(change(3)).toMatchObject({ sent: [11, 12, 13], stays: [] });
-  });
-
-  it('ends the hold of a demotion once the service shows another administrator', () => {
-    const words = 'no administrator would be left';
-    const demote = (shows: NonNullable<Edits['shows']>) =>
-      look({ edits: { 1: { roleId: 4n } }, held: { 1: [alone(1n, 4n, words, 'roleId')] }, shows });
-    expect(demote({})).toMatchObject({ sent: [], stays: [1] });
-    expect(demote({ 2: { roleId: 1n } }).sent).toEqual([1]);
   });
 });

@@ -272,37 +272,6 @@ describe('a held field', () => {
   ])('after an approval, %s: %s', (event, fate) => {
     expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
-
-  it('sends a rejected edit that a person lets pass, with that value alone', () => {
-    const state = change.approved(stateOf('rejected'));
-    expect(fateOf(state, settings.maxRows)).toBe('sent');
-    // The rejection does not come back: a person had decided otherwise.
-    expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('conflict');
-  });
-
-  it('a held field shows a new value of the service, but not one that differs in case alone', () => {
-    const shownOf = (email: string) => {
-      const state = {
-        ...stateOf('limit on a run'),
-        service: { id, raw: {}, name: base.joined, roleId: 3n, email },
-      };
-      const decision = planUser(state, member, holdAll).fields.email;
-      return decision.kind === 'held' ? decision.shown : undefined;
-    };
-    expect([shownOf('later@example.com'), shownOf(agreed.toUpperCase())]).toEqual([
-      'later@example.com',
-      agreed,
-    ]);
-  });
-
-  it('a held field can be approved again once the service has its value back', () => {
-    const state = stateOf('limit on a run');
-    const held = state.held.map((hold): Hold => ({ ...hold, shown: 'later@example.com' }));
-    expect(planUser({ ...state, held }, member, holdAll).fields.email).toEqual({
-      kind: 'held',
-      shown: agreed,
-    });
-  });
 });
 
 describe('the values of a hold', () => {

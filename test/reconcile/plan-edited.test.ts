@@ -153,27 +153,6 @@ describe('a limit on one field', () => {
 });
 
 describe('a look at a few users', () => {
-  it('looks up each address once and all users at most once, and rejects rows of other teams', async () => {
-    const service = createServiceStandIn([shownAs(3n), shownAs(4n, { teamId: 2n })]);
-    service.unfiltered = 'none';
-    const lookup = createUserLookup({ service, mirror: createMirrorStandIn([]) }, teamOf([]));
-    const nobody = { id: 9n, emails: ['nobody@example.com'], phones: [] };
-    await lookup.find([{ id: 3n, emails: ['user3@example.com'], phones: [] }, nobody]);
-    await lookup.find([nobody]);
-    await lookup.askAll({
-      emails: ['user3@example.com', 'user4@example.com'],
-      phones: ['+1 555 0103', null],
-    });
-    expect(service.filters).toEqual([
-      { emails: ['user3@example.com', 'nobody@example.com'], phones: [] },
-      { emails: [], phones: [] },
-      { emails: ['user4@example.com'], phones: [] },
-      { emails: [], phones: ['15550103'] },
-    ]);
-    expect([...lookup.roster.users.keys()]).toEqual([3n]);
-    expect(lookup.roster.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
-  });
-
   it('warns if the service refuses an address that would be pushed', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);
@@ -229,33 +208,6 @@ it.each([
     const settings = { policy: holdAll, guard };
     const { verdict } = await planEdited(places, team, settings);
     expect(verdict.waiting).toHaveLength(held);
-  },
-);
-
-it.each(['everybody', 'edited'] as const)(
-  'A hold whose limit has gone ends only in a whole look: %s',
-  async (whom) => {
-    const state = stateOf(3n, { phone: '15550999' });
-    const held = {
-      field: 'phone',
-      reason: 'limit',
-      isAlone: true,
-      detail: '',
-      base: '15550103',
-      mirror: '15550999',
-      service: '15550103',
-    } as const;
-    const mirror = createMirrorStandIn([{ ...state, held: [held] }]);
-    const places = {
-      service: createServiceStandIn([shownAs(3n)]),
-      mirror,
-      notes: createRunNotes(),
-      monotonicMs: () => 0,
-    };
-    const { ofUsers } = await mirror.readAddresses('edited');
-    const seen = await look(places, teamOf([{ ...member, id: 3n }]), whom === 'edited' ? ofUsers : whom);
-    const { plans } = await planUsers(places, seen, { policy: holdAll, guard });
-    expect(plans.map(({ fields: { phone } }) => phone.kind)).toEqual([seen.isWhole ? 'push' : 'held']);
   },
 );
 

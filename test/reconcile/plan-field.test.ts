@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields } from '../../src/model/fields.ts';
-import type { Decision, Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { Decision, Hold } from '../../src/model/user-plan.ts';
 import type { MirrorRow, BaseUser, ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, base, makeState, row, shown, without } from './states.ts';
+import { holdAll, base, makeState, row, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */
@@ -178,27 +178,6 @@ describe('a hold', () => {
     });
   });
 
-  it.each(fields)('a hold on %s lasts while both values are unchanged', (field) => {
-    const { state } = conflictOf(field);
-    expect(plan(field, state)).toMatchObject({ kind: 'held' });
-    const reasons: Record<Exclude<HoldReason, 'unsupported' | 'asked'>, true> = {
-      conflict: true,
-      refused: true,
-      ineffective: true,
-      returned: true,
-      limit: true,
-      review: true,
-      rejected: true,
-    };
-    for (const [reason] of rowsOf(reasons)) {
-      const held = state.held.map((hold) => ({ ...hold, reason }));
-      expect(plan(field, { ...state, held })).toMatchObject({ kind: 'held' });
-      // Whatever the policy makes of a new conflict, an old one waits for a person.
-      const mirrorWins: Policy = { ...holdAll, [field]: 'mirror-wins' };
-      expect(plan(field, { ...state, held }, mirrorWins)).toMatchObject({ kind: 'held' });
-    }
-  });
-
   it.each(fields)('a requested hold on %s lasts until its time, whatever the values do', (field) => {
     const { state } = conflictOf(field);
     const asked = (endsInMs: number) =>
@@ -209,29 +188,6 @@ describe('a hold', () => {
       expect(plan(field, { ...values, held: asked(0) })).not.toMatchObject({ kind: 'held' });
     }
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
-  });
-
-  it.each(fields)('a rejected edit of %s stays held, whatever the service and the policy', (field) => {
-    const { state } = conflictOf(field);
-    const held = state.held.map((hold) => ({ ...hold, reason: 'rejected' as const }));
-    const elsewhere = field === 'roleId' ? 11n : field === 'name' ? 'Anne Burg' : '15550155';
-    for (const service of [{ [field]: elsewhere }, { [field]: shown[field] }]) {
-      const moved = { ...makeState({ ...edited[field], service }), held };
-      for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
-        expect(plan(field, moved, { ...holdAll, [field]: wins })).toMatchObject({ kind: 'held' });
-    }
-    const again = {
-      ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
-      held,
-    };
-    expect(plan(field, again)).not.toMatchObject({ kind: 'held' });
-    expect(plan(field, { ...makeState({}), held })).toEqual({ kind: 'same', ends: true });
-  });
-
-  it.each(fields)('a hold on %s keeps its decision until the edit has been sent', (field) => {
-    const { state } = conflictOf(field);
-    const held = state.held.map((hold) => ({ ...hold, decision: 'approved' as const }));
-    expect(plan(field, { ...state, held })).toMatchObject({ kind: 'push', ends: false });
   });
 
   it.each(fields)('a hold on %s lasts if the service leaves the field out', (field) => {
@@ -256,30 +212,11 @@ describe('half an edit of a guessed split', () => {
     mirror: { ...row, ...half.mirror, ...mirror },
   });
 
-  it('holds half an edit of a guessed split', () => {
-    expect(hold).toMatchObject({ reason: 'unsupported', field: 'name' });
-    expect(plan('name', withMirror({}))).toMatchObject({ kind: 'held' });
-  });
-
   it('sends half an edit once the split is accepted, even if no name changed', () => {
     expect(plan('name', withMirror({ split: 'known' }))).toMatchObject({
       kind: 'push',
       ends: true,
       values: { mirror: { first: 'Anne Marie', last: 'Borg' } },
     });
-  });
-
-  it('sends the name once the second half is set too', () => {
-    const both = withMirror({ name: { first: 'Anne', last: 'Marie Borg' } });
-    expect(plan('name', both)).toMatchObject({ kind: 'push', ends: true });
-  });
-
-  it('ends the hold of half an edit when it is undone', () => {
-    expect(plan('name', withMirror(agreed))).toEqual({ kind: 'same', ends: true });
-  });
-
-  it('makes half an edit a conflict when the service renames the user', () => {
-    const renamed = { ...withMirror({}), service: { ...shown, name: 'Anne Marie Burg' } };
-    expect(holdIn(plan('name', renamed))).toMatchObject({ reason: 'conflict', service: 'Anne Marie Burg' });
   });
 });

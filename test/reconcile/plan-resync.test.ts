@@ -43,12 +43,6 @@ describe('taking everything from the service', () => {
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)('settles %s if the mirror has it already', (field) => {
-    const plan = resync(makeState({ mirror: { [field]: taken[field] }, service: { [field]: there[field] } }));
-    expect(plan).toMatchObject({ moves: [{ kind: 'settle', field }], holds: [] });
-    expect(plan.write?.base[field]).toEqual(taken[field]);
-  });
-
   it.each(fields)('holds an edit of %s, as a conflict if the service has moved, and moves base', (field) => {
     for (const service of [shown[field], there[field]]) {
       const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
@@ -92,16 +86,6 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it.each(fields)('ends a requested hold of %s whose time is up', (field) => {
-    const held = [holdOf(field, { reason: 'asked', endsInMs: 0 })];
-    expect(resync(makeState({ held }))).toMatchObject({
-      moves: [],
-      holds: [],
-      releases: [field],
-      write: null,
-    });
-  });
-
   it('settles all fields of a user without a base, and adopts a user whose row was lost', () => {
     const settled = resync(makeState({ base: null }));
     expect(settled.moves.map(({ kind }) => kind)).toEqual(fields.map(() => 'settle'));
@@ -134,12 +118,5 @@ describe('taking everything from the service', () => {
     expect(resync({ ...edited, base: undefined }).holds).toEqual([]);
     const gone = { ...edited, mirror: { ...row, email: here.email, gone: true } };
     expect(resync(gone, null).holds).toEqual([]);
-  });
-
-  it('holds an edited name over the agreed name', () => {
-    const { holds } = resync(makeState({ mirror: { name: here.name }, service: null }));
-    expect(holds).toMatchObject([
-      { field: 'name', base: base.name, mirror: here.name, service: base.joined },
-    ]);
   });
 });

@@ -3,24 +3,11 @@ import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { decideEach, type Hold, type HoldReason } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { planInLists } from './in-lists.ts';
-import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { takeValues } from '../../src/reconcile/merge/service-values.ts';
 import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
 import { applyPlan } from './apply-plan.ts';
 
-const mirrorWins: Policy = {
-  name: 'mirror-wins',
-  email: 'mirror-wins',
-  phone: 'mirror-wins',
-  roleId: 'mirror-wins',
-};
-const serviceWins: Policy = {
-  name: 'service-wins',
-  email: 'service-wins',
-  phone: 'service-wins',
-  roleId: 'service-wins',
-};
-const merge = (state: UserState, policy = holdAll) => planInLists(state, member, policy);
+const merge = (state: UserState) => planInLists(state, member, holdAll);
 
 const otherValues: UserValues = {
   name: { first: 'Robin', last: 'Doe' },
@@ -31,36 +18,6 @@ const otherValues: UserValues = {
 const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('a merge', () => {
-  it('settles with the bytes of the service', () => {
-    const { write, moves } = merge(
-      makeState({ mirror: { email: 'robin@example.com' }, service: { email: 'Robin@Example.com' } }),
-    );
-    expect(moves).toMatchObject([{ kind: 'settle', field: 'email' }]);
-    expect(write).toMatchObject({
-      mirror: { email: 'Robin@Example.com' },
-      base: { email: 'Robin@Example.com' },
-    });
-  });
-
-  it('refreshes read-only values of the service beside a pending edit', () => {
-    const state = makeState({ mirror: { email: otherValues.email, role: 'admin' }, observedDiffers: true });
-    const { write, patch } = merge(state);
-    expect(patch).toEqual({ email: 'robin@example.com' });
-    expect(write).toMatchObject({
-      mirror: { email: 'robin@example.com' },
-      base: { email: 'anne@example.com' },
-      observed: { role: 'agent', resolved: true },
-    });
-  });
-
-  it.each(fields)('lets the policy decide over %s alone', (field) => {
-    const said = field === 'name' ? 'Eva' : null;
-    const both = makeState({ mirror: { ...otherValues }, service: { ...otherShown, [field]: said } });
-    const wins = (policy: 'service-wins' | 'mirror-wins') => merge(both, { ...holdAll, [field]: policy });
-    expect(wins('service-wins').moves.find((move) => move.field === field)?.kind).toBe('pull');
-    expect(wins('mirror-wins').patch).toEqual({ [field]: otherValues[field] });
-  });
-
   it('pulls a field of a user whose name the service has emptied', () => {
     const { holds, write } = merge(makeState({ service: { name: '', email: otherShown.email } }));
     expect(holds.map(({ field }) => field)).toEqual(['name']);
@@ -82,92 +39,18 @@ describe('a merge', () => {
 });
 
 describe('the split of a name', () => {
-  it('turns a known split into a guess if the service renames the user', () => {
-    const { write } = merge(makeState({ mirror: { split: 'known' }, service: { name: 'Anne Marie Berg' } }));
-    expect(write?.mirror).toMatchObject({ name: { first: 'Anne Marie', last: 'Berg' }, split: 'guessed' });
-    expect(write?.base).toMatchObject({
-      name: { first: 'Anne Marie', last: 'Berg' },
-      joined: 'Anne Marie Berg',
-    });
-  });
-
   it.each(['known', 'guessed'] as const)('leaves a split %s when an edit is settled', (split) => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name, split });
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
-
-  it('leaves a split a guess when mirror and service are equal without a base', () => {
-    const { write } = merge(makeState({ base: null }));
-    expect(write?.mirror.split).toBe('guessed');
-  });
-
-  it('leaves a split a guess after half an edit that the service agrees with', () => {
-    const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
-    const half = { first: 'Anne Marie', last: 'Borg' };
-    const state = makeState({ base: agreed, mirror: { name: half }, service: { name: 'Anne Marie Borg' } });
-    const settled = applyPlan(state, merge(state));
-    const again = {
-      ...settled,
-      mirror: { ...row, ...settled.mirror, name: { ...half, first: 'Anna Marie' } },
-    };
-    expect(merge(again).holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
-  });
-
-  it('sends both halves of a name if one was edited', () => {
-    const { patch } = merge(makeState({ mirror: { name: { first: 'Robin', last: 'Berg' } } }));
-    expect(patch).toEqual({ name: { first: 'Robin', last: 'Berg' } });
-  });
 });
 
 describe('a merge without a base', () => {
-  const state = makeState({
-    base: null,
-    mirror: { email: 'Anne@Example.com', phone: '15550177', roleId: 5n },
-    service: { roleId: 9n },
-  });
-
-  it('settles equal fields without a base, and holds different fields with both values', () => {
-    const plan = merge(state);
-    expect(plan.moves.map(({ kind, field }) => [kind, field])).toEqual([
-      ['settle', 'name'],
-      ['settle', 'email'],
-    ]);
-    expect(plan.holds).toMatchObject([
-      { field: 'phone', base: undefined, mirror: '15550177', service: '15550100' },
-      { field: 'roleId', base: undefined, mirror: 5n, service: 9n },
-    ]);
-    expect(plan.patch).toEqual({});
-    expect(plan.write?.mirror).toMatchObject({ email: 'anne@example.com', phone: '15550177', roleId: 5n });
-  });
-
-  it('holds both values without a base in the next run, too', () => {
-    const next = merge(applyPlan(state, merge(state)));
-    expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], moves: [], write: null });
-  });
-
-  it('holds half a guess of three words even if the mirror wins', () => {
-    const named = makeState({
-      base: null,
-      mirror: { name: { first: 'Anne Marie', last: 'Borg' } },
-      service: { name: 'Anne Marie Berg' },
-    });
-    const plan = merge(named, mirrorWins);
-    expect(plan.patch).toEqual({});
-    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
-    expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ moves: [], held: ['name'] });
-  });
-
   it('waits without a base if a field is unreadable', () => {
     const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
     expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
-  });
-
-  it('takes everything from the service if the service wins', () => {
-    const plan = merge(state, serviceWins);
-    expect(plan.write?.mirror).toMatchObject({ phone: '15550100', roleId: 9n });
-    expect(plan.holds).toEqual([]);
   });
 });
 
@@ -195,16 +78,6 @@ describe('a user who is back', () => {
     expect(next).toMatchObject({ case: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
-  it.each(fields)('holds an edit of %s, too, if the service leaves the field out', (field) => {
-    const state = { ...back({ mirror: { [field]: otherValues[field] } }), service: without(field) };
-    const plan = merge(state);
-    expect(plan.holds).toMatchObject([{ field, reason: 'returned' }]);
-    expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
-    expect(plan.write?.base[field]).toEqual(base[field]);
-    expect(plan.write?.base.joined).toBe('Anne Berg');
-    expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], moves: [], write: null });
-  });
-
   it('adopts a user who is back even if the service leaves the name out', () => {
     const { holds, write } = merge({ ...back({}), service: without('name') });
     expect([holds, write?.base]).toEqual([[], base]);
@@ -216,56 +89,9 @@ describe('a user who is back', () => {
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 
-  it('keeps a new split of a user who is back on hold, and out of base', () => {
-    const name = { first: 'Anne Marie', last: 'Berg' };
-    const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
-    const state = back({
-      base: agreed,
-      mirror: { name, split: 'known' },
-      service: { name: 'Anne Marie Berg' },
-    });
-    const plan = merge(state);
-    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'returned', mirror: name }]);
-    expect(plan.write).toMatchObject({ mirror: { name, split: 'known' }, base: agreed });
-    const next = applyPlan(state, plan);
-    expect(merge(next)).toMatchObject({ held: ['name'], moves: [] });
-  });
-
-  it('ends an edit of a user who is back if the service shows its very bytes', () => {
-    const plan = merge(
-      back({ mirror: { email: 'ANNE@example.com' }, service: { email: 'ANNE@example.com' } }),
-    );
-    expect(plan).toMatchObject({ holds: [], write: { base: { email: 'ANNE@example.com' } } });
-  });
-
   it('keeps no hold on a name that both sides have emptied', () => {
     const plan = merge(back({ mirror: { name: { first: '', last: '' } }, service: { name: '' } }));
     expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
-  });
-
-  it('keeps the hold of a waiting edit of a user who is back, and ends each finished hold', () => {
-    const hold = { reason: 'refused', base: null, mirror: null, service: null, detail: '' } as const;
-    const state = back({ mirror: { email: otherValues.email } });
-    const plan = merge({
-      ...state,
-      held: [
-        { ...hold, field: 'email' },
-        { ...hold, field: 'phone' },
-      ],
-    });
-    expect(plan.holds).toMatchObject([{ field: 'email', reason: 'returned' }]);
-    expect(plan.releases).toEqual(['phone']);
-  });
-
-  it('brings a user back unresolved if only the team lists them, with the edit held', () => {
-    const state = back({ mirror: { email: otherValues.email }, service: null });
-    const plan = merge(state);
-    expect(plan).toMatchObject({
-      case: 'unresolved',
-      holds: [{ field: 'email', reason: 'returned' }],
-      write: { mirror: { email: 'robin@example.com' }, base: { email: 'anne@example.com' } },
-    });
-    expect(merge(applyPlan(state, plan))).toMatchObject({ holds: [], write: null });
   });
 });
 
@@ -278,18 +104,6 @@ describe('a requested hold', () => {
     service: field === 'name' ? base.joined : base[field],
     detail: '',
     endsInMs,
-  });
-
-  it.each(fields)('a requested hold on %s lasts for a user who is back, and keeps both sides', (field) => {
-    const held = [asked(field, 1)];
-    for (const mirror of [{}, { [field]: otherValues[field] }]) {
-      const plan = merge(makeState({ mirror: { ...mirror, gone: true }, service: otherShown, held }));
-      expect(plan).toMatchObject({ case: 'return', holds: [], releases: [], held: [field] });
-      expect(plan.write?.mirror[field]).toEqual({ ...base, ...mirror }[field]);
-      for (const other of fields)
-        expect(plan.write?.base[other]).toEqual(other === field ? base[other] : otherValues[other]);
-      expect(plan.write?.base.joined).toBe(field === 'name' ? base.joined : otherShown.name);
-    }
   });
 
   it('a requested hold ends with the return once its time is over', () => {
@@ -320,13 +134,6 @@ describe('a requested hold', () => {
     const state = makeState({ base: unknown, mirror: unknown, service: null, held: [asked('name', 1)] });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
-  });
-
-  it.each(fields)('a requested hold on %s of a lost row keeps the agreed value', (field) => {
-    const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
-    expect(plan).toMatchObject({ case: 'adopt', releases: [], held: [field] });
-    for (const other of fields)
-      expect(plan.write?.mirror[other]).toEqual(other === field ? base[other] : otherValues[other]);
   });
 });
 
@@ -391,22 +198,6 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
 
-  it('renames a member without a lookup by the listing, and keeps a pair that joins to the new name', () => {
-    const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
-    const renamed = planInLists(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
-    expect(renamed.write).toMatchObject({
-      mirror: { name: { first: 'Robin van', last: 'Doe' }, split: 'guessed' },
-      base: { joined: 'Robin van Doe' },
-      observed: { name: 'Robin van Doe', role: 'admin' },
-    });
-    const known = { ...first, mirror: { ...row, ...first.mirror, split: 'known' as const } };
-    const spaced = planInLists(known, { ...member, name: 'Anne  Berg' }, holdAll);
-    expect(spaced.write).toMatchObject({
-      mirror: { name: base.name, split: 'known' },
-      base: { name: base.name, joined: 'Anne  Berg' },
-    });
-  });
-
   it('keeps an edit of the name over the name in the listing', () => {
     const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const name = { first: 'Robin', last: 'Doe' };
@@ -459,12 +250,6 @@ describe('a member whom no lookup answers', () => {
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
-  it('merges a member again as soon as a lookup answers', () => {
-    const state = makeState({ mirror: { email: 'robin@example.com' }, service: null });
-    const unresolved = applyPlan(state, planInLists(state, member, holdAll));
-    expect(merge({ ...unresolved, service: shown }).patch).toEqual({ email: 'robin@example.com' });
-  });
-
   it('gives an unresolved member no base out of the mirror', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
     const { fields: decided, write } = planInLists(state, member, holdAll);
@@ -508,26 +293,5 @@ describe('a row that only the mirror has', () => {
   ] as const)('tells a row that only the mirror has from a row with a base: %s', (userCase, given) => {
     const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
     expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
-  });
-
-  it('merges a row that only the mirror had once the service has the user', () => {
-    const held = applyPlan(state, planInLists(state, undefined, holdAll));
-    expect(merge({ ...held, service: shown })).toMatchObject({
-      case: 'merge',
-      releases: ['name'],
-      holds: [],
-    });
-  });
-});
-
-describe('a user with an open push', () => {
-  it.each(fields)('makes a user with an open push wait, whatever happens to %s', (field: Field) => {
-    const state = makeState({
-      mirror: { [field]: otherValues[field] },
-      service: { ...otherShown, [field]: null },
-      hasOpenIntent: true,
-      observedDiffers: true,
-    });
-    expect(merge(state)).toMatchObject({ case: 'waiting', moves: [], holds: [], write: null });
   });
 });

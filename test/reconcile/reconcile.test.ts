@@ -157,22 +157,6 @@ describe('the pushes of a run', () => {
     expect(asked).toEqual([[1n]]);
   });
 
-  it('postpones approved pushes if the guard stops the run', async () => {
-    const { service, mirror, run } = createStage();
-    const email = (id: Id) => `robin${id}@example.com`;
-    for (const id of ids.slice(0, 8)) mirror.edit(id, { email: email(id) });
-    for (const id of ids.slice(0, 2)) {
-      const base = valuesOf(id).email;
-      const values = { base, mirror: email(id), service: base };
-      const hold: Hold = { field: 'email', reason: 'limit', detail: '', ...values, decision: 'approved' };
-      mirror.states.set(id, { ...mirror.state(id), held: [hold] });
-    }
-    const notes = await run('users');
-    expect(notes.refusal).toMatchObject({ users: 6, stopped: true });
-    expect(service.updates).toEqual([]);
-    expect(notes.counts).toMatchObject({ postponed: 2 });
-  });
-
   it('neither pushes nor pulls if the guard refuses the plan', async () => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
