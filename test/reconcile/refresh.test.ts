@@ -244,36 +244,6 @@ describe('refresh', () => {
       expect(asked).toBe(50);
     });
 
-    it('publishes the listing even if the rows fail, and ends partial', async () => {
-      const { run, told, notes } = createStage({
-        resource: surveys,
-        lacking,
-        row: () => Promise.reject(refusal(500)),
-      });
-      await run();
-      expect(told).toMatchObject({ published: 1, replaced: [] });
-      expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
-    });
-
-    it('continues after a row without an answer, and stops after three', async () => {
-      const asked: bigint[] = [];
-      const { run, told, notes } = createStage({
-        resource: surveys,
-        lacking: [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null })),
-        row: (id) => {
-          asked.push(id);
-          return id % 2n === 1n ? Promise.reject(refusal(500)) : Promise.resolve(survey(Number(id)));
-        },
-      });
-      await run();
-      expect(asked).toEqual([1n, 2n, 3n, 4n, 5n]);
-      expect(told.replaced).toMatchObject([
-        [0, { id: 2n }],
-        [0, { id: 4n }],
-      ]);
-      expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
-    });
-
     it('stores an empty text if the row itself lacks the field', async () => {
       const row = () => Promise.resolve(survey(1));
       const { run, told } = createStage({ resource: surveys, lacking: lacking.slice(0, 1), row });
@@ -301,16 +271,6 @@ describe('refresh', () => {
       await after.run();
       expect(asked).toEqual([1n, 2n, 3n, 4n, 5n, 6n, 1n, 2n, 3n]);
       expect(after.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
-    });
-
-    it('ends if the credentials are refused', async () => {
-      const { run, told } = createStage({
-        resource: surveys,
-        lacking,
-        row: () => Promise.reject(refusal(401)),
-      });
-      await expect(run()).rejects.toMatchObject({ code: 'credentials' });
-      expect(told.published).toBe(0);
     });
 
     it('reads rows only if the listing leaves a field out', async () => {
@@ -446,15 +406,6 @@ describe('countContacts', () => {
       counts: { contact_counts: 2 },
       reasons: ['contact count "bad": answered 500'],
     });
-  });
-
-  it('ends with credentials that are refused, and with any error of our own', async () => {
-    await expect(countContacts(serviceThat(refusal(401)), segments, createRunNotes())).rejects.toMatchObject({
-      code: 'credentials',
-    });
-    await expect(countContacts(serviceThat(new Error('ours')), segments, createRunNotes())).rejects.toThrow(
-      'ours',
-    );
   });
 });
 

@@ -110,14 +110,6 @@ describe('isRefusal', () => {
 });
 
 describe('a service that answers no filter', () => {
-  it('asks once if the service answers with all users', async () => {
-    const service = createServiceStandIn(users);
-    const { roster, found } = await read(service);
-    expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
-    expect(roster.unresolved).toEqual([]);
-    expect(service.filters).toEqual([{ emails: [], phones: [] }]);
-  });
-
   it.each(['none', 'refuse', 2] as const)(
     'asks by known addresses if the service answers no filter with %s',
     async (unfiltered) => {
@@ -232,41 +224,6 @@ describe('members that only a lookup by address shows', () => {
         100, 100, 100, 100, 50, 50,
       ]);
     });
-
-    it('looks no member up again by an address that the service refuses', async () => {
-      const { service, ids, mirror } = capped(4, 1000);
-      service.refusesAddress = (address) => address === 'user1@example.com';
-      await read(service, mirror, teamOf(ids));
-      const single = service.filters.filter(
-        ({ emails }) => emails.length === 1 && emails[0] === 'user1@example.com',
-      );
-      expect(single).toHaveLength(1);
-    });
-  });
-
-  it('looks members up once by each address, 100 in a request', async () => {
-    const many = Array.from({ length: 150 }, (_, i) => makeUser(BigInt(i + 1)));
-    const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
-    const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
-    const { found } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
-    expect(found).toHaveLength(150);
-    expect(service.filters.slice(1).map(({ emails }) => emails.length)).toEqual([100, 50]);
-  });
-
-  it('looks up users whom the team no longer lists, too', async () => {
-    const service = closed();
-    const mirror = createMirrorStandIn([known(1n), known(5n)]);
-    const { found } = await read(service, mirror, teamOf([1n]));
-    expect(found).toEqual([1n, 5n]);
-  });
-
-  it('looks a gone user up only if the team lists them', async () => {
-    const service = closed();
-    const gone = (id: Id) => ({ ...known(id), mirror: { ...known(id).mirror, gone: true } }) as UserState;
-    const mirror = createMirrorStandIn([gone(1n), gone(2n)]);
-    const { found } = await read(service, mirror, teamOf([2n]));
-    expect(found).toEqual([2n]);
-    expect(service.filters.slice(1)).toEqual([{ emails: ['user2@example.com'], phones: [] }]);
   });
 });
 
@@ -284,19 +241,6 @@ describe('an address that the service refuses', () => {
     expect(service.filters).toHaveLength(1 + 9 + 9);
     expect(service.filters.filter(({ emails, phones }) => emails.length > 0 && phones.length > 0)).toEqual(
       [],
-    );
-  });
-
-  it('never turns a refused address into a request for all users', async () => {
-    const service = createServiceStandIn(users);
-    service.unfiltered = 'none';
-    service.refusesAddress = () => true;
-    const mirror = createMirrorStandIn(users.map(({ id }) => known(id)));
-    const { roster } = await read(service, mirror);
-    expect(roster.unresolved).toHaveLength(5);
-    expect(roster.refusedLookups).toBe(10);
-    expect(service.filters.filter(({ emails, phones }) => emails.length + phones.length === 0)).toHaveLength(
-      1,
     );
   });
 });
@@ -399,12 +343,6 @@ describe('a lookup', () => {
     expect(service.filters.at(-1)).toEqual({ emails: [], phones: [] });
     service.unfiltered = 'refuse';
     expect(await find(service, [4n], nowhere)).not.toContain(4n);
-  });
-
-  it('makes no request for an empty list of ids', async () => {
-    const service = createServiceStandIn(users);
-    await find(service, [], { emails: [], phones: [] });
-    expect(service.filters).toEqual([]);
   });
 });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields } from '../../src/model/fields.ts';
-import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -37,45 +36,9 @@ describe('an edit of a field that is not shown', () => {
       expect(plan.holds).toMatchObject(mayBeEmpty ? [{ field, reason: 'conflict', ...values }] : []);
     }
   });
-
-  it('sends a held edit again once the service shows its old value', () => {
-    const hidden = { ...makeState({ mirror: edits.phone }), service: without('phone') };
-    const held = planInLists(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
-    expect(planInLists({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
-    expect(planInLists({ ...hidden, held, service: shown }, member, holdAll)).toMatchObject({
-      releases: ['phone'],
-      patch: { phone: '15550177' },
-    });
-  });
-
-  it.each(['unreadable', 'left out'] as const)('keeps the hold of a hidden field: %s', (why) => {
-    const hold: Hold = {
-      field: 'phone',
-      reason: 'refused',
-      detail: '',
-      base: '1',
-      mirror: '2',
-      service: '3',
-    };
-    const service = why === 'unreadable' ? unreadable('phone') : without('phone');
-    const state = { ...makeState({ mirror: edits.phone, held: [hold] }), service };
-    expect(planInLists(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
-  });
-
-  it('moves each remaining field beside an unreadable one', () => {
-    const service = { ...unreadable('phone'), email: 'moved@example.com' };
-    const plan = planInLists(makeState({ mirror: edits.phone, service }), member, holdAll);
-    expect(plan.moves).toMatchObject([{ kind: 'pull', field: 'email' }]);
-    expect(plan.write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
-  });
 });
 
 describe('a user with a field that nobody can read', () => {
-  it('writes a base only once all fields can be read', () => {
-    const state = makeState({ base: null, service: unreadable('phone'), observedDiffers: true });
-    expect(planInLists(state, member, holdAll)).toMatchObject({ case: 'merge', moves: [], write: null });
-  });
-
   it('adopts a user without an unreadable field, and pulls it once it can be read', () => {
     const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
