@@ -1140,16 +1140,10 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
 });
 
 describe('a user whose pushes never get an answer', () => {
-  const poisoned = (users: number, bad: Id) => {
-    const made = createStage({ users, batchSize: 25 });
-    for (const id of made.ids) made.mirror.edit(id, { roleId: 9n });
-    made.service.fault = (patches) =>
-      patches.has(bad) ? { kind: 'lost', applied: false } : { kind: 'nothing' };
-    return made;
-  };
-
   it('sends to a user without answers alone and last, and holds the field in the end', async () => {
-    const { service, mirror, run, ids, show } = poisoned(4, 2n);
+    const { service, mirror, run, ids, show } = createStage({ users: 4 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = (patches) => (patches.has(2n) ? { kind: 'lost', applied: false } : { kind: 'nothing' });
     await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n, 4n]]);
     // Nobody knows yet whose fault it was.
@@ -1419,15 +1413,10 @@ describe('an incomplete answer', () => {
 });
 
 describe('a push to no effect', () => {
-  const ignoring = () => {
-    const made = createStage({ users: 2 });
-    made.mirror.edit(1n, { email: robin.email });
-    made.service.take = (user) => user;
-    return made;
-  };
-
   it('sends a push without effect three times, and holds it then', async () => {
-    const { service, run, show } = ignoring();
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    mirror.edit(1n, { email: robin.email });
+    service.take = (user) => user;
     for (let tried = 0; tried < 2; tried += 1) {
       const { notes } = await run();
       expect(service.updates).toHaveLength(1);
@@ -1473,15 +1462,10 @@ describe('a push that leads to a third value', () => {
 });
 
 describe('an update of an email that changes the name as well', () => {
-  const clearing = (users: number, batchSize: number) => {
-    const made = createStage({ users, batchSize });
-    for (const id of made.ids) made.mirror.edit(id, { email: `new${id}@example.com` });
-    made.service.take = (user, patch) => ({ ...user, email: patch.email ?? null, name: '' });
-    return made;
-  };
-
   it('opens the breaker if an update of an email changes the name, and the next run puts the name back', async () => {
-    const { service, run, show } = clearing(3, 1);
+    const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
+    for (const id of ids) mirror.edit(id, { email: `new${id}@example.com` });
+    service.take = (user, patch) => ({ ...user, email: patch.email ?? null, name: '' });
     const { notes, breaker } = await run();
     expect(breaker.open).toBe(true);
     expect(sentIds(service.updates)).toEqual([[1n]]);
@@ -1515,7 +1499,7 @@ describe('an update of an email that changes the name as well', () => {
   });
 });
 
-describe('a row that an editor holds when the answer comes', () => {
+describe('a row that an editor holds', () => {
   it('confirms a push in the next run if an editor holds the row when the answer comes', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -1533,9 +1517,7 @@ describe('a row that an editor holds when the answer comes', () => {
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
-});
 
-describe('a row that an editor locks when its push is recorded', () => {
   it('ends partial if an editor locks a row when its push is recorded, and sends further pushes', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
@@ -1547,9 +1529,7 @@ describe('a row that an editor locks when its push is recorded', () => {
     mirror.locked = new Set();
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
-});
 
-describe('a row that an editor holds when it is read again', () => {
   it('ends partial if an editor holds a row that is read again', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
@@ -1570,15 +1550,10 @@ describe('a row that an editor holds when it is read again', () => {
 });
 
 describe('a conflict that the mirror wins', () => {
-  const conflict = () => {
-    const made = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
-    made.mirror.edit(1n, { email: robin.email });
-    made.service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
-    return made;
-  };
-
   it('postpones a winning edit if the service moves before it leaves', async () => {
-    const { service, mirror, run, show } = conflict();
+    const { service, mirror, run, show } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
+    mirror.edit(1n, { email: robin.email });
+    service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
     const { ...as } = mirror;
     mirror.applyUsers = (plans) => {
       mirror.applyUsers = (later) => as.applyUsers(later);
