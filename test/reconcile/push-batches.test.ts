@@ -62,13 +62,6 @@ describe('users in one request', () => {
   });
 });
 
-it('The first update goes to the preferred user, or else to the first user without a name', () => {
-  const lessons = { ...calm, safety: 'unknown' } as const;
-  const all = [push(1, named), push(2), push(3)];
-  expect(shape(arrangeBatches(all, 3, lessons, ({ id }) => id === 3n))).toEqual(['3', '1 2']);
-  expect(shape(arrangeBatches(all, 3, lessons, () => false))).toEqual(['2', '1 3']);
-});
-
 it('readLessons skips the mirror if there is no user to push to', async () => {
   expect(await readLessons(createMirrorStandIn([]), [])).toEqual(calm);
 });

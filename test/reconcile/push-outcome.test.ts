@@ -3,7 +3,7 @@ import { ServiceError } from '../../src/errors.ts';
 import { type Field, fields } from '../../src/model/fields.ts';
 import type { Intent, PushOutcome } from '../../src/model/intent.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
-import { judge, judgeLate, nameWasTouched, patchedFields } from '../../src/reconcile/push/outcome.ts';
+import { judge, judgeLate, nameWasTouched } from '../../src/reconcile/push/outcome.ts';
 import { type AnsweredIntent, resultOf } from '../../src/reconcile/push/result.ts';
 import { refusal } from './service-stand-in.ts';
 import { base, shown, without } from './states.ts';
@@ -449,11 +449,4 @@ it.each<readonly [PushOutcome, ServiceError | undefined, boolean]>([
   const answered = { intent: phoneSent([]), seen: null, outcomes: { phone }, requestId: null };
   const result = resultOf(error === undefined ? answered : { ...answered, refusal: error }, new Map(), 3);
   expect(result.hasLeft).toBe(hasLeft);
-});
-
-describe('patchedFields', () => {
-  it('counts a cleared value as written', () => {
-    expect(patchedFields({ phone: null })).toEqual(['phone']);
-    expect(patchedFields({})).toEqual([]);
-  });
 });
