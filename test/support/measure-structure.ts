@@ -120,7 +120,7 @@ export function measureStructure(root = here): readonly Figure[] {
       0,
     ),
     figure('closure of plan-user.ts: files', merge.length, 16),
-    figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_406),
+    figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_400),
     ...ports.map(([port, limit]) => figure(`methods of ${port}`, methodsOf(nodes, port), limit)),
     figure('optional members of types', nodes.filter(isOptional).length, 440),
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 38),
@@ -165,7 +165,7 @@ export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
   return walks.flatMap((walk) => {
     const { functions, files, returns } = measureWalk(walk);
     const title = walk.title.replace('A user', 'a user');
-    const [mostFunctions, mostFiles] = walk.title.includes('pulled') ? [700, 152] : [795, 163];
+    const [mostFunctions, mostFiles] = walk.title.includes('pulled') ? [693, 152] : [790, 163];
     return [
       { what: `${title}: named functions that run`, value: functions, limit: mostFunctions },
       { what: `${title}: files`, value: files, limit: mostFiles },
