@@ -5,7 +5,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { takePlanned } from '../../src/reconcile/push/prepare.ts';
-import { createPushContext, record } from '../../src/reconcile/push/record.ts';
+import { createPushContext, readBackIntents, record } from '../../src/reconcile/push/record.ts';
 import { settleIntents } from '../../src/reconcile/push/settle-intents.ts';
 import { guardSend } from '../../src/reconcile/push/send-guard.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -134,6 +134,31 @@ describe('an open push of an earlier run', () => {
     service.held.set(1n, { ...shown, id: 1n, email: 'user1@example.com', ...before, ...says });
     await settleIntents(places, settings);
     expect(mirror.results).toMatchObject([{ outcomes, seen: isSeen ? { id: 1n } : null }]);
+  });
+});
+
+describe('the read after a push', () => {
+  it('asks first by each address that may find the user: shown, agreed, before, sent and listed', async () => {
+    const { intents, places, service } = createParts(1);
+    const addresses = (at: number) => ({ email: `a${at}@example.com`, phone: `1555020${at}` });
+    const listed = { id: 1n, name: 'Anne Berg', role: null, ...addresses(5) };
+    const asked = {
+      ...places,
+      users: new Map([[1n, { ...shown, id: 1n, ...addresses(1) }]]),
+      team: { ...places.team, members: [listed] },
+    };
+    const sent = intents.map((intent) => ({
+      ...intent,
+      base: { ...intent.base, ...addresses(2) },
+      before: { ...intent.before, ...addresses(3) },
+      sent: addresses(4),
+    }));
+    await readBackIntents(asked, sent);
+    const all = [1, 2, 3, 4, 5].map(addresses);
+    expect(service.filters.slice(0, 2)).toEqual([
+      { emails: all.map(({ email }) => email), phones: [] },
+      { emails: [], phones: all.map(({ phone }) => phone) },
+    ]);
   });
 });
 
