@@ -138,7 +138,7 @@ describe('a run that is taken back', () => {
     expect(asked.text).toContain('Take back 2?');
     expect(asked.text).toMatch(/sent12@example\.com\s*user12@example\.com/);
     expect(asked.text).toContain('Left as it is: 1 edited since.');
-    expect(asked.text).toContain('2 email addresses, of 2 peopleSent by the next run, in 1 request;');
+    expect(asked.text).toContain('2 email addresses, of 2 peopleSent as any other edit');
     expect(await emails()).toEqual(sent);
     const done = await dora.press(formWith(asked.forms, 'Take back 2').form, 'Take back 2');
     expect((await dora.ask(done.location ?? '')).text).toMatch(
@@ -171,6 +171,7 @@ describe('a run that is taken back', () => {
     await visit('dora');
     const { forms } = await dora.ask(`/runs/${run}`);
     const asked = await dora.press(formWith(forms, 'Take back').form, 'Take back what run');
+    expect(asked.text).toContain('The next run sends them if nobody else has to approve them.');
     const question = formWith(asked.forms, 'Take back 2').form;
     const done = await dora.press(question, 'Take back 2');
     expect(done.text).toContain('It is set back in the mirror. Somebody else has to approve that');
@@ -185,7 +186,9 @@ describe('a run that is taken back', () => {
       true,
     ]);
     await visit('dora', 'look', 'look');
-    expect((await dora.ask(`/runs/${run}`)).text).toContain(`musterd undo ${run} shows what taking it back`);
+    expect((await dora.ask(`/runs/${run}`)).text).toContain(
+      `musterd undo ${run} shows what it would set back.`,
+    );
     await visit('dora');
   });
 });

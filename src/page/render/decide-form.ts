@@ -84,7 +84,7 @@ export function takeBack(context: PageContext, team: string, run: bigint): Html 
   const button = html`<button class="button">Take back what run ${count(run)} has moved…</button>`;
   if (mayDecide(context)) return postForm(context, { team, verb: 'undo', run: `${run}` }, button);
   if (context.decide !== null || isCopy(context)) return barredNote(context);
-  return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what taking it back comes to.</p>`;
+  return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what it would set back.</p>`;
 }
 
 /** A row as a form names it: the field of somebody, with the values that were shown. */

@@ -32,7 +32,7 @@ const means: Readonly<Record<Verb, string>> = {
     'The next run sends what stands at the right. The approval is for these edits alone, and lets each pass once; one that moves before it is sent waits again.',
   putBack: 'The mirror gets back what both sides last agreed on; nothing is sent.',
   withdraw: 'The mirror gets back what both sides last agreed on; nothing is sent.',
-  undo: 'The mirror gets the values from before the run, as edits of yours, which your reason approves; the next run sends them.',
+  undo: 'The mirror gets the values from before the run, as edits of yours. The next run sends them if nobody else has to approve them.',
   reject: 'Held as rejected: the mirror keeps it, and nothing is sent before somebody edits it again.',
   mirror: 'The next run sends the value of the mirror in the place of what the service shows now.',
   service:
@@ -80,9 +80,9 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   const sent = sending.listens
     ? `Sent at once, by the daemon, in ${requests}`
     : `Sent by the next run, in ${requests}; no daemon runs`;
-  const isSent = verb === 'approve' || verb === 'mirror' || verb === 'undo';
+  const isSent = verb === 'approve' || verb === 'mirror';
   const edited = verb !== 'undo' && html`<p>Edited by ${editorsIn(context, { editors })}${when}</p>`;
-  return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p>${edited}<p>${isSent ? sent : verb === 'value' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
+  return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p>${edited}<p>${isSent ? sent : verb === 'value' || verb === 'undo' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
 }
 
 /** `Approve 4 of 65?`, `Take the mirror’s email of Ada Berg?` */
