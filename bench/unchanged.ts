@@ -1,5 +1,5 @@
 /** A run in which nothing has changed, within a process that is warm: row 14. */
-import { type Bench, type Group, inWords } from './bench.ts';
+import { type Bench, type Group, holdSomething, inWords } from './bench.ts';
 import { configOf, runHere } from './in-process.ts';
 import { measure, type RowResult } from './results.ts';
 import { createConnections } from '../src/service/connections.ts';
@@ -37,10 +37,7 @@ async function measureUnchanged(bench: Bench): Promise<RowResult> {
     await database.sql('analyze');
     const counted = await database.count(run);
     const unchangedMs = await measureCpu(bench, run);
-    await database.sql(
-      `insert into sync.held_fields (team_id, user_id, field, reason, detail, until)
-       select team_id, min(id), 'email', 'asked', '', now() + interval '1 day' from mirror.users group by team_id`,
-    );
+    await database.sql(holdSomething);
     const heldMs = await measureCpu(bench, run);
     const one = (what: string, value: number, goal: number) =>
       measure({ what, unit: '', product: [value], goal });

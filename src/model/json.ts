@@ -22,7 +22,7 @@ function isDigit(text: string, index: number): boolean {
 }
 
 /** Whether so many digits follow each other that a number may be past 2^53. A 16th place is in any 16 in a row. */
-export function hasLongNumber(text: string): boolean {
+function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;
     let from = at;

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
-import { findExcess } from './json-bounds.ts';
+import { measureBounds } from './json-bounds.ts';
 import { type ParsedJson, readJson, readLongJson } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
@@ -124,10 +124,10 @@ async function readLong(
 ): Promise<Answer | Failure> {
   const bytes = body.take();
   await setImmediate();
-  const excess = findExcess(bytes);
+  const { excess, hasLongNumber } = measureBounds(bytes);
   if (excess !== null) return failure(head, 'too-large', `the answer is not taken: ${excess}`);
   await setImmediate();
-  return answerOf(head, await readLongJson(bytes), digest);
+  return answerOf(head, await readLongJson(bytes, hasLongNumber), digest);
 }
 
 function answerOf(head: AnswerHead, read: ParsedJson | null, digest: string | null): Answer | Failure {

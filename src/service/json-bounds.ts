@@ -36,8 +36,14 @@ function endOfDigits(bytes: Uint8Array, from: number): number {
 
 const isDigit = (byte: number) => byte >= 48 && byte <= 57;
 
-/** @returns what is too much, in words; `null` if nothing is */
-export function findExcess(bytes: Uint8Array): string | null {
+interface Bounds {
+  /** What is too much, in words; `null` if nothing is. */
+  readonly excess: string | null;
+  /** Whether a number needs a `bigint` to be exact. */
+  readonly hasLongNumber: boolean;
+}
+
+export function measureBounds(bytes: Uint8Array): Bounds {
   const keys = new Set<number>();
   const found = { values: 0, texts: 0, longNumbers: 0 };
   let [depth, text] = [0, 0];
@@ -55,11 +61,11 @@ export function findExcess(bytes: Uint8Array): string | null {
       case colon:
         found.texts -= 1;
         keys.add(hashOf(bytes, text, at));
-        if (keys.size > mostKeys) return `it has more than ${mostKeys} different keys`;
+        if (keys.size > mostKeys) return tooMuch(`it has more than ${mostKeys} different keys`);
         break;
       case openList:
       case openObject:
-        if (depth === mostDepth) return `it is nested deeper than ${mostDepth} levels`;
+        if (depth === mostDepth) return tooMuch(`it is nested deeper than ${mostDepth} levels`);
         found.values += 1;
         depth += 1;
         break;
@@ -75,8 +81,10 @@ export function findExcess(bytes: Uint8Array): string | null {
       }
     }
   }
-  return sayExcess(found, bytes.length);
+  return { excess: sayExcess(found, bytes.length), hasLongNumber: found.longNumbers > 0 };
 }
+
+const tooMuch = (excess: string): Bounds => ({ excess, hasLongNumber: false });
 
 function sayExcess(
   found: Readonly<Record<keyof typeof leastBytesPer, number>>,

@@ -1,6 +1,6 @@
 /** Parses the service's JSON, and collects facts about it before it is decoded. */
 import { setImmediate } from 'node:timers/promises';
-import { fromJson, hasLongNumber } from '../model/json.ts';
+import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { isSuspicious } from './row-flaws.ts';
 
@@ -56,13 +56,11 @@ export function readJson(body: Pick<Body, 'take'>): ParsedJson | null {
 }
 
 /** The same of a long answer, in turns with other work. */
-export async function readLongJson(bytes: Buffer): Promise<ParsedJson | null> {
+export async function readLongJson(bytes: Buffer, isExact: boolean): Promise<ParsedJson | null> {
   try {
     const decoded = takeText(bytes);
     await setImmediate();
     const suspicious = maySurprise(decoded);
-    await setImmediate();
-    const isExact = hasLongNumber(decoded.text);
     await setImmediate();
     return parsed(decoded.text, suspicious, isExact);
   } catch {

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJson } from '../../src/model/json.ts';
 import { createBody } from '../../src/service/body.ts';
-import { findExcess } from '../../src/service/json-bounds.ts';
+import { measureBounds } from '../../src/service/json-bounds.ts';
 import { readJson } from '../../src/service/parse-json.ts';
 
-describe('findExcess', () => {
+describe('measureBounds', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key ${n}":[],`).join('');
   it.each([
     ['values: four bytes each', '[1,234567890,12,', null],
@@ -40,11 +40,19 @@ describe('findExcess', () => {
     ['a text that does not end', '["abcdefghijklmn\\', null],
     ['nothing', '', null],
   ])('finds the part of %s that takes too much memory', (_, text, excess) => {
-    expect(findExcess(Buffer.from(text))).toBe(excess);
+    expect(measureBounds(Buffer.from(text)).excess).toBe(excess);
   });
 });
 
-it('reads numbers past 2^53 exactly at any place of a long answer', () => {
+it.each([
+  ['a number of 16 digits', '[{"id":1234567890123456', true],
+  ['a number of 15 digits', '[{"id":123456789012345', false],
+  ['16 digits within a text', '[{"id":"1234567890123456"', false],
+])('says of %s whether only a bigint holds it exactly', (_, text, hasLongNumber) => {
+  expect(measureBounds(Buffer.from(text.padEnd(64)))).toEqual({ excess: null, hasLongNumber });
+});
+
+it('reads numbers past 2^53 exactly at any place of an answer', () => {
   const rows = Array.from({ length: 20_000 }, (_, n) => ({
     id: 9_007_199_254_740_993n + BigInt(n),
     name: '1'.repeat(20),

@@ -32,8 +32,7 @@ function openUnnamed(folder: string): number {
 
 export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: BlocksOptions = {}): Blocks {
   const kept: KeptBlock[] = [];
-  let pending: string[] = [];
-  let characters = 0;
+  let pending = '';
   let bytes = 0;
   let file: number | undefined;
   /** Once the disk turned out to be full or read-only, all further blocks stay in memory. */
@@ -51,18 +50,16 @@ export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: 
     }
   };
   const flush = () => {
-    if (pending.length === 0) return;
-    const block = Buffer.from(pending.join(''));
+    if (pending === '') return;
+    const block = Buffer.from(pending);
     kept.push(keep(block));
     bytes += block.length;
-    pending = [];
-    characters = 0;
+    pending = '';
   };
   return {
     add: (text) => {
-      pending.push(text);
-      characters += text.length;
-      if (characters >= charactersPerBlock) flush();
+      pending += text;
+      if (pending.length >= charactersPerBlock) flush();
     },
     read: function* () {
       flush();

@@ -1,3 +1,5 @@
+import type { UserDetails } from '../../model/user-plan.ts';
+
 /** Postgres takes offsets below 16 hours. */
 const iso = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):?[0-5]\d)$/;
 
@@ -22,3 +24,16 @@ function isOddTimestamp(text: string): boolean {
   const isDay = date.getUTCDate() === day && date.getUTCMonth() + 1 === month && (year ?? 0) > 0;
   return isDay && !Number.isNaN(Date.parse(text));
 }
+
+/** The columns of a user's times in rows that are staged. */
+export const stagedTimes = (['created_at', 'updated_at', 'user_created_at', 'user_updated_at'] as const).map(
+  (name) => [name, 'timestamptz'] as const,
+);
+
+/** The times of a user, in the order of their columns. */
+export const timesOf = (user: Partial<Omit<UserDetails, 'raw'>> | null) => [
+  asTimestamp(user?.createdAt),
+  asTimestamp(user?.updatedAt),
+  asTimestamp(user?.userCreatedAt),
+  asTimestamp(user?.userUpdatedAt),
+];

@@ -7,7 +7,7 @@ import { toJson } from '../../model/json.ts';
 import { anyOf, byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { byColumn, definitionsOf, setValues } from '../db/field-sql.ts';
-import { asTimestamp } from '../db/timestamp.ts';
+import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import { noteNames } from '../team/name-safety.ts';
 import { isOlder } from '../team/stale.ts';
 import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
@@ -30,10 +30,7 @@ function stageResult(result: IntentResult) {
     joined,
     is_known: seen !== null,
     is_direct: result.isDirect,
-    created_at: asTimestamp(seen?.createdAt),
-    updated_at: asTimestamp(seen?.updatedAt),
-    user_created_at: asTimestamp(seen?.userCreatedAt),
-    user_updated_at: asTimestamp(seen?.userUpdatedAt),
+    ...Object.fromEntries(stagedTimes.map(([name], at) => [name, timesOf(seen)[at]])),
     raw: seen?.raw ?? {},
   };
 }

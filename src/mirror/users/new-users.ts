@@ -6,7 +6,7 @@ import { columnNames, objectOf, stagedColumns, stagedValues, valuesOf } from '..
 import type { Transaction } from '../db/database.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import { type SpoolOf, stage } from '../db/stage.ts';
-import { asTimestamp } from '../db/timestamp.ts';
+import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import type { RunOf } from './users-write.ts';
 
 /** Mirror and base of a new user are the same, so one set of columns is staged. */
@@ -17,10 +17,7 @@ export const newShape: StageShape<UserWrite> = {
     ['name', 'text'],
     ...stagedColumns(),
     ['role', 'text'],
-    ['created_at', 'timestamptz'],
-    ['updated_at', 'timestamptz'],
-    ['user_created_at', 'timestamptz'],
-    ['user_updated_at', 'timestamptz'],
+    ...stagedTimes,
     ['raw', 'jsonb'],
   ],
   values: ({ id, base, observed: { role, details } }) => [
@@ -28,10 +25,7 @@ export const newShape: StageShape<UserWrite> = {
     base.joined,
     ...stagedValues(base),
     role,
-    asTimestamp(details?.createdAt),
-    asTimestamp(details?.updatedAt),
-    asTimestamp(details?.userCreatedAt),
-    asTimestamp(details?.userUpdatedAt),
+    ...timesOf(details),
     details === null ? '{}' : toJsonField(details.raw),
   ],
 };

@@ -7,7 +7,7 @@ import { byKey, idArray } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
-import { asTimestamp } from '../db/timestamp.ts';
+import { stagedTimes, timesOf } from '../db/timestamp.ts';
 
 /** Whether all values of the user are taken, because the user is new or is back. */
 const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
@@ -27,10 +27,7 @@ export const writeShape: StageShape<UserWrite> = {
     ['role', 'text'],
     ['resolved', 'boolean'],
     ['has_details', 'boolean'],
-    ['created_at', 'timestamptz'],
-    ['updated_at', 'timestamptz'],
-    ['user_created_at', 'timestamptz'],
-    ['user_updated_at', 'timestamptz'],
+    ...stagedTimes,
     ['raw', 'jsonb'],
     ['base_name', 'text'],
     ...stagedColumns('base_'),
@@ -52,10 +49,7 @@ function cellsOf(write: UserWrite) {
     observed.role,
     observed.resolved,
     observed.details !== null,
-    asTimestamp(observed.details?.createdAt),
-    asTimestamp(observed.details?.updatedAt),
-    asTimestamp(observed.details?.userCreatedAt),
-    asTimestamp(observed.details?.userUpdatedAt),
+    ...timesOf(observed.details),
     observed.details === null ? '{}' : toJsonField(observed.details.raw),
     base.joined,
     ...stagedValues(base),

@@ -10,7 +10,7 @@ import type { Database, Queryable } from '../db/database.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
 import { type Staged, withStaged } from '../db/stage.ts';
 import { isOlder, isToBeBelieved } from '../team/stale.ts';
-import { asTimestamp } from '../db/timestamp.ts';
+import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
 
 /** An empty or unreadable value of the service counts as none. With an unreadable one, nothing is equal. */
@@ -21,10 +21,7 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
     ['name', 'text'],
     ...stagedSingles,
     ['role', 'text'],
-    ['created_at', 'timestamptz'],
-    ['updated_at', 'timestamptz'],
-    ['user_created_at', 'timestamptz'],
-    ['user_updated_at', 'timestamptz'],
+    ...stagedTimes,
     ['unreadable', 'boolean'],
   ],
   values: (user) => [
@@ -35,10 +32,7 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
       return value === '' ? null : value;
     }),
     roles.get(user.id),
-    asTimestamp(user.createdAt),
-    asTimestamp(user.updatedAt),
-    asTimestamp(user.userCreatedAt),
-    asTimestamp(user.userUpdatedAt),
+    ...timesOf(user),
     hasUnreadable(user),
   ],
 });
