@@ -353,24 +353,37 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('counts a tag as added only after the first complete run', async () => {
+  it('counts each month the tags that came after the first complete run and those that went', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
-       insert into sync.teams (team, team_id) values ('seven', 47);
+       insert into sync.teams (team, team_id) values ('seven', 47), ('eight', 48), ('nine', 49);
        insert into sync.runs (team, team_id, command, groups, outcome, started_at, finished_at)
        values ('seven', 47, 'reconcile', '{listings}', 'partial', '2026-01-05', '2026-01-05'),
+         ('seven', 47, 'reconcile', '{edits}', 'complete', '2026-01-04', '2026-01-04'),
+         ('eight', 48, 'reconcile', '{listings}', 'complete', '2026-01-01', '2026-01-01'),
          ('seven', 47, 'reconcile', '{listings}', 'complete', '2026-01-06', '2026-01-06');
-       insert into mirror.tags (team_id, id, tag, first_seen_at)
-       values (47, 1, 'read by a run that broke off', '2026-01-05'), (47, 2, 'read by the first whole one', '2026-01-06'),
-         (47, 3, 'came', '2026-02-01');
+       insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at)
+       values (47, 1, 'read by a run that broke off', '2026-01-05', null), (47, 2, 'read by the first whole one', '2026-01-06', null),
+         (47, 3, 'came', '2026-02-01', null), (47, 4, 'went', '2026-01-06', '2026-02-02'),
+         (49, 1, 'read by the only run, which broke off', '2026-02-01', null);
+       insert into sync.listing_changes (team_id, resource, id, kind, changed_at)
+       values (47, 'tags', 4, 'gone', '2026-02-02'), (48, 'tags', 4, 'gone', '2026-02-02'), (47, 'surveys', 4, 'gone', '2026-02-02'),
+         (47, 'tags', 3, 'changed', '2026-02-03');
        commit`,
     );
     const read = await readCounts(readerOf(47n), { days: 90, segment: null, isCsv: true });
     expect(read.tags.months.filter(({ added }) => added > 0)).toEqual([
-      { month: new Date('2026-02-01'), added: 1, gone: 0 },
+      { month: new Date('2026-02-01'), added: 1, gone: 1 },
     ]);
     expect(read.tags.now).toBe(3);
+    const { months } = await readMonths(readerOf(49n), [49n], 'tags');
+    expect(months.filter(({ added }) => added > 0)).toEqual([]);
+    const { rows } =
+      await sql`select id from report.listing_history where team_id = 47 and kind = 'added'`.execute(
+        database.db.kysely,
+      );
+    expect(rows).toEqual([{ id: 3n }]);
   });
 });
 
