@@ -53,7 +53,7 @@ create or replace function sync.keep_place(was jsonb, now_at jsonb, moved jsonb)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if pg_trigger_depth() > 0 or not has_table_privilege(session_user, 'sync.user_base', 'UPDATE') then
-    raise exception '% may not say where this mirror is', session_user using errcode = 'insufficient_privilege';
+    raise exception '% has no right to record the address of this mirror', session_user using errcode = 'insufficient_privilege';
   end if;
   if was is null then
     insert into sync.learned (team, topic, value) values ('', 'place', now_at) on conflict do nothing;

@@ -81,7 +81,7 @@ export function complaintsAboutTeams(
     ...unknown.map(({ name }) => ({ where: name, message: 'the file names no such team' })),
     ...common.map(({ name }) => ({
       where: name,
-      message: `it would count for all teams (${names.join(', ')}). Write each team's credentials below its name in the file, or into MUSTERD__teams__${names[0]}__service__secretId and so on`,
+      message: `this setting would apply to all teams (${names.join(', ')}). Write each team's credentials below its name in the file, or into MUSTERD__teams__${names[0]}__service__secretId and so on`,
     })),
   ];
 }

@@ -57,7 +57,7 @@ export interface FreshEdits {
   readonly failures: number;
 }
 
-/** A mark that has seen no edit, because its time is yet to come. A person's decision removes it. */
+/** A mark whose transaction lies in the future, so that a run looks at every edit. A person's decision removes it. */
 export const everyEdit = '1:9223372036854775807:';
 
 /** A due group, and its due time as text, because a Date would lose the microseconds. */

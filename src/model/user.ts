@@ -12,7 +12,7 @@ import {
 import type { Id } from './id.ts';
 import { canonicalName, joinName, type NamePair, type NameSplit, samePair } from './name.ts';
 
-/** A value that cannot be read as one, as a short piece of JSON. */
+/** The value of a field that is of another type than expected, as a short piece of JSON. */
 export interface Unreadable {
   readonly unreadable: string;
 }

@@ -41,7 +41,7 @@ interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The size of an answer that grows with the team. */
+/** The size of the longest answer so far, of an operation whose answers grow with the team. */
 export interface LongestAnswer {
   readonly operation: string;
   readonly bytes: number;

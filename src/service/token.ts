@@ -60,7 +60,7 @@ function signingKey(secret: ApiSecret, setting: string): { id: string; key: Uint
   const key = reveal(secret.secretKey);
   if (id.trim() === '' || key.trim() === '') {
     throw new MusterdError('configuration', `${setting} needs a secret id and a secret key`, {
-      hint: 'Both are shown once, when the secret is made (web app: Settings > Integrations > API).',
+      hint: 'The id and the key are shown once, when the secret is made (web app: Settings > Integrations > API).',
     });
   }
   return { id, key: new TextEncoder().encode(`${id}||${key}`) };

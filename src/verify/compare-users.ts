@@ -11,7 +11,7 @@ import type { Difference, Duplicate, Differences, OneSided, Value } from './diff
 export interface ServiceUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly members: readonly TeamMember[];
-  /** Whether both were read to their end. */
+  /** Whether `users` and `members` were both read to their end. */
   readonly complete: boolean;
 }
 

@@ -327,7 +327,7 @@ describe('the specification', () => {
       const isAsked = reason === 'asked';
       for (const isAlone of reason === 'limit' ? [true, false] : [false]) {
         const byService =
-          ends.includes('either side') || (isAlone && ends.includes('alone, also when the service'));
+          ends.includes('either side') || (isAlone && ends.includes('held alone, also when the service'));
         const does = {
           stays: held(reason, isAlone, still),
           'the edit ends': !held(reason, isAlone, still, base.email ?? ''),

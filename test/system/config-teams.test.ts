@@ -168,13 +168,15 @@ describe('the environment with several teams', () => {
   ])('cannot give all of them the credentials of one: %s', (name, value) => {
     write('key', 'x');
     const said = complaintOf(two, { [name]: value });
-    expect(said).toMatch(new RegExp(`^${name}: it would count for all teams \\(south, north\\)`));
+    expect(said).toMatch(new RegExp(`^${name}: this setting would apply to all teams \\(south, north\\)`));
     expect(said).toContain('MUSTERD__teams__south__service__secretId');
   });
 
   it('cannot give them by a file either', () => {
     const path = write('key', 'the-key');
-    expect(complaintOf(two, { MUSTERD_SECRET_KEY_FILE: path })).toMatch(/^MUSTERD_SECRET_KEY_FILE: it would/);
+    expect(complaintOf(two, { MUSTERD_SECRET_KEY_FILE: path })).toMatch(
+      /^MUSTERD_SECRET_KEY_FILE: this setting would/,
+    );
   });
 
   it.each([

@@ -62,7 +62,7 @@ function readCountry(country: string | undefined): string | null {
   const code = /^\+?([1-9][0-9]{0,2})$/.exec(country ?? '')?.[1] ?? null;
   if (country === undefined || code !== null) return code;
   throw new MusterdError('usage', `--country "${country}" is not a calling code`, {
-    hint: 'Such as --country 49.',
+    hint: 'Give the calling code of a country, such as --country 49.',
   });
 }
 

@@ -78,7 +78,7 @@ const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
 
-/** Names them if the file is about most of the team. */
+/** Counts the users of the team whom the file lacks, and names them if the file has most of the team. */
 function sayNotInFile({ notInFile, rows }: ImportPreview): readonly string[] {
   const names = notInFile.length > rows ? [] : notInFile.map(({ user_id, name }) => `${name} (${user_id})`);
   const count = `${plural(notInFile.length, 'user')} of the team not in the file`;

@@ -79,7 +79,7 @@ export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Pl
   const others = users.filter(({ id }) => !played.has(id));
   const [edited, moved, last] = [others[0], others[1], others.at(-tooMany - 1)];
   if (edited === undefined || moved === undefined || last === undefined)
-    throw new Error('the emulated team is too small');
+    throw new Error('the emulated team has too few users for the demo');
   const update = { users: [{ id: moved.id, phone: '15550102' }] };
   return [
     {

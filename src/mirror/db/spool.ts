@@ -128,7 +128,7 @@ function fieldToJson(field: string, key: string, type: ColumnType): string {
   return `${key}${type === 'jsonb' ? text : JSON.stringify(text)},`;
 }
 
-/** The same rows as one JSON array of objects. */
+/** The rows of a spool as one JSON array of objects. */
 export function spoolToJson(spool: Pick<Spool<never>, 'shape' | 'blocks'>): string {
   const columns = spool.shape.columns.map(([name, type]) => [`"${name}":`, type] as const);
   const rows: string[] = [];

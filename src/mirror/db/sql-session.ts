@@ -8,7 +8,7 @@ import { describeConnectError, describeStatementError } from './database-errors.
 import { connectionOptions, readConnectionUrl } from './database-url.ts';
 import { columnsInAnswer, type SqlColumn } from './sql-values.ts';
 
-/** Values as text from Postgres. */
+/** The values of a row, each in the text form of Postgres; NULL is `null`. */
 export type SqlRow = readonly (string | null)[];
 
 export interface AnswerSink {

@@ -73,7 +73,7 @@ function describeFailure(file: MigrationFile, error: unknown): unknown {
     'mirror',
     `Migration failed at ${place}: ${[error.message, ...detail].join('; ')}`,
     {
-      hint: 'Nothing of it was applied.',
+      hint: 'Nothing of this migration was applied.',
       cause: error,
     },
   );

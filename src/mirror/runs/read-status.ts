@@ -75,7 +75,7 @@ async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['co
   return rows;
 }
 
-/** Read in one snapshot. */
+/** Reads all parts of the status in one snapshot. */
 export async function readStatus(
   db: Database,
   team: string,

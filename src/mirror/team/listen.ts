@@ -90,7 +90,7 @@ export function createListener(options: ListenOptions): Listener {
     });
     client = mine;
     mine.on('error', (error) => lose(mine, error));
-    mine.on('end', () => lose(mine, new Error('the connection ended')));
+    mine.on('end', () => lose(mine, new Error('the connection that listens for edits ended')));
     mine.on('notification', ({ payload }) => {
       if (payload !== undefined && payload !== '') onEdit(payload);
     });

@@ -46,7 +46,7 @@ function readRows(keys: readonly string[]): readonly RowOfForm[] {
   return [...new Set(keys)].map((key) => {
     const { id, field = '' } = keyOfRow.exec(key)?.groups ?? {};
     const userId = id === undefined ? maxId + 1n : BigInt(id);
-    if (userId > maxId) throw unreadable('what it names is not a row of a list');
+    if (userId > maxId) throw unreadable('it names a row that no list has');
     return { userId, field, key };
   });
 }
@@ -56,7 +56,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const withdrawn = form.getAll('withdraw');
   const word = withdrawn.length > 0 ? 'withdraw' : only(form, 'verb');
   const known = (Object.keys(verbs) as Verb[]).find((one) => one === word);
-  if (known === undefined) throw unreadable('it does not say what is to be done');
+  if (known === undefined) throw unreadable('it names no action, such as approve');
   const all = only(form, 'rows');
   if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
   const batch = only(form, 'batch') || null;

@@ -77,5 +77,5 @@ export function voidDetail(
   return 'what was decided about this edit is void: the service has another value than the one it was decided over';
 }
 
-/** Whether a limit on a whole run stopped it, or a review: it waits for a person, even if the limit is lifted. */
+/** Whether a limit on a whole run or a review holds the edit. Such an edit waits for a person even after the limit has ended. */
 export const isStopped = ({ reason, isAlone }: Hold): boolean => isApprovable(reason) && isAlone !== true;

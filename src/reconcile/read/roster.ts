@@ -115,7 +115,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
 }
 
 /**
- * Reads all users, and compares them with mirror and base: again if a lookup finds somebody whom the one answer leaves out.
+ * Reads all users, and compares them with mirror and base. Compares again if a lookup finds a user whom the answer left out.
  * @param everybody all users of the team; `null` if the service gives users only by address
  */
 export async function readRoster(

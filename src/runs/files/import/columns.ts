@@ -40,7 +40,7 @@ export function readMapping(text: string): Mapping {
   const meaning = importColumns.find((name) => name === text.slice(at + 1).trim());
   if (at < 1 || meaning === undefined)
     throw new MusterdError('usage', `--map "${text}" is not a column, "=" and a field`, {
-      hint: `Such as --map "Work email=email"; the fields are ${importColumns.join(', ')}.`,
+      hint: `Name the column and its field, such as --map "Work email=email"; the fields are ${importColumns.join(', ')}.`,
     });
   return { column: text.slice(0, at).trim(), meaning };
 }

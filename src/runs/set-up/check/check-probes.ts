@@ -149,7 +149,7 @@ async function probeCap(
       const { value } = await service.request('POST', path, { limit: largeLimit, page });
       return Array.isArray(value) ? value.length : 0;
     };
-    // Pages begin at 0 or 1.
+    // Some services refuse page 0, and number their pages from 1.
     const first = await rowsOf(0).catch((error: unknown) => {
       if (isRefusal(error)) return 0;
       throw error;
