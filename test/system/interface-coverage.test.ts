@@ -249,8 +249,8 @@ The second column says where each field and each endpoint is in the mirror, or w
 \`test/support/interface-mirror.ts\`, and compared with the schema and the commands.
 
 ${rows.length} rows, ${fields} of them fields; for ${without} the interface shows no path. "Not shown" marks what
-the interface says that it leaves open. There the client's column says what is done instead, and the emulator's column
-names the variants that play it.
+the interface says that it leaves open. There the client's column says what musterd does instead, and the emulator's
+column names the variants of the service that it emulates.
 
 ${sections.map(tableOf).join('\n')}`;
 }
