@@ -47,41 +47,48 @@ function createCsvWriter(): AnswersWriter {
   };
 }
 
-/** U+0085, U+2028 and U+2029 end a line for some readers. */
-const lineBreaks = /[\u0085\u2028\u2029]/g;
+/** One line of JSON, even for readers that end a line at other characters than a line feed. */
+export const onOneLine = (json: string): string =>
+  json.replaceAll(
+    /[\u0085\u2028\u2029]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 function objectOf(columns: readonly Column[], row: Row): string {
   const parts = columns.map(({ name, inJson }, at) => {
     const value = row[at];
     return `${JSON.stringify(name)}:${value === null || value === undefined ? 'null' : inJson(value)}`;
   });
-  return `{${parts.join(',')}}`.replace(
-    lineBreaks,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return onOneLine(`{${parts.join(',')}}`);
+}
+
+/** A JSON list with each item on a line of its own. */
+export function createJsonList() {
+  let isEmpty = true;
+  return {
+    add: (items: readonly string[]) => {
+      const comma = isEmpty ? '' : ',';
+      isEmpty &&= items.length === 0;
+      return items.length === 0 ? '' : `${comma}\n  ${items.join(',\n  ')}`;
+    },
+    end: () => (isEmpty ? ']' : '\n]'),
+  };
 }
 
 /** For one statement it is a list of rows, for several a list of such lists. */
 function createJsonWriter(isOne: boolean): AnswersWriter {
   let answers = 0;
-  let isFirst = true;
+  let list = createJsonList();
   const open = () => {
     answers += 1;
-    isFirst = true;
+    list = createJsonList();
     return `${answers > 1 ? ',\n' : ''}[`;
   };
   return {
     begin: isOne ? '' : '[',
     head: open,
-    rows: (columns, page) =>
-      page
-        .map((row) => {
-          const text = `${isFirst ? '' : ','}\n  ${objectOf(columns, row)}`;
-          isFirst = false;
-          return text;
-        })
-        .join(''),
-    tail: (hasColumns) => (hasColumns ? `${isFirst ? '' : '\n'}]` : `${open()}]`),
+    rows: (columns, page) => list.add(page.map((row) => objectOf(columns, row))),
+    tail: (hasColumns) => (hasColumns ? list.end() : `${open()}]`),
     end: isOne ? '\n' : ']\n',
   };
 }

@@ -4,6 +4,7 @@ import { stringify as toYaml } from 'yaml';
 import { toJson } from '../model/json.ts';
 import type { Format } from './format.ts';
 import { withoutFormula } from './formula.ts';
+import { createJsonList, onOneLine } from './write-answers.ts';
 
 export type FileRow = Readonly<Record<string, unknown>>;
 
@@ -39,27 +40,15 @@ function createCsvWriter(columns: readonly string[]): RowWriter {
   };
 }
 
-const lineBreaks = /[\u0085\u2028\u2029]/g;
-
-/** One object on one line, even for readers that end a line at other characters than a line feed. */
-function toJsonLine(columns: readonly string[], row: FileRow): string {
-  const text = toJson(Object.fromEntries(columns.map((column) => [column, plain(row[column]) ?? null])));
-  return text.replace(lineBreaks, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
+const toJsonLine = (columns: readonly string[], row: FileRow): string =>
+  onOneLine(toJson(Object.fromEntries(columns.map((column) => [column, plain(row[column]) ?? null]))));
 
 function createJsonWriter(columns: readonly string[]): RowWriter {
-  let isFirst = true;
+  const list = createJsonList();
   return {
     begin: '[',
-    rows: (page) =>
-      page
-        .map((row) => {
-          const text = `${isFirst ? '' : ','}\n  ${toJsonLine(columns, row)}`;
-          isFirst = false;
-          return text;
-        })
-        .join(''),
-    end: () => '\n]\n',
+    rows: (page) => list.add(page.map((row) => toJsonLine(columns, row))),
+    end: () => `${list.end()}\n`,
   };
 }
 
