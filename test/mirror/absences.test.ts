@@ -45,7 +45,7 @@ beforeEach(async () => {
   await withhold('tags', [10n, 1n, 2n]);
 });
 
-it('approves all missing rows of a batch at once, and records who and why', async () => {
+it('sync.approve approves all missing rows of a batch, and records the approver and the reason', async () => {
   await withhold('users', [1n]);
   await withhold('tags', [1n, 3n], {}, 42n);
   expect(await approve(`'${all.toUpperCase()}', reason => 'they left'`)).toEqual(
@@ -58,7 +58,7 @@ it('approves all missing rows of a batch at once, and records who and why', asyn
   await expect(approve(`'${all}'`)).rejects.toThrow(`Nothing is held in a batch ${all}`);
 });
 
-it('keeps missing rows that an approval leaves out in the batch, until the next pass renames it', async () => {
+it('sync.approve of some missing rows keeps all unnamed rows in the batch until the next run renames it', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
@@ -81,7 +81,7 @@ it('keeps missing rows that an approval leaves out in the batch, until the next 
   );
 });
 
-it('keeps in the ledger who agreed that a user has left', async () => {
+it('sync.approve records in the ledger who approved that a missing user has left, and why', async () => {
   await withhold('users', [1n, 2n]);
   await approve(`'${absenceHash('users', [1n, 2n])}', 'they left', only_users => '{2}'`);
   expect(
@@ -91,7 +91,7 @@ it('keeps in the ledger who agreed that a user has left', async () => {
   ).toEqual([[41n, 2n, null, 'approve', 'closed', true, 'they left', true]]);
 });
 
-it('rejects nothing, as a missing row stays until it is approved', async () => {
+it('sync.reject leaves missing rows undecided in their batch', async () => {
   expect(await sql(`select user_id, field, outcome from sync.reject('${all}', only_users => '{2}')`)).toEqual(
     [[2n, 'tags', 'left']],
   );
@@ -102,13 +102,13 @@ it.each([
   [`'${all}', only_users => '{1,3}'`, 'User 3 is not in batch'],
   [`'${all}', team => 43`, 'Nothing is held in a batch'],
   [`'ffffffffffff'`, 'Nothing is held in a batch'],
-])('refuses %s and writes nothing', async (args, says) => {
+])('sync.approve(%s) fails with "%s" and decides about no missing row', async (args, says) => {
   await withhold('tags', [3n], {}, 42n);
   await expect(approve(args)).rejects.toThrow(says);
   expect(await known()).toEqual([1n, 2n, 10n].map(waits));
 });
 
-it('asks for the team if the same rows are missing from two teams', async () => {
+it('sync.approve requires the team if rows with the same ids are missing in two teams', async () => {
   await withhold('tags', [1n, 2n, 10n], {}, 42n);
   await expect(approve(`'${all}'`)).rejects.toThrow('is held in 2 teams');
   expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
@@ -116,7 +116,7 @@ it('asks for the team if the same rows are missing from two teams', async () => 
   expect(await waiting(42n)).toEqual([]);
 });
 
-it('refuses a decision about missing rows of an unseen team, or by a role that lacks the right', async () => {
+it('sync.approve fails for a role that cannot see the team, and for a role that is not an approver', async () => {
   const role = `test_absences_${process.pid}`;
   await sql(`create role ${role} login; grant musterd_approver to ${role};
     delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
@@ -136,7 +136,7 @@ it('refuses a decision about missing rows of an unseen team, or by a role that l
   }
 });
 
-it('replaces the withheld rows, and restarts their wait if the rows differ', async () => {
+it('a run replaces the batch of missing rows, and restarts its waiting time only if the rows differ', async () => {
   await sql(`update sync.absences set withheld_at = now() - interval '1 day'`);
   const old = () =>
     sql(`select id from sync.absences where withheld_at < now() - interval '1 hour' order by id`);
@@ -150,7 +150,7 @@ it('replaces the withheld rows, and restarts their wait if the rows differ', asy
   expect(await waiting()).toEqual([]);
 });
 
-it('forgets a decision about a row once the service contradicts it', async () => {
+it('a run clears the approval of a missing row when the service’s answer about the row changes', async () => {
   await approve(`'${all}', 'they left', only_users => '{1,2}'`);
   await withhold('tags', [10n], { missing: [1n, 2n, 10n], found: [1n], lost: [2n] });
   expect((await known()).map((row) => row.slice(2))).toEqual([
@@ -160,7 +160,7 @@ it('forgets a decision about a row once the service contradicts it', async () =>
   ]);
 });
 
-it('keeps the time since which a row is missing, once a pass has missed it', async () => {
+it('a run sets missing_since when it is the first to miss a row, and later runs keep the time', async () => {
   await sql(
     `update sync.absences set missing_since = '2026-01-01', passes = case id when 1 then 0 else 1 end`,
   );
@@ -174,7 +174,7 @@ it('keeps the time since which a row is missing, once a pass has missed it', asy
   ]);
 });
 
-it('marks users as gone, and returns those whose row an editor has locked', async () => {
+it('applyAbsences marks missing users as gone, skips users whose row an editor has locked, and returns these', async () => {
   await sql(`begin; set local musterd.writing = 'on';
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
   const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };

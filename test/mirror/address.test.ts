@@ -9,26 +9,26 @@ import { temporaryFolder } from '../support/checkout.ts';
 const of = (url: string, environment: Readonly<Record<string, string>> = {}) =>
   addressOf(readConnectionUrl(url, environment).parts);
 
-describe('the address of a database', () => {
+describe('addressOf', () => {
   it.each([
     ['postgres://u:p@db.example.net/m', 'db.example.net:5432/m'],
     ['postgres://other:secret@DB.example.net.:5432/m?sslmode=no-verify', 'db.example.net:5432/m'],
     ['postgres://u:p@db.example.net:6432/m', 'db.example.net:6432/m'],
     ['postgres://u:p@10.0.0.5/m%20n', '10.0.0.5:5432/m n'],
     ['postgres://u:p@db.example.net', 'db.example.net:5432/u'],
-  ])('names host, port and database of %s: %s', (url, at) => {
+  ])('returns the host, port and database of %s as %s', (url, at) => {
     expect(of(url)).toEqual({ at, machine: null });
   });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.2', '[::1]'])(
-    'names an address of this machine alone by way of %s',
+    'returns the same address for %s as for localhost',
     (host) => {
       expect(of(`postgres://u:p@${host}/m`)).toEqual(of('postgres://localhost:5432/m'));
       expect(of(`postgres://u:p@${host}/m`).at).toBe('localhost:5432/m');
     },
   );
 
-  it('names each of several hosts, and finds a shared address with any of them', () => {
+  it('lists all hosts of a URL, and isSameAddress matches each of them', () => {
     const both = of('postgres://u:p@db-1.example.net,DB-2.example.net:6432/m');
     expect(both.at).toBe('db-1.example.net:5432/m or db-2.example.net:6432/m');
     const same = ['db-1.example.net', 'db-2.example.net:6432', 'db-2.example.net'].map((host) =>
@@ -37,24 +37,24 @@ describe('the address of a database', () => {
     expect(same).toEqual([true, true, false]);
   });
 
-  it('names the folder of a socket as the address', () => {
+  it('returns the folder of a socket in place of the host', () => {
     expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
   });
 
-  it('takes parts that the URL lacks from the environment', () => {
+  it('reads parts that the URL lacks from PGHOST, PGPORT and PGDATABASE', () => {
     expect(of('postgres:///m', { PGHOST: 'db.example.net', PGPORT: '6432' }).at).toBe(
       'db.example.net:6432/m',
     );
     expect(of('postgres://db.example.net', { PGDATABASE: 'n' }).at).toBe('db.example.net:5432/n');
   });
 
-  it('holds neither user nor password in an address', () => {
+  it('leaves user and password out of the address', () => {
     expect(JSON.stringify(of('postgres://somebody:secret@db.example.net/m'))).not.toMatch(/somebody|secret/);
   });
 });
 
-describe('the id of a machine', () => {
-  it('hashes the first usable id of the machine, or returns null', () => {
+describe('machineFrom', () => {
+  it('hashes the first file with a usable machine id, or returns null', () => {
     using folder = temporaryFolder();
     const [id, empty] = ['id', 'empty'].map((name) => join(folder.path, name)) as [string, string];
     const secret = '0123456789abcdef0123456789abcdef';
@@ -67,8 +67,8 @@ describe('the id of a machine', () => {
   });
 });
 
-describe('the address of an embedded server', () => {
-  it('names the folder of an embedded server by whatever link', () => {
+describe('folderAddress', () => {
+  it('returns the same address for a data folder and for a link to it', () => {
     using folder = temporaryFolder();
     const [real, link] = ['real', 'link'].map((name) => join(folder.path, name)) as [string, string];
     mkdirSync(real);

@@ -4,7 +4,7 @@ import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) => {
+describe.each([oldestServer()])('approveEdits on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
       async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so' }, rows)).length,
     );
 
-  it('confirmed edits pass the limits once, with the confirmed values', async () => {
+  it('approves the named edits with the values that the person saw, and records the approval in the ledger', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
     expect(
@@ -91,11 +91,11 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ]);
   });
 
-  it('confirmed edits pass even if an earlier edit of the field was held', async () => {
+  it('approves an edit even if an earlier edit of the same field was rejected', async () => {
     expect(await approve(email(2, { field: 'phone', to: null, base: '15550100' }))).toBe(1);
   });
 
-  it('confirmed edits pass if they were made past the triggers, under an unknown author', async () => {
+  it('approves an edit that no trigger recorded, and stores its author as unknown', async () => {
     await run(`begin; select set_config('musterd.writing', 'on', true);
       update mirror.users set role_id = 7 where id = 2; commit`);
     expect(await approve(email(2, { field: 'roleId', to: 7n, base: null }))).toBe(1);
@@ -106,7 +106,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     ).toEqual([[[''], 7]]);
   });
 
-  it('confirmed edits stay held under four eyes if the person made them, or may have', async () => {
+  it('under four eyes, approves neither the person’s own edits nor edits by an unknown author', async () => {
     await run(`insert into sync.teams (team, team_id, four_eyes) values ('north', 41, true);
       update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
@@ -148,7 +148,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
         ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
   const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
 
-  it('confirmed edits replace the hold of an earlier edit of the field', async () => {
+  it('replaces the hold of an earlier edit of the same field', async () => {
     await holdAs(12, 'refused', 'null', '0');
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];
@@ -158,9 +158,9 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
   });
 
   it.each([
-    ['another edit', '0', 'approved'],
-    ['this edit', 'e.edit_id', 'resolved'],
-  ])('confirmed edits pass limits on single fields only if a limit held %s', async (_, edit, decision) => {
+    ['the limit held another edit', '0', 'approved'],
+    ['the limit held this edit', 'e.edit_id', 'resolved'],
+  ])('lets an edit pass single-field limits only if one held it: %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');
@@ -170,7 +170,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     expect(hold?.decision).toBe(decision);
   });
 
-  it('confirmed edits pass over a service value that differs from the agreed value', async () => {
+  it('approves an edit although the service’s value differs from the base, and stores that value', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],
@@ -178,19 +178,19 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
   });
 
   it.each([
-    ['another value', email(2, { to: 'other@example.com' })],
-    ['another base', email(2, { base: 'other@example.com' })],
-    ['no base', email(2, { base: undefined })],
+    ['the mirror has another value', email(2, { to: 'other@example.com' })],
+    ['the base has another value', email(2, { base: 'other@example.com' })],
+    ['the person saw no base', email(2, { base: undefined })],
     [
-      'what is no edit',
+      'the named value equals the base',
       email(2, { field: 'name', to: { first: 'Anne', last: 'Berg' }, base: { first: 'Anne', last: 'Berg' } }),
     ],
-    ['another reason to be held', email(4)],
-    ['a hold that was asked for', email(8)],
-    ['a rejection', email(10)],
-    ['a limit on it alone', email(11)],
-    ['a user who is not there', email(9)],
-  ])('confirmed edits stay unapproved with %s', async (_, edit) => {
+    ['a conflict holds the edit', email(4)],
+    ['the field is held on request', email(8)],
+    ['the edit was rejected', email(10)],
+    ['a limit on the single field holds the edit', email(11)],
+    ['the user does not exist', email(9)],
+  ])('approves nothing and leaves all holds unchanged if %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');
     expect(await approve(edit)).toBe(0);
     expect(await run('select * from sync.held_fields order by user_id, field')).toEqual(held);

@@ -21,9 +21,9 @@ type After = HoldReason | null;
 const batch = 'aaaaaaaaaaaa';
 /** What was let pass waits for a person again, whatever let it pass. */
 const table: readonly (readonly [string, Before | null, After])[] = [
-  ['nothing', null, null],
+  ['no other hold', null, null],
   ['a conflict', { reason: 'conflict' }, 'conflict'],
-  ['a conflict that was in a batch', { reason: 'conflict', batch }, 'conflict'],
+  ['a conflict in a batch', { reason: 'conflict', batch }, 'conflict'],
   ['a refusal of the service', { reason: 'refused' }, 'refused'],
   ['a value without effect', { reason: 'ineffective' }, 'ineffective'],
   ['a value that cannot be sent', { reason: 'unsupported' }, 'unsupported'],
@@ -32,29 +32,17 @@ const table: readonly (readonly [string, Before | null, After])[] = [
   ['a limit, in a batch', { reason: 'limit', batch }, 'limit'],
   ['a review, in a batch', { reason: 'review', batch }, 'review'],
   ['a rejection', { reason: 'review', decision: 'rejected' }, 'rejected'],
-  ['a review that was approved', { reason: 'review', batch, decision: 'approved' }, 'review'],
-  [
-    'a conflict of a batch that was let pass',
-    { reason: 'conflict', batch, decision: 'approved' },
-    'conflict',
-  ],
-  ['a conflict that was resolved', { reason: 'conflict', decision: 'approved' }, 'conflict'],
-  ['a limit that was lifted', { reason: 'limit', alone: true, decision: 'approved' }, 'limit'],
-  ['a review that was confirmed by who edited it', { reason: 'review', decision: 'approved' }, 'review'],
-  [
-    'a value that could not be sent, and was resolved',
-    { reason: 'unsupported', decision: 'approved' },
-    'limit',
-  ],
-  ['a review under which it is being sent', { reason: 'review', batch, decision: 'spent' }, 'review'],
-  [
-    'a conflict under whose resolution it is being sent',
-    { reason: 'conflict', decision: 'spent' },
-    'conflict',
-  ],
+  ['an approved review', { reason: 'review', batch, decision: 'approved' }, 'review'],
+  ['an approved conflict in a batch', { reason: 'conflict', batch, decision: 'approved' }, 'conflict'],
+  ['a resolved conflict', { reason: 'conflict', decision: 'approved' }, 'conflict'],
+  ['an approved limit on a single field', { reason: 'limit', alone: true, decision: 'approved' }, 'limit'],
+  ['a review that the editor confirmed', { reason: 'review', decision: 'approved' }, 'review'],
+  ['a resolved value that could not be sent', { reason: 'unsupported', decision: 'approved' }, 'limit'],
+  ['an approved review whose edit is being sent', { reason: 'review', batch, decision: 'spent' }, 'review'],
+  ['a resolved conflict whose edit is being sent', { reason: 'conflict', decision: 'spent' }, 'conflict'],
 ];
 
-describe.each([oldestServer()])('a hold that a person asks for, on $name,', (server) => {
+describe.each([oldestServer()])('a hold on request, on $name,', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   const tx = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) => database.db.transaction(work);
@@ -120,8 +108,8 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     return isStopped ? [0, 1, 0, batches] : [1, 0, 1, batches];
   };
 
-  describe.each(table)('over %s', (_, before, after) => {
-    it('a requested hold lasts, and names the hold that comes back', async () => {
+  describe.each(table)('placed on top of %s', (_, before, after) => {
+    it('stays when a run finds a conflict, and report.held shows the earlier reason', async () => {
       await write(before);
       const asked = await ask();
       expect(asked).toMatchObject({
@@ -147,48 +135,51 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       ]);
     });
 
-    it.each(['somebody ends it', 'its time is up'])('brings the earlier hold back, once %s', async (how) => {
-      await write(before);
-      const was = await rows();
-      await ask();
-      await ask('for longer');
-      const expected =
-        after === null
-          ? []
-          : was.map((row) =>
-              after === 'rejected' ? row : { ...row, reason: after, detail: detailOf(before) },
-            );
-      if (how === 'somebody ends it') {
-        expect(await end()).toEqual(['phone']);
-        expect(await rows()).toEqual(expected);
-        expect(await end()).toEqual([]);
-      } else {
-        await pass();
-        if (after === null) expect(await shown()).toEqual([]);
-        else {
-          const [[reason, detail, hasEnd] = []] = await shown();
-          expect([reason, hasEnd]).toEqual([after === 'rejected' ? before?.reason : after, false]);
-          expect(detail).toContain(detailOf(before));
+    it.each(['somebody ends it', 'its time is up'])(
+      'restores the earlier hold, if any, once %s',
+      async (how) => {
+        await write(before);
+        const was = await rows();
+        await ask();
+        await ask('for longer');
+        const expected =
+          after === null
+            ? []
+            : was.map((row) =>
+                after === 'rejected' ? row : { ...row, reason: after, detail: detailOf(before) },
+              );
+        if (how === 'somebody ends it') {
+          expect(await end()).toEqual(['phone']);
+          expect(await rows()).toEqual(expected);
+          expect(await end()).toEqual([]);
+        } else {
+          await pass();
+          if (after === null) expect(await shown()).toEqual([]);
+          else {
+            const [[reason, detail, hasEnd] = []] = await shown();
+            expect([reason, hasEnd]).toEqual([after === 'rejected' ? before?.reason : after, false]);
+            expect(detail).toContain(detailOf(before));
+          }
+          // A run that finds it as it was writes it so.
+          const fields = decideEach((field) =>
+            field === 'phone' ? { kind: 'held', shown: '15550199' } : { kind: 'wait' },
+          );
+          await tx((one) => noteShown(one, { teamId: 41n, runId: null }, [{ id: 1n, fields, write: null }]));
+          if (after !== null) expect(await rows()).toEqual(expected);
         }
-        // A run that finds it as it was writes it so.
-        const fields = decideEach((field) =>
-          field === 'phone' ? { kind: 'held', shown: '15550199' } : { kind: 'wait' },
+        expect(await held()).toEqual(
+          after === null
+            ? how === 'somebody ends it'
+              ? undefined
+              : ['asked', expect.any(String), undefined]
+            : [after, detailOf(before), before?.batch],
         );
-        await tx((one) => noteShown(one, { teamId: 41n, runId: null }, [{ id: 1n, fields, write: null }]));
-        if (after !== null) expect(await rows()).toEqual(expected);
-      }
-      expect(await held()).toEqual(
-        after === null
-          ? how === 'somebody ends it'
-            ? undefined
-            : ['asked', expect.any(String), undefined]
-          : [after, detailOf(before), before?.batch],
-      );
-      expect(await waiting()).toEqual(waitsAs(after, before));
-    });
+        expect(await waiting()).toEqual(waitsAs(after, before));
+      },
+    );
   });
 
-  it('a requested hold returns the field to its batch, which reaches only the same edit', async () => {
+  it('after a requested hold, sync.approve answers "moved" if an editor has changed the field meanwhile', async () => {
     await write({ reason: 'limit', batch });
     await ask();
     await run(`update mirror.users set phone = '15550222'`);
@@ -202,29 +193,35 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
   it.each([
     [{ reason: 'limit', batch }, 'approved', ['limit', 'why it was held', 'approved']],
     [{ reason: 'conflict', batch }, 'held', ['conflict', 'why it was held', null]],
-  ] as const)('a batch decides again over %j after a requested hold: %s', async (before, outcome, row) => {
-    await write(before);
-    await run(
-      `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
-    );
-    await ask();
-    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['asked']]);
-    await pass();
-    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([[outcome]]);
-    expect(await run('select reason, detail, decision from sync.held_fields')).toEqual([row]);
-  });
+  ] as const)(
+    'sync.approve of a field with %j answers "asked" during a requested hold, "%s" after it',
+    async (before, outcome, row) => {
+      await write(before);
+      await run(
+        `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
+      );
+      await ask();
+      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['asked']]);
+      await pass();
+      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([[outcome]]);
+      expect(await run('select reason, detail, decision from sync.held_fields')).toEqual([row]);
+    },
+  );
 
   it.each([
     ['lasts', [['asked', 'on leave', true]]],
     ['is over', []],
-  ] as const)('a requested hold outlives a withdrawn edit only while it lasts: it %s', async (when, left) => {
-    await write({ reason: 'conflict' });
-    await ask();
-    if (when === 'is over') await pass();
-    await run(`update mirror.users set phone = '15550100'`);
-    expect(await shown()).toEqual(left);
-    await run(`update mirror.users set phone = '15550111'`);
-  });
+  ] as const)(
+    'a withdrawn edit removes a requested hold only if its time is up: the hold %s',
+    async (when, left) => {
+      await write({ reason: 'conflict' });
+      await ask();
+      if (when === 'is over') await pass();
+      await run(`update mirror.users set phone = '15550100'`);
+      expect(await shown()).toEqual(left);
+      await run(`update mirror.users set phone = '15550111'`);
+    },
+  );
 
   it.each([
     [
@@ -233,13 +230,13 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       ['review', 'why it was held', false],
     ],
     [
-      'an earlier limit on the field gets the new words',
+      'an earlier limit on the field gets the new detail',
       { reason: 'limit', alone: true },
       ['limit', 'user 2 has it', true],
     ],
-    ['a conflict becomes that limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
+    ['a conflict becomes a limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
   ] as const)(
-    'a requested hold gives way to a limit on the field, except in a batch: %s',
+    'writeHolds replaces a hold with a limit on the field, except in a batch: %s',
     async (_, before, then) => {
       await write(before);
       const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
@@ -254,7 +251,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     },
   );
 
-  it('a requested hold begins only between two runs, and only for fields of a present user', async () => {
+  it('sync.hold fails during a run, with an end in the past or after 100 years, and for unknown users or fields', async () => {
     const lease = (seconds: number) =>
       run(`insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
         values ('harbour', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '${seconds} s')`);
@@ -281,7 +278,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
-  it('a requested hold wakes the daemon, and holds nothing of a user who has left', async () => {
+  it('sync.hold wakes the daemon, and askHolds fails for a user who has left', async () => {
     await run(`insert into sync.due (team, run_group, mark) values ('harbour', 'edits', '1:1:')`);
     expect(
       await run(`select from sync.hold(41, 1, 'tomorrow'); select mark, current_setting('idle_in_transaction_session_timeout')
@@ -300,7 +297,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     await run('delete from sync.due');
   });
 
-  it('a requested hold ends with the edit beneath it once its time is up and both sides agree', async () => {
+  it('musterd removes an expired requested hold once both sides agree on the value', async () => {
     const agree = (phone: string) =>
       run(`begin; set local musterd.writing = 'on'; update sync.user_base set phone = '${phone}';
         select sync.end_edits(41, '{1}'); commit`);
@@ -313,7 +310,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     for (const phone of ['15550112', '15550111']) await run(`update mirror.users set phone = '${phone}'`);
   });
 
-  it('keeps the earlier reason if a field is rejected after its requested hold has ended', async () => {
+  it('sync.reject keeps the earlier reason of a field whose requested hold has expired', async () => {
     await write({ reason: 'review', batch });
     await ask();
     await pass();

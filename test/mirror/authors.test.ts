@@ -18,14 +18,14 @@ describe.each(servers())('authors of edits on $name:', (server) => {
     return rows.map(({ person }) => person);
   };
 
-  describe('a person', () => {
+  describe('sync.person', () => {
     it.each([
-      ['two cases', ['Kim Lee', 'KIM LEE', 'kim lee'], 'kim lee'],
-      ['two normal forms', ['Zo\u00eb', 'Zoe\u0308', 'ZOE\u0308', 'ZO\u00cb'], 'zo\u00eb'],
-      ['compatible letters', ['\uff2b\uff49\uff4d', '\u{1d542}im', 'Kim'], 'kim'],
+      ['upper and lower case', ['Kim Lee', 'KIM LEE', 'kim lee'], 'kim lee'],
+      ['the Unicode normal form', ['Zo\u00eb', 'Zoe\u0308', 'ZOE\u0308', 'ZO\u00cb'], 'zo\u00eb'],
+      ['compatibility letters', ['\uff2b\uff49\uff4d', '\u{1d542}im', 'Kim'], 'kim'],
       ['a ligature', ['\ufb01nn', 'Finn'], 'finn'],
       [
-        'spaces',
+        'white space',
         [
           'Kim Lee',
           '  Kim \t\n Lee ',
@@ -39,7 +39,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
         'kim lee',
       ],
       [
-        'what nobody sees',
+        'invisible characters',
         [
           '\u00ad',
           '\u034f',
@@ -91,14 +91,14 @@ describe.each(servers())('authors of edits on $name:', (server) => {
         ],
         undefined,
       ],
-      ['an i with or without a dot', ['kim', 'k\u0131m', 'KIM'], 'kim'],
-    ] as const)('recognizes one person with %s', async (_, names, form) => {
+      ['the dot on an i', ['kim', 'k\u0131m', 'KIM'], 'kim'],
+    ] as const)('returns the same form for names that differ only in %s', async (_, names, form) => {
       const found = new Set(await persons(names));
       expect(found.size).toBe(1);
       if (form !== undefined) expect(found).toEqual(new Set([form]));
     });
 
-    it('tells persons apart by another letter, another accent or another word', async () => {
+    it('returns different forms for names that differ in a letter, an accent or a space', async () => {
       const names = ['Zoe', 'Zo\u00eb', 'Zoey', 'Kim', 'Kimi', 'Kim Lee', 'KimLee', 'Lee Kim', 'k\u0456m'];
       expect(new Set(await persons(names)).size).toBe(names.length);
     });
@@ -114,7 +114,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ]);
     });
 
-    it('gives a person one form: the form of a form, or of any case of it, is the same', async () => {
+    it('returns a form unchanged, and the same form for a name in upper and in lower case', async () => {
       // Every letter that has another case or another form, by itself and in a name; and anything at all.
       const letters = Array.from({ length: 0x1_ffff }, (_, at) => String.fromCodePoint(at)).filter((letter) =>
         /\p{Changes_When_NFKC_Casefolded}/u.test(letter),
@@ -136,7 +136,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
     });
   });
 
-  describe('the person who decides', () => {
+  describe('sync.is_own', () => {
     const suffix = randomBytes(4).toString('hex');
     const named = (name: string) => `${name}_${suffix}`;
     const roles = {
@@ -179,29 +179,29 @@ describe.each(servers())('authors of edits on $name:', (server) => {
     const { approver, deciding, column, trusted, loud, spaced, hidden } = roles;
 
     it.each([
-      ['edited it', approver, '', [approver], true],
-      ['edited it among others', approver, '', ['kim', approver, 'lee'], true],
-      ['did not edit it', approver, '', ['kim'], false],
-      ['did not edit it, though nobody else did', approver, '', [], false],
-      ['decides for a person who edited it', approver, 'Kim', ['kim'], true],
-      ['writes that person in another way', approver, ' KIM  Lee\u200b', ['kim lee'], true],
-      ['edited it, and names somebody else', approver, 'Lee', [approver], true],
-      ['names somebody else who did not either', approver, 'Lee', ['kim'], false],
-      ['names nobody', approver, ' ', ['kim'], false],
-      ['is trusted, and decides for a person who edited it', trusted, 'Kim', ['kim'], true],
-      ['is trusted, and connected when another person edited it', trusted, 'Lee', [trusted, 'kim'], false],
-      ['is trusted, names nobody and edited it', trusted, '', [trusted], true],
-      ['may not edit, and nobody knows who did', approver, '', [''], false],
-      ['may not edit, and somebody unknown did besides', approver, '', ['', 'kim'], false],
-      ['may edit, and nobody knows who did', deciding, '', [''], true],
-      ['may edit, and somebody unknown did besides', deciding, '', ['kim', ''], true],
-      ['may edit a column, and nobody knows who did', column, '', [''], true],
-      ['may edit, and did not', deciding, '', ['kim'], false],
-      ['is a role in capitals', loud, '', ['kim'], true],
-      ['is a role with a space at its end', spaced, '', ['kim'], true],
-      ['is a role with a letter that nobody sees', hidden, '', ['kim'], true],
-      ['is such a role, whomever it names', spaced, 'Lee', ['kim'], true],
-    ])('sync.is_own answers whether a role is an author: it %s', async (_, role, actor, authors, own) => {
+      ['true for a role that edited the field', approver, '', [approver], true],
+      ['true for a role that is one of three authors', approver, '', ['kim', approver, 'lee'], true],
+      ['false for a role that did not edit the field', approver, '', ['kim'], false],
+      ['false for any role if the edit has no authors', approver, '', [], false],
+      ['true for a role that acts for the person who edited the field', approver, 'Kim', ['kim'], true],
+      ['true for another spelling of the author’s name', approver, ' KIM  Lee\u200b', ['kim lee'], true],
+      ['true for an author that now acts for another person', approver, 'Lee', [approver], true],
+      ['false for a role that acts for a person who did not edit the field', approver, 'Lee', ['kim'], false],
+      ['false for a role that acts for a blank name', approver, ' ', ['kim'], false],
+      ['true for a trusted role that acts for the author', trusted, 'Kim', ['kim'], true],
+      ['false for a trusted role that now acts for another person', trusted, 'Lee', [trusted, 'kim'], false],
+      ['true for a trusted role that edited the field and acts for no person', trusted, '', [trusted], true],
+      ['false for a role that cannot edit if the only author is unknown', approver, '', [''], false],
+      ['false for a role that cannot edit if one author is unknown', approver, '', ['', 'kim'], false],
+      ['true for a role that can edit if the only author is unknown', deciding, '', [''], true],
+      ['true for a role that can edit if one author is unknown', deciding, '', ['kim', ''], true],
+      ['true for a role that can edit one column if the only author is unknown', column, '', [''], true],
+      ['false for a role that can edit users and did not edit the field', deciding, '', ['kim'], false],
+      ['true for a role with capitals in its name', loud, '', ['kim'], true],
+      ['true for a role with a space at the end of its name', spaced, '', ['kim'], true],
+      ['true for a role with an invisible letter in its name', hidden, '', ['kim'], true],
+      ['true for a role with a final space that acts for another person', spaced, 'Lee', ['kim'], true],
+    ])('returns %s', async (_, role, actor, authors, own) => {
       expect(await isOwn(role, actor, authors)).toBe(own);
     });
   });

@@ -5,7 +5,7 @@ import type { Hold } from '../../src/model/user-plan.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe.each([oldestServer()])('musterd on $name', (server) => {
+describe.each([oldestServer()])('batches of held edits on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   beforeAll(() =>
@@ -38,7 +38,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
       ([batch]) => batch as string | null,
     );
 
-  it('puts the edits of one author that one run held into one batch, whatever the reasons', async () => {
+  it('musterd puts edits by one author that one run held into one batch, even if the reasons differ', async () => {
     const before = await run(`select to_jsonb(h) - 'batch' from sync.held_fields h order by user_id`);
     await name();
     const [one, two, three, four, five] = await batches();
@@ -52,12 +52,12 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
   });
 
   it.each([
-    ['decided', `update sync.held_fields set decision = 'approved' where user_id = 5`, null],
-    ['in a batch', `update sync.held_fields set batch = 'abc' where user_id = 5`, 'abc'],
-    ['of no edit', `update sync.held_fields set edit_id = null where user_id = 5`, null],
-    ['of an edit that is over', `delete from sync.edits where user_id = 5`, null],
-    ['of another team', `update sync.held_fields set team_id = 42 where user_id = 5`, null],
-  ])('leaves a field out of a batch that is %s', async (_, change, batch) => {
+    ['it is approved already', `update sync.held_fields set decision = 'approved' where user_id = 5`, null],
+    ['it is in a batch already', `update sync.held_fields set batch = 'abc' where user_id = 5`, 'abc'],
+    ['it has no edit', `update sync.held_fields set edit_id = null where user_id = 5`, null],
+    ['its edit has ended', `delete from sync.edits where user_id = 5`, null],
+    ['it belongs to another team', `update sync.held_fields set team_id = 42 where user_id = 5`, null],
+  ])('nameBatches does not change the batch of a held field if %s', async (_, change, batch) => {
     await name();
     const [expected] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);
@@ -71,8 +71,8 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     ['mirror', `update sync.held_fields set mirror_value = '"x"' where user_id = 1`],
     ['service', `update sync.held_fields set service_value = '"x"' where user_id = 1`],
     ['time of an edit', `update sync.edits set edited_at = edited_at + interval '1 s' where user_id = 1`],
-    ['number of its edits', 'delete from sync.held_fields where user_id = 2'],
-  ])('gives a batch another name if the %s is different', async (_, change) => {
+    ['number of edits', 'delete from sync.held_fields where user_id = 2'],
+  ])('nameBatches gives a batch another name if the %s differs', async (_, change) => {
     await name();
     const [before, , , four] = await batches();
     await run(`update sync.held_fields set batch = null; ${change}`);
@@ -82,7 +82,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(named).toContain(four);
   });
 
-  it('writes edit and batch of a new hold into the ledger, once', async () => {
+  it('nameBatches records edit and batch of a new hold in the ledger, and never changes the record', async () => {
     await run(
       `insert into sync.changes (team_id, user_id, run_id, kind, new) select 41, id, 1, 'hold', '{"email": "x"}' from generate_series(1, 2) id`,
     );
@@ -102,7 +102,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(await run(ledger)).toEqual(told);
   });
 
-  it('shows in a plan the batches of a run and the authors of edits', async () => {
+  it('readHeldEdits returns for planned holds the batch that a run will name, and the author of the edit', async () => {
     await name();
     const rows = await run(
       `select user_id, edit_id, base_value, mirror_value, service_value, batch from sync.held_fields where user_id <> 3 order by 1`,
@@ -130,7 +130,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     run(
       `set local musterd.actor = '${actor}'; select user_id, field, state, outcome from sync.withdraw(${args})`,
     );
-  it('withdraws all edits of one author alone, whether they are held or waiting', async () => {
+  it('sync.withdraw withdraws all held and waiting edits by the calling author, and no other edits', async () => {
     await name();
     await run('delete from sync.held_fields where user_id = 3');
     expect(await withdraw(`reason => 'a slip'`)).toEqual(
@@ -150,14 +150,14 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(await withdraw()).toEqual([]);
   });
 
-  it('refuses to withdraw in a repeatable read transaction', async () => {
+  it('sync.withdraw fails in a repeatable read transaction', async () => {
     const later = `begin isolation level repeatable read; set local musterd.actor = 'kim'; select * from sync.withdraw()`;
     await expect(run(later)).rejects.toThrow('does not see what is sent meanwhile');
     await run('rollback');
     expect(await run(`select count(*) from mirror.users where email like 'new%'`)).toEqual([[6n]]);
   });
 
-  it('withdraws from a batch only the fields in it', async () => {
+  it('sync.withdraw with a batch withdraws only the edits in that batch', async () => {
     await name();
     const [, , , four = ''] = await batches();
     expect((await withdraw(`'${four}'`, 'pat')).map(([id]) => id)).toEqual([4n]);
@@ -183,7 +183,7 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
       'held',
       'asked',
     ],
-  ])('reports the outcome of a withdrawal for an edit that %s', async (_, change, state, outcome) => {
+  ])('sync.withdraw returns state and outcome of an edit that %s', async (_, change, state, outcome) => {
     await run(change);
     expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
     const isBack = outcome === 'rejected';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createBlocks } from '../../src/mirror/db/blocks.ts';
 
-describe('text that is kept for a while', () => {
+describe('createBlocks', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
@@ -16,11 +16,11 @@ describe('text that is kept for a while', () => {
   const open = () => readdirSync('/proc/self/fd').length;
 
   it.each([
-    ['in memory', 100_000_000, true],
-    ['in a file', 0, true],
-    ['in both', 1_000_000, true],
-    ['in memory alone, where no file can be made', 0, false],
-  ])('returns stored text unchanged, %s', (_, inMemory, exists) => {
+    ['memory', 100_000_000, true],
+    ['a file', 0, true],
+    ['memory and a file', 1_000_000, true],
+    ['memory if it cannot create a file', 0, false],
+  ])('returns the added text from %s, and leaves no file behind', (_, inMemory, exists) => {
     const before = open();
     const blocks = createBlocks({ inMemory, folder: exists ? folder : join(folder, 'missing') });
     for (const line of lines) blocks.add(line);
@@ -35,7 +35,7 @@ describe('text that is kept for a while', () => {
     expect(open()).toBe(before);
   });
 
-  it('returns stored text in whole lines', () => {
+  it('returns the added text in blocks of whole lines', () => {
     const blocks = createBlocks({ inMemory: 1_000_000, folder });
     for (const line of lines) blocks.add(line);
     const read = [...blocks.read()];

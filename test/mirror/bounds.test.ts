@@ -62,7 +62,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
       )
     ).flat();
 
-  it('an author name of 10 MB is cut to 200 characters, and still recognized', async () => {
+  it('musterd cuts an author name of 10 MB to 200 characters, and still recognizes the author', async () => {
     await edit(`'  Kim' || repeat('x', 10000000)`, 'new');
     expect(
       await run('select count(*)::int, max(length(actor)), max(length(authors::text)) < 500 from sync.edits'),
@@ -74,7 +74,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     expect(await isOwn(`'KIM' || repeat('x', 100)`)).toEqual([false]);
   });
 
-  it('an edit keeps the last of many author names, and notes that it dropped some', async () => {
+  it('an edit keeps at most the last 32 author names, and marks that it dropped earlier names', async () => {
     for (let n = 1; n <= 50; n += 1) await edit(`'person ${n}'`, `new${n}`);
     const [[most, nobody] = []] = await run(
       `select max(cardinality(authors)), bool_and('' = any (authors)) from sync.edits where ended_at is null`,
@@ -90,7 +90,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
   });
 
   it.each(decisions)(
-    'sync.%s takes a reason of 1,000 characters, and refuses a longer one',
+    'sync.%s accepts a reason of 1,000 characters, and refuses a longer reason',
     async (decision) => {
       await edit(`'kim'`, 'new');
       await run(hold);
@@ -104,7 +104,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
   it.each([
     ['email', 320],
     ['phone', 40],
-  ])('the %s of a lookup has at most %d characters', async (column, length) => {
+  ])('mirror.user_lookups limits the %s to %d characters', async (column, length) => {
     const insert = (more: number) =>
       runSqlText(
         editor,
@@ -114,7 +114,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     await expect(insert(0)).resolves.toBeDefined();
   });
 
-  it.each(rolesForPeople)('overlong values get an error in columns that %s may write', async (role) => {
+  it.each(rolesForPeople)('refuses 100,000 characters in each column that %s may write', async (role) => {
     const columns = (await run(`
       select c.oid::regclass::text, a.attname::text, v.way, case
           when t.typcategory = 'A' then format('array_fill(null::%s, array[100000])', t.typelem::regtype)
@@ -138,7 +138,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     }
   });
 
-  it('people may insert only into tables that limit or refuse their rows', async () => {
+  it('musterd lets people insert only into mirror.user_lookups and mirror.users', async () => {
     const places = await run(`
       select distinct c.oid::regclass::text from pg_class c, unnest('{${rolesForPeople.join()}}'::text[]) role
       where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -147,7 +147,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     expect(places).toEqual([['mirror.user_lookups'], ['mirror.users']]);
   });
 
-  it('every column for a name or a reason has a length limit, and sync.actor() alone reads the actor', async () => {
+  it('musterd limits the length of every column for a name or a reason, and only sync.actor() reads the actor', async () => {
     expect(
       await run(`
         select c.oid::regclass::text || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid

@@ -33,7 +33,7 @@ describe('the record of a call', () => {
     'true',
   ];
 
-  it('records a call with the sent values and the values before, as sent with an unknown outcome', async () => {
+  it('writeCall records the sent values and the values before, and marks the call as sent, outcome unknown', async () => {
     await write();
     await write({ text: 'a' });
     expect(await rows()).toEqual([
@@ -47,7 +47,7 @@ describe('the record of a call', () => {
     ['refused', 'r-1', true],
     ['unknown', null, true],
     ['unsent', null, false],
-  ] as const)('records the outcome %s of a call', async (outcome, requestId, isSent) => {
+  ] as const)('closeCall records the outcome "%s" and the request id', async (outcome, requestId, isSent) => {
     const id = await write();
     await database.db.transaction((tx) => closeCall(tx, id, 'message', { outcome, requestId }));
     expect(await rows()).toEqual([row('{}', outcome, requestId, isSent, true)]);

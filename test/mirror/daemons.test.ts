@@ -10,7 +10,7 @@ import { useDatabase } from '../support/use-database.ts';
 
 const log = { warn: () => {} };
 
-describe.each([oldestServer()])('daemons on $name', (server) => {
+describe.each([oldestServer()])('records of running daemons on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`));
@@ -26,7 +26,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
   const of = async (team: string) =>
     (await readDaemons(database.db.kysely)).find((one) => one.team === team && one.pid === BigInt(mine));
 
-  it('daemons record for each team that they run, since when, and how they end', async () => {
+  it('noteDaemon records for each team when the daemon started, when it was last seen and how it ended', async () => {
     await note(null, 'south', 'north');
     expect(await known()).toEqual([
       ['north', mine, null, false, true],
@@ -46,7 +46,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     expect(end).toMatchObject({ how: 'asked', startedAt: first?.startedAt, endedAt: end?.seenAt });
   });
 
-  it('daemons leave running daemons alone, and forget ended ones', async () => {
+  it('noteDaemon keeps the records of running daemons, and deletes records of ended and long unseen daemons', async () => {
     await run(`update sync.learned set value = value || jsonb_build_object(
         'b', jsonb_build_object('pid', 7, 'host', 'b', 'by_systemd', false, 'seen_at', clock_timestamp(), 'started_at', clock_timestamp()),
         'c', jsonb_build_object('pid', 8, 'host', 'c', 'by_systemd', false, 'seen_at', now() - interval '1 hour', 'started_at', now() - interval '1 day'),
@@ -61,7 +61,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     await run(`delete from sync.learned`);
   });
 
-  it('daemons show up for roles that see their team, and for no other role', async () => {
+  it('readDaemons returns the daemons of a team only to roles that may see the team', async () => {
     await note(null, 'north', 'south');
     const asked = async (role: string) =>
       await database.db.transaction(async (tx) => {
@@ -78,7 +78,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     );
   });
 
-  it('daemons keep recording that they run, for the teams of their present settings, until they end', async () => {
+  it('createPresence records until its end that the daemon runs, and ends the record of a team that it drops', async () => {
     let teams = ['north', 'south'];
     const presence = await createPresence({
       db: database.db,
@@ -103,7 +103,7 @@ describe.each([oldestServer()])('daemons on $name', (server) => {
     ]);
   });
 
-  it('daemons end although the database is away', async () => {
+  it('createPresence logs two warnings and still closes if the database cannot be reached', async () => {
     const warnings: string[] = [];
     const away = { transaction: () => Promise.reject(new Error('away')) } as unknown as TestDatabase['db'];
     const presence = await createPresence({

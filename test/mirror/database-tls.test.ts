@@ -12,7 +12,7 @@ import { createListener } from '../../src/mirror/team/listen.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Certificates are made here, since those in a repository end. */
-describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with TLS', () => {
+describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a connection to a server with TLS', () => {
   let server: Embedded;
   let folder: string;
 
@@ -71,7 +71,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
   }
 
   test.each(['require', 'verify-ca', 'verify-full'])(
-    'sslmode=%s accepts a certificate of the given authority alone',
+    'sslmode=%s accepts only a certificate for that host by the given authority',
     async (mode) => {
       expect(await connect(`sslmode=${mode}&sslrootcert=CA`)).toEqual({ encrypted: true });
       expect((await connect(`sslmode=${mode}`)).error).toMatch(/certificate/);
@@ -90,13 +90,13 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     });
     afterEach(() => vi.unstubAllEnvs());
 
-    test('verify-full still asks for proof', async () => {
+    test('sslmode=verify-full still verifies the certificate', async () => {
       expect((await connect('sslmode=verify-full')).error).toMatch(/certificate/);
       expect((await connect('sslmode=verify-full&sslrootcert=CA', 'localhost')).error).toMatch(/altnames/);
       expect(await connect('sslmode=verify-full&sslrootcert=CA')).toEqual({ encrypted: true });
     });
 
-    test('the listener for edits still asks for proof', async () => {
+    test('the listener for edits still verifies the certificate', async () => {
       const url = new URL(server.url);
       url.search = 'sslmode=verify-full';
       const heard = Promise.withResolvers<string>();
@@ -110,7 +110,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
       await listener.close();
     });
 
-    test('the shared queue still asks for proof', async () => {
+    test('the shared queue still verifies the certificate', async () => {
       const url = new URL(server.url);
       url.search = 'sslmode=verify-full';
       const opening = createSharedQueue({
@@ -124,7 +124,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
     });
   });
 
-  test('a missing certificate file fails the attempt, and the process continues', async () => {
+  test('a missing sslrootcert file fails the connection with ENOENT, and the process continues', async () => {
     expect((await connect('sslrootcert=/nowhere/ca.pem')).error).toMatch(/ENOENT/);
     const url = new URL(server.url);
     url.search = 'sslrootcert=/nowhere/ca.pem';

@@ -34,11 +34,11 @@ test.each([
   ['postgres://u:p@db.example.net/m?uselibpqcompat=', 'verify-full'],
   ['postgres://u:p@localhost/m?sslnegotiation=direct', 'verify-full'],
   ['postgres://u:p@db.example.net/m?SSLMODE=disable', 'verify-full'],
-])('%s has %s', (text, expected) => {
+])('readConnectionUrl(%s) chooses the TLS mode %s', (text, expected) => {
   expect(taken(text)).toBe(expected);
 });
 
-describe('every way to say something of TLS', () => {
+describe('all combinations of sslmode, ssl and PGSSLMODE', () => {
   const proven = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
   const modes = [undefined, '', 'disable', 'no-verify', ...proven, 'on', 'VERIFY-FULL'];
   const ssls = [undefined, '', 'true', '1', '0', 'false', 'no-verify'];
@@ -62,7 +62,7 @@ describe('every way to say something of TLS', () => {
 
   afterEach(() => vi.unstubAllEnvs());
 
-  test.each(modes)('with PGSSLMODE %j', (setting) => {
+  test.each(modes)('readConnectionUrl follows the first of sslmode, ssl and PGSSLMODE=%j', (setting) => {
     vi.stubEnv('PGSSLMODE', setting);
     const mine = cases.filter((one) => one.setting === setting);
     const seen = mine.map((one) => {
@@ -89,25 +89,25 @@ test.each([
   ['ssl=true&ssl=0', 'ssl'],
   ['host=127.0.0.1&host=db.example.net', 'host'],
   ['x=1&canary=1&canary=2', 'a parameter'],
-])('refuses the repeated parameter in ?%s', (query, name) => {
+])('readConnectionUrl refuses the repeated parameter in ?%s', (query, name) => {
   expect(() => readConnectionUrl(`postgres://u:p@db.example.net/m?${query}`, {})).toThrow(
     `DATABASE_URL has ${name} more than once.`,
   );
 });
 
-test('refuses uselibpqcompat, which makes sslmode=require verify nothing', () => {
+test('readConnectionUrl refuses uselibpqcompat=true, since sslmode=require would then verify nothing', () => {
   const url = 'postgres://u:p@db.example.net/m?sslmode=require&uselibpqcompat=true';
   expect(() => readConnectionUrl(url, {})).toThrow(/uselibpqcompat/);
 });
 
-test('direct TLS gets verified as well', () => {
+test('sslnegotiation=direct verifies the certificate', () => {
   const url = 'postgres://u:p@localhost/m?sslnegotiation=direct';
   const client = new pg.Client(connectionOptions(readConnectionUrl(url, {})));
   expect(Reflect.get(client, 'sslNegotiation')).toBe('direct');
   expect(Reflect.get(client, 'ssl')).toEqual({ rejectUnauthorized: true });
 });
 
-test('takes settings from the libpq environment that the URL lacks', () => {
+test('readConnectionUrl reads settings that the URL lacks from PGHOST and PGSSLMODE', () => {
   expect(taken('postgres:///m', { PGHOST: 'db.example.net' })).toBe('verify-full');
   expect(taken('postgres://db.example.net/m', { PGSSLMODE: 'disable' })).toBe('disable');
   expect(taken('postgres://db.example.net/m?sslrootcert=system', { PGSSLMODE: 'disable' })).toBe(
@@ -123,11 +123,11 @@ test.each([
   ['postgres:///m?host=a,b&port=7', 'a:7,b:7/m'],
   ['postgres:///m?host=a,b&port=7,8', 'a:7,b:8/m'],
   ['postgres://a?dbname=m', 'a:5432/m'],
-])('reads %s as libpq does: %s', (text, shown) => {
+])('readConnectionUrl reads %s as the address %s, like libpq', (text, shown) => {
   expect(readConnectionUrl(text, {}).shown).toBe(shown);
 });
 
-test('connects to one host of several only without TLS if all are on this machine', () => {
+test('readConnectionUrl turns TLS off for several hosts only if all of them are on this machine', () => {
   expect(taken('postgres://127.0.0.1,localhost/m')).toBe('disable');
   expect(taken('postgres://127.0.0.1,db.example.net/m')).toBe('verify-full');
 });
@@ -141,7 +141,7 @@ test.each([
   ['postgres://h%zz/m', /host that cannot be read/],
   ['postgres:///m?host=a,b,c&port=1,2', /3 hosts and 2 ports/],
   ['postgres://h/m?target_session_attrs=x', /unknown target_session_attrs "x"/],
-])('names the part of %s that it does not understand', (text, part) => {
+])('readConnectionUrl names the invalid part of %s in its error, and shows no password', (text, part) => {
   const words = (error: unknown) => (error instanceof MusterdError ? `${error.message} ${error.hint}` : '');
   const refusal = (() => {
     try {
@@ -154,7 +154,7 @@ test.each([
   expect(refusal).not.toContain('canary');
 });
 
-test('shows neither user nor password', () => {
+test('readConnectionUrl leaves user and password out of the shown address', () => {
   const { shown } = readConnectionUrl('postgres://anna:canary@db.example.net/m?sslmode=disable', {});
   expect(shown).toBe('db.example.net:5432/m');
 });
@@ -165,7 +165,7 @@ test.each([
   'canary',
   'postgres://u:canary@h:99999/m',
   'postgres://u:p@canary%zz/m',
-])('refuses %j', (text) => {
+])('readConnectionUrl refuses %j, and shows no password in its error', (text) => {
   const error = (() => {
     try {
       return readConnectionUrl(text, {});
@@ -177,6 +177,6 @@ test.each([
   expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
 });
 
-test('refuses an sslmode that does not exist', () => {
+test('readConnectionUrl refuses an unknown sslmode, and names it', () => {
   expect(() => readConnectionUrl('postgres://h/m?sslmode=on', {})).toThrow(/sslmode "on"/);
 });

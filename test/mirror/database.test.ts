@@ -34,7 +34,7 @@ function createLatch(): { open: () => void; opened: Promise<void> } {
   return { open: resolve, opened: promise };
 }
 
-describe.each(servers())('on $name', (server) => {
+describe.each(servers())('createDatabase on $name', (server) => {
   const database = useDatabase({ server, empty: true });
   let db: Database;
   const closers: (() => Promise<void>)[] = [];
@@ -70,7 +70,7 @@ describe.each(servers())('on $name', (server) => {
     (await sql<{ id: bigint; n: number }>`select id, n from public.t order by id`.execute(on)).rows;
   const read = () => readFrom(db.kysely);
 
-  test('reads values without loss', async () => {
+  test('reads bigints, arrays, dates, times, JSON and numerics without loss', async () => {
     const { rows } = await sql`
       select 9007199254740993::bigint as big, null::bigint as none,
              array[[9007199254740993, null], [-1, 2]]::bigint[] as bigs, date '2024-03-31' as day,
@@ -92,7 +92,7 @@ describe.each(servers())('on $name', (server) => {
     ]);
   });
 
-  test('takes bigints and arrays of them as parameters', async () => {
+  test('sends bigints and arrays of bigints as parameters', async () => {
     const { rows } = await sql`
       select ${9007199254740993n}::bigint as one, ${[1n, 9007199254740993n]}::bigint[] as many`.execute(
       db.kysely,
@@ -100,13 +100,13 @@ describe.each(servers())('on $name', (server) => {
     expect(rows).toEqual([{ one: 9007199254740993n, many: [1n, 9007199254740993n] }]);
   });
 
-  test('leaves the parsers of other users of pg alone', async () => {
+  test('does not change the type parsers of pg for other code in the process', async () => {
     const { default: pg } = await import('pg');
     expect(pg.types.getTypeParser(20)('12')).toBe('12');
   });
 
   describe('transaction', () => {
-    test('a transaction sets its limits, compiles no plan, and restores the settings of the session', async () => {
+    test('a transaction sets its timeouts, turns JIT off, and restores the settings of the session at its end', async () => {
       const one = open({
         maxConnections: 1,
         statementTimeoutMs: 1_234,
@@ -125,7 +125,7 @@ describe.each(servers())('on $name', (server) => {
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
-    test('fails a transaction if an error inside it was swallowed, since Postgres has undone it', async () => {
+    test('fails a transaction whose code swallowed an error, since Postgres has rolled it back', async () => {
       const outcome = db.transaction(async (tx) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
@@ -148,7 +148,7 @@ describe.each(servers())('on $name', (server) => {
       await sql`drop table public.child`.execute(db.kysely);
     });
 
-    test('undoes a transaction if its last statement fails, and repeats it after a temporary error', async () => {
+    test('rolls a transaction back if its last statement fails, and repeats it after a temporary error', async () => {
       let runs = 0;
       const add = (id: bigint) =>
         db.transaction(async (tx) => {
@@ -204,7 +204,7 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test.each(['serializable', 'repeatable read'])(
-      'runs a transaction read committed even if the default is %s',
+      'runs a transaction read committed even if the default of the database is %s',
       async (level) => {
         const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db.kysely);
         const name = sql.id(rows[0]?.name ?? '');
@@ -227,7 +227,7 @@ describe.each(servers())('on $name', (server) => {
       },
     );
 
-    test('waits for a lock twice more, and then names the holder', async () => {
+    test('tries three times to get a lock, and then fails with a hint at the locks of another session', async () => {
       const held = createLatch();
       const release = createLatch();
       const holder = db.transaction(async (tx) => {
@@ -253,7 +253,7 @@ describe.each(servers())('on $name', (server) => {
       expect(sqlState(error)).toBe('55P03');
     });
 
-    test('a single statement waits for a lock as long, with or without values', async () => {
+    test('a single statement outside a transaction fails with the same hint if a lock is not free in time', async () => {
       const impatient = open({ lockTimeoutMs: 30 });
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
@@ -266,7 +266,7 @@ describe.each(servers())('on $name', (server) => {
       });
     });
 
-    test('a single statement that timed out is not repeated after a stop', async () => {
+    test('does not repeat a timed-out single statement after a stop signal', async () => {
       const stop = new AbortController();
       const stopped = open({ lockTimeoutMs: 30, statementTimeoutMs: 200, signal: stop.signal });
       stop.abort(new MusterdError('stopped', 'Asked to stop'));
@@ -278,7 +278,7 @@ describe.each(servers())('on $name', (server) => {
       expect(await sql`select 1`.execute(stopped.asTyped)).toBeDefined();
     });
 
-    test('ends a statement that takes too long, and blames no lock for it', async () => {
+    test('ends a statement that takes too long, with a hint at its time and not at locks', async () => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,
       });
@@ -315,7 +315,7 @@ describe.each(servers())('on $name', (server) => {
     const pidOf = async (from: Parameters<ReturnType<typeof sql>['execute']>[0]) =>
       (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(from)).rows[0]?.pid;
 
-    test('replaces an idle connection silently that the server ends', async () => {
+    test('replaces an idle connection that the server ended, and the next query succeeds', async () => {
       const errors: Error[] = [];
       const other = open({ maxConnections: 1, onConnectionError: (error) => errors.push(error) });
       const pid = await pidOf(other.kysely);
@@ -349,7 +349,7 @@ describe.each(servers())('on $name', (server) => {
     });
   });
 
-  describe('with all connections at work', () => {
+  describe('when all connections are in use', () => {
     /** Holds the only connection until it is let go. */
     const occupy = async (busy: Database) => {
       const taken = createLatch();
@@ -362,7 +362,7 @@ describe.each(servers())('on $name', (server) => {
       return { release: release.open, work };
     };
 
-    test('waits longer for a free connection than for a new one, in turn', async () => {
+    test('waits for a free connection longer than for a new connection, first come first served', async () => {
       const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
       const timers = holdTimers();
@@ -381,7 +381,7 @@ describe.each(servers())('on $name', (server) => {
       expect(order).toEqual([1, 2, 3]);
     });
 
-    test('fails if no connection becomes free, and works again once one is', async () => {
+    test('fails if no connection becomes free in time, and works once a connection is released', async () => {
       const busy = open({ maxConnections: 1, freeTimeoutMs: 100 });
       const { release, work } = await occupy(busy);
       const error = await failureOf(sql`select 1`.execute(busy.kysely));
@@ -396,7 +396,7 @@ describe.each(servers())('on $name', (server) => {
       for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
     });
 
-    test('loses no place in the pool to a connection that fails', async () => {
+    test('frees the place in the pool of a connection that failed to open', async () => {
       const { proxy, url } = await openProxy();
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';
@@ -407,7 +407,7 @@ describe.each(servers())('on $name', (server) => {
     });
   });
 
-  test('a lost answer to COMMIT is reported as an unknown outcome', async () => {
+  test('reports an unknown outcome if the answer to COMMIT is lost', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
@@ -419,7 +419,7 @@ describe.each(servers())('on $name', (server) => {
     await eventually('it is committed', async () => (await read()).every(({ n }) => n === 4));
   });
 
-  test('a server that falls silent is given up, and its connection with it', async () => {
+  test('gives up on a server that stops answering, and closes that connection', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     await sql`select 1`.execute(other.kysely);
@@ -441,7 +441,7 @@ describe.each(servers())('on $name', (server) => {
     expect((await sql`select 1 as one`.execute(other.kysely)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('a server that falls silent during a copy is given up, too', async () => {
+  test('gives up on a server that stops answering during a COPY, and can copy again afterwards', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     const copy = (lines: readonly string[]) =>
@@ -465,7 +465,7 @@ describe.each(servers())('on $name', (server) => {
     expect((await copy(['1\n2\n', '3\n'])).numAffectedRows).toBe(3n);
   });
 
-  test('sends nothing at the start of a session that a PgBouncer would refuse', async () => {
+  test('sends no startup parameter that a PgBouncer would refuse', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, statementTimeoutMs: hungAfterMs });
     await sql`select 1`.execute(other.kysely);
@@ -520,7 +520,7 @@ describe.each(servers())('on $name', (server) => {
       ['creating the database if it does not exist', { pathname: '/nowhere' }, /./, /Create the database/],
       ['DATABASE_URL if nobody listens at the port', { port: '9' }, /ECONNREFUSED/, /DATABASE_URL/],
       ['sslmode=disable if the server has no TLS', { search: 'sslmode=require' }, /./, /sslmode=disable/],
-      ['the missing file', { search: 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /ENOENT/, /./],
+      ['a missing certificate', { search: 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /ENOENT/, /./],
     ])('hints at %s', async (_, change, message, hint) => {
       const error = await attempt((url) => Object.assign(url, change));
       expect(error.message).toMatch(message);
@@ -541,7 +541,7 @@ describe.each(servers())('on $name', (server) => {
 
     const messages = { cleartext: [0, 0, 0, 3], MD5: [0, 0, 0, 5, 1, 2, 3, 4] };
     test.each(Object.entries(messages))(
-      'a foreign server that requests the password: %s',
+      'sends no password to a foreign server that requests it as %s',
       async (_, asked) => {
         let heard = '';
         const impostor = createServer((socket) => {
@@ -599,7 +599,7 @@ describe.each(servers())('on $name', (server) => {
     test.each([
       { setting: sql`default_transaction_read_only = on`, words: /read-only/ },
       { setting: sql`datestyle = 'German'`, words: /Dates/ },
-    ])('refuses a server with an error: $words', async ({ setting, words }) => {
+    ])('refuses a server with unsuitable settings: the error matches $words', async ({ setting, words }) => {
       const other = await createTestDatabase({ server, empty: true });
       try {
         const name = new URL(other.url).pathname.slice(1);
@@ -613,7 +613,7 @@ describe.each(servers())('on $name', (server) => {
       }
     });
 
-    test('refuses another encoding', async () => {
+    test('refuses a database with the encoding LATIN1', async () => {
       const name = `latin_${process.pid}`;
       const provider = server.major >= 17 ? sql`locale_provider 'libc'` : sql``;
       await sql`

@@ -23,7 +23,7 @@ const seed = `
     select e.team_id, e.user_id, e.field, e.edit_id, 'limit', e.old_value, e.new_value, e.old_value, e.old_value, '${batch}'
     from sync.edits e where e.field = 'email' or e.user_id = 1;`;
 
-describe.each([oldestServer()])('a decision about edits, on $name:', (server) => {
+describe.each([oldestServer()])('a decision about held edits on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41)`));
@@ -102,21 +102,21 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
   };
   const leave = past('update mirror.users set gone_at = now() where id = 1');
   const fates: readonly (readonly [fate: string, change: string, results: Results])[] = [
-    ['is as it was', 'select', followed],
-    ['is as it was, and approved already', hold(`decision = 'approved'`), followed],
+    ['has not changed', 'select', followed],
+    ['has not changed, and was approved before', hold(`decision = 'approved'`), followed],
     [
-      'is as it was, and the service has another value',
+      'has not changed, while the service has another value',
       hold(`shown_value = '"web@example.com"'`),
       { ...followed, approve: stays('moved') },
     ],
     [
-      'is as it was, and something else was agreed on',
+      'has not changed, while the base has another value',
       past(`update sync.user_base set email = '${mail('web')}' where id = 1`),
       { approve: stays('moved'), reject: rejected(), revert: ['rejected', { mirror: mail('web') }] },
     ],
     ['was withdrawn', set('old'), inAll(undefined, { mirror: mail('old') })],
     [
-      'was withdrawn past the triggers',
+      'was withdrawn unseen by the triggers',
       past(set('old')),
       inAll('moved', { held: asHeld, lasts: mail('new'), mirror: mail('old') }),
     ],
@@ -126,33 +126,33 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       inAll('moved', { held: `${asHeld} of an edit that is over`, ...both('other') }),
     ],
     [
-      'was replaced, and has its value again',
+      'was replaced, and then got its value again',
       `${set('other')}; ${set('new')}`,
       untouched('moved', `${asHeld} of an edit that is over`),
     ],
     [
-      'was replaced past the triggers',
+      'was replaced unseen by the triggers',
       past(set('other')),
       inAll('moved', { held: asHeld, lasts: mail('new'), mirror: mail('other') }),
     ],
-    ['was withdrawn, and has its value again', `${set('old')}; ${set('new')}`, inAll(undefined, both('new'))],
-    ['was never on record', hold('edit_id = null'), untouched('moved', `${asHeld} of nothing`)],
+    ['was withdrawn, and then made again', `${set('old')}; ${set('new')}`, inAll(undefined, both('new'))],
+    ['was never recorded', hold('edit_id = null'), untouched('moved', `${asHeld} of nothing`)],
     ['is being sent', open(), underWay],
     [
-      'is being sent, approved',
+      'was approved and is being sent',
       `${hold(`decision = 'spent'`)}; ${open()}`,
       { ...underWay, approve: stays('on its way', 'limit spent in the batch') },
     ],
-    ['was sent, and is unknown', open('{"email": "unknown"}'), underWay],
+    ['was sent with an unknown outcome', open('{"email": "unknown"}'), underWay],
     [
-      'was sent and refused, while others of the user are on their way',
+      'was refused, while another field of the user is being sent',
       open('{"email": "refused", "role_id": "unknown"}'),
       followed,
     ],
-    ['is being sent, and was taken back', `${open()}; ${set('old')}`, overAfter('old')],
-    ['is being sent, and was replaced', `${open()}; ${set('other')}`, overAfter('other')],
+    ['was withdrawn while it is being sent', `${open()}; ${set('old')}`, overAfter('old')],
+    ['was replaced while it is being sent', `${open()}; ${set('other')}`, overAfter('other')],
     [
-      'is held anew, while the one before it is being sent',
+      'is held while the earlier edit of the field is being sent',
       `${open()}; ${set('other')}; update sync.held_fields h set edit_id = e.edit_id, mirror_value = e.new_value from sync.edits e
         where e.user_id = 1 and e.field = 'email' and e.ended_at is null and h.user_id = 1 and h.field = 'email'`,
       {
@@ -161,10 +161,10 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         revert: rejected('on its way', 'other'),
       },
     ],
-    ['is of a user who has left', leave, untouched('gone')],
-    ['is of a user who has left while it was being sent', `${open()}; ${leave}`, untouched('gone')],
+    ['belongs to a user who has left', leave, untouched('gone')],
+    ['was being sent when its user left', `${open()}; ${leave}`, untouched('gone')],
     [
-      'is of a user who is nowhere any more',
+      'belongs to a user whose rows were deleted',
       past(`delete from mirror.users where id = 1; delete from sync.user_base where id = 1`),
       inAll('gone', { held: asHeld, lasts: mail('new'), mirror: '' }),
     ],
@@ -174,24 +174,28 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       untouched('asked', 'asked in the batch'),
     ],
     [
-      'was held on request, which is over',
+      'was held on request until an hour ago',
       hold(`reason = 'review', until = now() - interval '1 hour'`),
       { ...followed, approve: stays('approved', 'review approved in the batch') },
     ],
     [
-      'is a conflict by now',
+      'has become a conflict',
       hold(`reason = 'conflict'`),
       { ...followed, approve: stays('held', 'conflict in the batch') },
     ],
     [
-      'is of a user of whom nothing was agreed on',
+      'belongs to a user without a base',
       past('delete from sync.user_base where id = 1'),
       { approve: stays('moved'), reject: rejected(), revert: stays('moved') },
     ],
   ];
 
   describe.each(fates)('an edit that %s', (_, change, results) => {
-    it.each(['approve', 'reject', 'revert'] as const)('%s', async (decision) => {
+    it.each(
+      Object.entries(results).map(
+        ([decision, [outcome]]) => [decision as Decision, outcome ?? 'nothing'] as const,
+      ),
+    )('%s answers "%s"', async (decision) => {
       await run(change);
       const [outcome, { held, lasts, mirror }] = results[decision];
       const done = decision === 'approve' ? 'approved' : 'rejected';
@@ -208,27 +212,27 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
 
   /** What is answered where the edit itself is named: to who approves it, and to who resolves what holds it. */
   const answers: Readonly<Record<string, readonly [approve: EditAnswer, resolve: EditAnswer]>> = {
-    'is as it was': ['approved', 'resolved'],
-    'is as it was, and approved already': ['approved', 'resolved'],
-    'is as it was, and the service has another value': ['approved', 'resolved'],
-    'is as it was, and something else was agreed on': ['moved', 'resolved'],
+    'has not changed': ['approved', 'resolved'],
+    'has not changed, and was approved before': ['approved', 'resolved'],
+    'has not changed, while the service has another value': ['approved', 'resolved'],
+    'has not changed, while the base has another value': ['moved', 'resolved'],
     'was withdrawn': ['ended', 'ended'],
-    'was never on record': ['approved', 'resolved'],
+    'was never recorded': ['approved', 'resolved'],
     'is being sent': ['on its way', 'on its way'],
-    'is being sent, approved': ['on its way', 'on its way'],
-    'was sent, and is unknown': ['on its way', 'on its way'],
-    'was sent and refused, while others of the user are on their way': ['approved', 'resolved'],
-    'is being sent, and was taken back': ['on its way', 'on its way'],
-    'is being sent, and was replaced': ['on its way', 'on its way'],
-    'is held anew, while the one before it is being sent': ['on its way', 'on its way'],
-    'is of a user who has left': ['gone', 'gone'],
-    'is of a user who has left while it was being sent': ['gone', 'gone'],
-    'is of a user who is nowhere any more': ['gone', 'gone'],
+    'was approved and is being sent': ['on its way', 'on its way'],
+    'was sent with an unknown outcome': ['on its way', 'on its way'],
+    'was refused, while another field of the user is being sent': ['approved', 'resolved'],
+    'was withdrawn while it is being sent': ['on its way', 'on its way'],
+    'was replaced while it is being sent': ['on its way', 'on its way'],
+    'is held while the earlier edit of the field is being sent': ['on its way', 'on its way'],
+    'belongs to a user who has left': ['gone', 'gone'],
+    'was being sent when its user left': ['gone', 'gone'],
+    'belongs to a user whose rows were deleted': ['gone', 'gone'],
     'is held on request': ['asked', 'asked'],
-    'was held on request, which is over': ['approved', 'resolved'],
-    'is a conflict by now': ['held', 'resolved'],
+    'was held on request until an hour ago': ['approved', 'resolved'],
+    'has become a conflict': ['held', 'resolved'],
   };
-  it.each(fates)('sync.decide_edits answers for an edit that %s', async (fate, change) => {
+  it.each(fates)('sync.decide_edits previews its answer about an edit that %s', async (fate, change) => {
     const [[edit] = []] = await run(`select edit_id from sync.edits where user_id = 1 and field = 'email'`);
     await run(change);
     const before = await left();
@@ -256,18 +260,18 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
   const arrive = `${open('{"email": "confirmed"}').replace("'open'", "'closed'")};
     ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`;
   it.each<[fate: string, decision: Decision, change: string, became: string]>([
-    ['is as it was', 'approve', 'select', 'waiting'],
+    ['has not changed', 'approve', 'select', 'waiting'],
     ['is being sent', 'approve', open(), 'sending'],
     [
-      'was sent, and is unknown',
+      'was sent with an unknown outcome',
       'approve',
       open('{"email": "unknown"}'),
       'unknown, it was sent, and no answer came: a run reads it back',
     ],
-    ['is being sent under that', 'approve', `${open()}; ${hold(`decision = 'spent'`)}`, 'sending'],
-    ['has arrived', 'approve', arrive, 'confirmed'],
+    ['is being sent under that approval', 'approve', `${open()}; ${hold(`decision = 'spent'`)}`, 'sending'],
+    ['has arrived at the service', 'approve', arrive, 'confirmed'],
     [
-      'has arrived although it was rejected',
+      'has arrived although it was rejected meanwhile',
       'approve',
       `${open()}; ${hold(`decision = 'spent'`)}; select * from sync.reject('${batch}');
         update sync.changes set state = 'closed', outcome = '{"email": "confirmed"}' where state = 'open';
@@ -284,25 +288,25 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ['was withdrawn', 'approve', set('old'), 'ended, it was taken back here'],
     ['was replaced', 'approve', set('other'), 'ended, somebody has edited the field again'],
     [
-      'was withdrawn, and has its value again',
+      'was withdrawn, and then made again',
       'approve',
       `${set('old')}; ${set('new')}`,
       'ended, it was taken back here',
     ],
     [
-      'is of a user who has left',
+      'belongs to a user who has left',
       'approve',
       past('update mirror.users set gone_at = now() where id = 1'),
       'waiting',
     ],
-    ['was decided about again', 'approve', `select * from sync.reject('${batch}')`, 'rejected, limit'],
-    ['is as it was', 'reject', 'select', 'rejected, limit, so'],
+    ['was rejected later', 'approve', `select * from sync.reject('${batch}')`, 'rejected, limit'],
+    ['has not changed', 'reject', 'select', 'rejected, limit, so'],
     ['is being sent', 'reject', open(), 'sending'],
     ['was withdrawn', 'reject', set('old'), 'ended, it was taken back here'],
     ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
-    ['was given back', 'revert', 'select', 'ended, it was taken back here'],
+    ['was reverted', 'revert', 'select', 'ended, it was taken back here'],
   ])(
-    'report.decisions shows the outcome of an edit that %s after it was decided (%s)',
+    'after a decision, report.decisions shows the state of an edit that %s (%s)',
     async (_, decision, change, became) => {
       await decide(decision);
       await run(change);
@@ -313,7 +317,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     },
   );
 
-  it('one decision has one number, and decisions that 0.1.0 took back appear as such', async () => {
+  it('report.decisions groups edits by one decision_id, and shows the undo of a decision by version 0.1.0', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
     await run(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
@@ -332,7 +336,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
-  it('an approval ends when the edit or the service has moved, and not by time', async () => {
+  it('sync.approve stores no end time for the approval, and the service value that was shown', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
       await run(
@@ -344,7 +348,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ]);
   });
 
-  it('an approval records its edits, and the values seen on the service', async () => {
+  it('sync.approve records in the ledger its edits and the values that were shown of the service', async () => {
     await run(
       `update sync.held_fields set service_value = '"web@example.com"', shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
     );
@@ -379,7 +383,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     ]);
   });
 
-  it('an approval leaves earlier approvals and undecided holds unwritten', async () => {
+  it('sync.approve does not rewrite holds that are approved already or whose edit was replaced', async () => {
     await run(`update sync.held_fields set decision = 'approved' where user_id = 1; ${set('other')}`);
     const written = `select field, ctid::text from sync.held_fields where user_id = 1 order by 1`;
     const before = await run(written);
@@ -388,7 +392,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     expect(await run(written)).toEqual(before);
   });
 
-  describe('values given back', () => {
+  describe('sync.reject with revert', () => {
     const name = (id: number) =>
       run(`select first_name, last_name, name_split from mirror.users where id = ${id}`).then(
         (rows) => rows[0],
@@ -396,7 +400,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     const holdName = `insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, batch)
       select team_id, user_id, field, edit_id, 'limit', old_value, new_value, '${batch}' from sync.edits where field = 'name' and ended_at is null`;
 
-    it('a reverted edit ends as withdrawn, and a second edit of the user stays', async () => {
+    it('ends the reverted edits as withdrawn, and keeps an edit of the user outside the batch', async () => {
       await run(`update mirror.users set phone = '15550101'`);
       await decide('revert', ", only_users => '{1}'");
       expect(
@@ -418,7 +422,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect((await left()).lasts).toBe(mail('new'));
     });
 
-    it.each(['known', 'guessed'])('a name gets back the split from before the edit: %s', async (split) => {
+    it.each(['known', 'guessed'])('restores a name with its earlier split: %s', async (split) => {
       await run(past(`update mirror.users set name_split = '${split}'`));
       await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
       await run(`update mirror.users set name_split = 'guessed' where id = 1`);
@@ -428,7 +432,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await name(1)).toEqual(['Anne', 'Berg', split]);
     });
 
-    it('a name whose split was unknown becomes a guess', async () => {
+    it('marks the split of a name as guessed if the earlier split was not recorded', async () => {
       await run(
         past(`update mirror.users set last_name = 'Borg' where id = 1; select sync.find_edit(41, 1, 'name')`),
       );
@@ -438,7 +442,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     });
   });
 
-  describe('a decision about single edits', () => {
+  describe('a decision with only_edits', () => {
     const editOf = async (user: number, field = 'email') =>
       (
         await run(
@@ -448,7 +452,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     const decisionsNow = () =>
       run('select user_id, field, decision from sync.held_fields where decision is not null order by 1, 2');
 
-    it('a decision changes the named edits alone', async () => {
+    it('approves only the named edits', async () => {
       const [email, third] = [await editOf(1), await editOf(3)];
       expect(await decide('approve', `, only_edits => '{${email},${third}}'`)).toEqual([
         '1 email approved',
@@ -464,7 +468,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       ]);
     });
 
-    it('a decision gives back the field of the named edit alone', async () => {
+    it('reverts only the field of the named edit', async () => {
       expect(await decide('revert', `, only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
         '1 role_id rejected',
       ]);
@@ -472,14 +476,14 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       expect(await run('select field from sync.held_fields where user_id = 1')).toEqual([['email']]);
     });
 
-    it('a decision changes only edits named by user and by edit, if both are given', async () => {
+    it('approves only edits that match both only_users and only_edits', async () => {
       const edits = `${await editOf(1)},${await editOf(2)}`;
       expect(await decide('approve', `, only_users => '{1,3}', only_edits => '{${edits}}'`)).toEqual([
         '1 email approved',
       ]);
     });
 
-    it('a decision reports a replaced edit as moved, and refuses its successor, which is in no batch', async () => {
+    it('answers "moved" for a replaced edit, and fails for edits outside the batch', async () => {
       const before = await editOf(1);
       await run(set('other'));
       expect(await decide('approve', `, only_edits => '{${before}}'`)).toEqual(['1 email moved']);
@@ -507,7 +511,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
           update sync.edits set authors = '{pat,kim}' where user_id = 1 and field = 'email'`),
       );
 
-      it('an approver leaves own edits out by naming edits or users of another author', async () => {
+      it('an approval fails if it covers the approver’s own edit, and works if it names edits by another author', async () => {
         await expect(decideAsKim('null')).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('for 1 users: 1');
         await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('for 1 users: 1');
@@ -518,7 +522,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         expect(await decideAsKim(`only_users => '{2}'`)).toEqual(['2 email approved']);
       });
 
-      it('own edits that have ended or moved need no second person', async () => {
+      it('an approval ignores own edits of the approver that have ended or moved', async () => {
         await run(
           `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
         );
@@ -529,7 +533,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         expect(await decideAsKim('null')).toContain('1 email moved');
       });
 
-      it('own edits may be rejected', async () => {
+      it('an approver can reject their own edit', async () => {
         await database.db.transaction(async (tx) => {
           await text`select set_config('musterd.actor', 'Kim', true)`.execute(tx);
           await text`select sync.reject(${batch})`.execute(tx);
@@ -539,7 +543,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     });
   });
 
-  it('a decided edit stays in its batch until it arrives or is rejected, and its field is expected to differ', async () => {
+  it('readBatchFields returns an edit until it is rejected, and readSnapshot gives the reason why it may differ', async () => {
     const as = async (decision: string) => {
       await run(`update sync.held_fields set decision = ${decision} where user_id = 1 and field = 'email'`);
       const { users } = await readSnapshot(database.db, 'north', 41n);
@@ -558,7 +562,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
   });
 
   it.each(['approved', 'spent'])(
-    'the views name the held edit, and show nothing of an edit that is %s',
+    'report.held leaves out an edit that is %s, and report.pending shows the edit as waiting',
     async (is) => {
       await decide('approve', ", only_users => '{1}'");
       await run(`update sync.held_fields set decision = '${is}' where decision = 'approved'`);

@@ -43,7 +43,7 @@ const openRequests = [
   'read conversation cf51ccf5-b10f-4f76-9489-de588b8b23c2, to 15550120 (waiting)',
 ];
 
-describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on $name,', (server) => {
+describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on $name,', (server) => {
   let loaded: TestDatabase;
   let database: TestDatabase;
   let folder: ReturnType<typeof temporaryFolder>;
@@ -72,7 +72,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     beforeEach(open);
     afterEach(close);
 
-    it('migrate and reconcile list the open requests and change nothing', async () => {
+    it('migrate and reconcile fail, list the open requests and change nothing', async () => {
       const before = await sql('select name from sync.migrations order by 1');
       for (const args of [['migrate'], ['reconcile']]) {
         const { code, stdout, stderr } = await runMusterd(args, {
@@ -96,7 +96,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
     });
 
-    it('migrate lists how the service will act if that differs from the request', async () => {
+    it('migrate lists a pending cancellation, and the service’s time of sending if it differs', async () => {
       await sql(`begin; set local musterd.writing = 'on';
         update mirror.scheduled_messages set cancels = true, id = 901, base = '{"execute_at": "2999-01-16T09:00:00Z"}' where local_id::text like '%1';
         update mirror.scheduled_messages set id = 907, base = '{"execute_at": "2999-01-25T09:00:00Z"}' where local_id::text like '%7';
@@ -109,7 +109,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
         expect(stderr).toContain(`  ${line}\n`);
     });
 
-    it('migrate refuses to overwrite an existing file of requests, and drops nothing then', async () => {
+    it('--drop-requests refuses to overwrite an existing file, and drops no request', async () => {
       const file = join(folder.path, 'requests.jsonl');
       writeFileSync(file, 'of another mirror');
       expect(await drop()).toMatchObject({
@@ -120,7 +120,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
     });
 
-    it('migrate turns the reason gone of a hold into returned', async () => {
+    it('migrate renames the hold reason "gone" to "returned"', async () => {
       await sql(
         `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
       );
@@ -131,7 +131,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       ]);
     });
 
-    it('migrate marks pulls that a person chose as given up, and other pulls as pulls', async () => {
+    it('migrate records a resolve that chose the service’s value as "discard", and keeps other changes', async () => {
       await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
         insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
         select 41, user_id, max(run_id), kind, base::jsonb, old::jsonb, new::jsonb, now(), decided_by from sync.runs, (values
@@ -151,7 +151,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       ]);
     });
 
-    it('migrate keeps rights on changed views and functions, and revokes rights of the messenger', async () => {
+    it('migrate keeps granted rights on changed views and functions, and revokes musterd_messenger’s rights', async () => {
       const role = `test_analyst_${randomBytes(4).toString('hex')}`;
       await sql(`create role ${role}; grant usage on schema report to ${role};
         grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
@@ -201,7 +201,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       ['view', 'select * from report.schedule'],
       ['materialized view', 'select * from mirror.tags'],
       ['view', 'select id from mirror.scheduled_messages'],
-    ])('refuses to drop what a foreign %s uses (%s), names it, and changes nothing', async (kind, query) => {
+    ])('migrate names a foreign %s of dropped objects, and changes nothing: %s', async (kind, query) => {
       await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
       await expect(migrate(database.db, { keepRequests: async () => {} })).rejects.toThrow(
         /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,
@@ -212,7 +212,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     });
   });
 
-  describe('once the requests are dropped', () => {
+  describe('after --drop-requests', () => {
     const users = 'select id, email, phone from mirror.users order by id';
     let before: Record<'changes' | 'users', unknown>;
     let dropped: unknown;
@@ -229,7 +229,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     });
     afterAll(close);
 
-    it('writes all requests to a file that only its owner reads, then drops them', async () => {
+    it('migrate has written all requests to a file that only its owner can read, and has dropped their tables', async () => {
       expect(dropped).toMatchObject({ code: 0, stderr: expect.stringContaining('8 requests written to ') });
       const file = join(folder.path, 'requests.jsonl');
       expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -256,7 +256,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('No request was open') });
     });
 
-    it('migrate keeps the ledger with the local_id, and closes open pushes as unknown', async () => {
+    it('migrate keeps all entries of the ledger, and closes open message pushes as unknown', async () => {
       expect(await sql('select count(*)::int from sync.changes')).toEqual(before.changes);
       const of = (n: number) => `coalesce(new -> 'message', old -> 'message') ->> 'local_id' like '%${n}'
         or old -> 'message' ->> 'local_id' like '%${n}'`;
@@ -284,14 +284,14 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       ]);
     });
 
-    it('does not count old messages as users that were pushed today', async () => {
+    it('readGuardHistory does not count pushes of old messages as users pushed today', async () => {
       await sql(
         `update sync.changes set opened_at = now(), sent_at = now() where kind = 'push' and user_id is null`,
       );
       expect((await readGuardHistory(database.db.kysely, 41n)).pushedToday).toEqual(new Set());
     });
 
-    it('leaves users alone: their edits, holds and tags of the service', async () => {
+    it('migrate keeps users, their edits and holds, and the service’s tags', async () => {
       expect(await sql(users)).toEqual(before.users);
       expect(await sql('select user_id, field, state, reason from report.pending order by 1')).toEqual([
         [1n, 'email', 'waiting', null],
@@ -311,7 +311,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       });
     });
 
-    it('migrate keeps limit, batch and decision of held fields', async () => {
+    it('migrate keeps batch and decision of held fields, and marks a limit outside a batch as alone', async () => {
       expect(
         await sql(
           'select user_id, reason, alone, batch, decision from sync.held_fields where user_id > 4 order by 1',
@@ -326,7 +326,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       ]);
     });
 
-    it('keeps since when, and how often, a user was shown older than before', async () => {
+    it('migrate copies since and passes of a stale user from sync.stale_rows to sync.user_base', async () => {
       expect(
         await sql('select id, older_since::timestamp::text, older_passes from sync.user_base order by 1'),
       ).toEqual([

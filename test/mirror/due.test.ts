@@ -12,7 +12,7 @@ import {
 import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe('due groups', () => {
+describe('due times of run groups', () => {
   const database = useDatabase();
   beforeEach(() => database.rows('delete from sync.due').then(() => undefined));
 
@@ -48,7 +48,7 @@ describe('due groups', () => {
     (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
   const sql = (text: string) => database.rows(text);
 
-  it('adds new groups as due, and keeps the time of known groups over a restart', async () => {
+  it('registerGroups makes new groups due at once, and keeps the due time of known groups after a restart', async () => {
     await registerGroups(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
     expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
     expect(await due('b')).toEqual(['b: users']);
@@ -61,7 +61,7 @@ describe('due groups', () => {
     expect(await due('a')).toEqual(['a: counts users']);
   });
 
-  it('changes the due time with a schedule that has changed, or that a one-shot run knew nothing of', async () => {
+  it('registerGroups sets a new due time if the schedule changed, or if only a one-shot run ran before', async () => {
     await registerGroups(database.db, [users('a')], false);
     await registerGroups(database.db, [users('a', '0 * * * * UTC')], false);
     expect(await due('a')).toEqual([]);
@@ -73,7 +73,7 @@ describe('due groups', () => {
     expect(await due('once')).toEqual(['once: users']);
   });
 
-  it('lists due groups in the order in which they became due', async () => {
+  it('readDue lists groups in the order in which they became due', async () => {
     await registerGroups(database.db, [users('a'), users('b'), users('c')], false);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 hour' where team = 'c'`);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 minute' where team = 'a'`);
@@ -81,13 +81,13 @@ describe('due groups', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('sets the due time again even if nothing of the run is on record', async () => {
+  it('setNextTime postpones a group even if no run was recorded', async () => {
     await registerGroups(database.db, [users('a')], false);
     await (await takeUp('a'))();
     expect(await due('a')).toEqual([]);
   });
 
-  it('finds a due group and sets its time again after the clock was set back', async () => {
+  it('readDue finds a due group after the clock was set back, and setNextTime postpones it', async () => {
     await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(
@@ -101,7 +101,7 @@ describe('due groups', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeLessThan(hour + 1);
   });
 
-  it('tells the last attempt from the last success, and counts failures in a row', async () => {
+  it('readStandings returns the last outcome and the last success, and counts failures in a row', async () => {
     await run('a');
     const complete = (await standing('a'))?.completeAt;
     await run('a', 'failed');
@@ -117,7 +117,7 @@ describe('due groups', () => {
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
-  it('never lists edits as due by their time, however the clock is set', async () => {
+  it('readDue never lists the edits as due, even if their last start lies in the future', async () => {
     await run('a');
     await sql(
       `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,
@@ -126,7 +126,7 @@ describe('due groups', () => {
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeNull();
   });
 
-  it('counts failures of the edits in a run of the users', async () => {
+  it('readStandings counts a partial or failed run of the users as a failure of the edits', async () => {
     const edits = async () => {
       const standings = await readStandings(database.db.kysely, ['a']);
       return standings.flatMap(({ group, failures, outcome }) =>

@@ -66,14 +66,14 @@ const text = (value: string | bigint) => String(value);
 
 describe.each(
   fields.flatMap((field) => sqlColumnsOf(field).map((column) => [column as Column, field] as const)),
-)('a change of %s alone', (column: Column, field: Field) => {
+)('a change of only the column %s', (column: Column, field: Field) => {
   const edited = { ...agreed, [column]: other[column] };
   const name = `${edited.first_name} ${edited.last_name}`;
   const valueIn = (row: typeof agreed) =>
     field === 'name' ? { first: row.first_name, last: row.last_name } : row[column];
   const [before, after] = [valueIn(agreed), valueIn(edited)];
   const edit = (row: typeof agreed) => query(`update mirror.users set ${column} = ${inSql(row[column])}`);
-  it('stores one changed column in mirror, base and history', async () => {
+  it('applyUsers stores the new value in mirror, base and history', async () => {
     const { mirror, base } = await readUserState(database.db.kysely, teamId, 1n);
     if (mirror === undefined || base === undefined) throw new Error('no such user');
     const values = { [field]: typeof after === 'object' ? after : other[column] };
@@ -103,7 +103,7 @@ describe.each(
     ]);
   });
 
-  it('makes an edit of one column with a history, until both sides agree or it is taken back', async () => {
+  it('an update creates one edit, which ends when the value is set back or when both sides agree', async () => {
     const edits = () =>
       query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
     const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
@@ -129,7 +129,7 @@ describe.each(
     expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
   });
 
-  it('holds one column with the values of all sides and its edit', async () => {
+  it('writeHolds stores the values of all sides and the edit, and a withdrawal removes the hold', async () => {
     await edit(edited);
     const hold = {
       field,
@@ -169,7 +169,7 @@ it.each([
   ['updated_at', '2026-02-02T00:00:00Z', 1],
   ['user_created_at', '2026-02-03T00:00:00Z', 0],
   ['user_updated_at', '2026-02-04T00:00:00Z', 0],
-])('a change of %s alone to %j on the service begins %i periods', async (column, value, begun) => {
+])('a new %s (%j) from the service begins %i periods of the history', async (column, value, begun) => {
   const kept = (await periods()).length;
   await force(`update mirror.users set ${column} = '${value}'`);
   expect((await periods()).length - kept).toBe(begun);

@@ -42,8 +42,8 @@ const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][nu
     ),
   );
 
-describe('an edit through a command', () => {
-  it('an edit of another field leaves a guessed name split alone', async () => {
+describe('editUsers', () => {
+  it('keeps a guessed name split if the edit changes another field', async () => {
     expect(await edit({ 1: { phone: '15550190' }, 2: { phone: '15550191' } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
       [1n, 'Ana Maria', 'Garcia', 'guessed', '15550190'],
@@ -51,7 +51,7 @@ describe('an edit through a command', () => {
     ]);
   });
 
-  it('holds an ambiguous phone until an approver agrees, unless both sides have it already', async () => {
+  it('holds an ambiguous phone number, and removes the hold when the number is set back to the base', async () => {
     const change = (from: string, to: string, unsure: string) =>
       database.db.transaction((tx) =>
         editUsers(tx, teamId, [
@@ -76,7 +76,7 @@ describe('an edit through a command', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('marks the split of an edited name as known, for that user alone', async () => {
+  it('marks the split of an edited name as known, and of no other user', async () => {
     const name = { first: 'Ana', last: 'Maria Garcia' };
     expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([
@@ -85,7 +85,7 @@ describe('an edit through a command', () => {
     ]);
   });
 
-  it('an edit skips a row that has changed since it was read', async () => {
+  it('skips a user whose row has changed since it was read', async () => {
     await sql(`update mirror.users set phone = '15550150' where id = 1`);
     expect(await edit({ 1: { phone: '15550190' }, 2: { name: { first: 'Eva', last: 'Borg' } } })).toEqual(
       new Set([2n]),

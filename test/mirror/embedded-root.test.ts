@@ -9,7 +9,7 @@ import { type Account, asAccount } from '../../src/embedded/account.ts';
 const victimText = 'what only root may read and write\n';
 
 // Only root has more rights than the account that the server runs as.
-describe.runIf(process.getuid?.() === 0)('root beside a folder of another account', () => {
+describe.runIf(process.getuid?.() === 0)('openEmbedded as root, on a data folder of another account', () => {
   let base = '';
   let folder = '';
   let victim = '';
@@ -47,20 +47,17 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
 
   it.each([
     ['the log', 'rm -f "$1/server.log"; ln -s "$2" "$1/server.log"'],
-    ['the log, where nothing is yet', 'rm -f "$1/server.log"; ln -s "$2.new" "$1/server.log"'],
-    [
-      'the log, where it is due to be kept',
-      'head -c 1100000 /dev/zero > "$1/server.log"; ln -s "$2" "$1/server.log.1"',
-    ],
+    ['the log to a file that does not exist', 'rm -f "$1/server.log"; ln -s "$2.new" "$1/server.log"'],
+    ['the rotated log', 'head -c 1100000 /dev/zero > "$1/server.log"; ln -s "$2" "$1/server.log.1"'],
     ['the lock file', 'rm -f "$1/cluster/data/postmaster.pid"; ln -s "$2" "$1/cluster/data/postmaster.pid"'],
-    ['the password', 'rm "$1/cluster/pgpass"; ln -s "$2" "$1/cluster/pgpass"'],
-    ['the version', 'rm "$1/cluster/data/PG_VERSION"; ln -s "$2" "$1/cluster/data/PG_VERSION"'],
-    ['the cluster', 'mv "$1/cluster" "$1/other"; ln -s "$2" "$1/cluster"'],
+    ['the password file', 'rm "$1/cluster/pgpass"; ln -s "$2" "$1/cluster/pgpass"'],
+    ['the version file', 'rm "$1/cluster/data/PG_VERSION"; ln -s "$2" "$1/cluster/data/PG_VERSION"'],
+    ['the cluster folder', 'mv "$1/cluster" "$1/other"; ln -s "$2" "$1/cluster"'],
     [
-      'what a killed start left',
+      'the remains of a killed start',
       'ln -s "$2" "$1/cluster.new-x"; touch -h -d "2 days ago" "$1/cluster.new-x"; rm -r "$1/cluster"',
     ],
-  ])('follows no link in place of %s', async (_what, script) => {
+  ])('does not follow a link in place of %s', async (_what, script) => {
     theyPut(script);
     const before = statSync(victim);
     const words = await openEmbedded({ dataDir: folder }).then(
@@ -81,7 +78,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(words).not.toContain(victimText.trim());
   });
 
-  it('gives the process its own rights back, also after an error', () => {
+  it('asAccount gives the process its own rights back, also after an error', () => {
     const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
     const before = ids();
     expect(asAccount(account, () => ids())).toEqual([account.uid, account.gid, [account.gid]]);
@@ -89,7 +86,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(ids()).toEqual(before);
   });
 
-  it('leaves nothing behind if TMPDIR belongs to root alone', async () => {
+  it('removes the folder of an ephemeral server even if only root can enter TMPDIR', async () => {
     const before = process.env['TMPDIR'];
     chmodSync(base, 0o700);
     process.env['TMPDIR'] = base;
@@ -103,7 +100,7 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     }
   });
 
-  it('leaves the owner of a folder that another user’s link leads to', async () => {
+  it('does not change the owner of a folder that another user’s link points to', async () => {
     const target = join(base, 'empty');
     spawnSync('mkdir', [target], { env: { PATH: '/usr/bin:/bin' } });
     const open = join(base, 'open');

@@ -121,7 +121,7 @@ describe.each([
   });
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('the embedded server starts in an empty folder, keeps its data, and starts again', async () => {
+  test('starts in an empty folder, and has its data again after a restart', async () => {
     const steps: string[] = [];
     const first = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
     expect(first).toMatchObject({ attached: false, dataDir });
@@ -136,7 +136,7 @@ describe.each([
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
-  test('the embedded server listens on loopback alone, requires the password, and sorts text alike everywhere', async () => {
+  test('listens only on 127.0.0.1, requires the password, and sorts text the same way on every host', async () => {
     const { url } = await open({ dataDir, bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`
@@ -170,15 +170,15 @@ describe.each([
   });
 });
 
-test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql connects without a prompt', async () => {
+test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psqlCommand asks for no password', async () => {
   seed();
   const { psqlCommand } = await open();
   const answer = spawnSync('/bin/sh', ['-c', `${psqlCommand} -w -tAc 'select 6 * 7'`], { encoding: 'utf8' });
   expect(answer).toMatchObject({ stdout: '42\n', status: 0 });
 });
 
-describe('several at once', () => {
-  test('in an empty folder, several processes start one server, and two attach', async () => {
+describe('several processes on one data folder', () => {
+  test('three processes start one server in an empty folder, and two of them attach to it', async () => {
     const children = await Promise.all([openChild(), openChild(), openChild()]);
     expect(children.filter(({ attached }) => attached)).toHaveLength(2);
     expect(new Set(children.map(({ url }) => url)).size).toBe(1);
@@ -190,16 +190,16 @@ describe('several at once', () => {
     expect(findPostmaster(join(folder, 'cluster', 'data'))).toBeUndefined();
   });
 
-  test('in one process, several openings start one server, and two attach', async () => {
+  test('three calls of openEmbedded in one process start one server', async () => {
     seed();
     const all = await Promise.all([open(), open(), open()]);
     expect(all.filter(({ attached }) => !attached)).toHaveLength(1);
   });
 
-  describe('on a mirror that is there', () => {
+  describe('with an existing mirror', () => {
     beforeEach(seed);
 
-    test('the starter leaves while a guest is attached, and the last to leave stops the server', async () => {
+    test('the server survives the process that started it, and stops with the last attached process', async () => {
       const starter = await openChild();
       const [longer, shorter] = [await openChild(), await openChild()];
       expect(await starter.close()).toBe(0);
@@ -212,7 +212,7 @@ describe('several at once', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('a served page stays when the starter leaves, and stops the server when it ends', async () => {
+    test('a served page survives the process that started the server, and stops the server when the page ends', async () => {
       const starter = await openChild();
       await use(starter.url, migrate);
       const env = {
@@ -231,7 +231,7 @@ describe('several at once', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('nobody attaches to a server that is about to stop', async () => {
+    test('a process that opens while the server is stopping gets a running server, and loses no write', async () => {
       const starter = await open();
       await note(starter.url, 'first');
       const rounds = Array.from({ length: 4 }, async () => {
@@ -245,7 +245,7 @@ describe('several at once', () => {
       expect(await notes(last.url)).toEqual(['first', 'here', 'here', 'here', 'here']);
     });
 
-    test('a starter that is killed during its start leaves nothing behind', async () => {
+    test('a process that is killed while it starts the server leaves no server behind', async () => {
       for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
         const starting = startMusterd(['sql', 'select 1'], { MUSTERD_DATA_DIR: folder });
         await eventually('the server is starting', () => findPostmaster(join(folder, 'cluster', 'data')));
@@ -267,10 +267,10 @@ const presentOf = async (url: string) =>
   });
 const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).length > 0;
 
-describe('after an accident', () => {
+describe('after a crash', () => {
   beforeEach(seed);
 
-  test('the starter killed: a guest gets a warning, and its server starts again', async () => {
+  test('an attached process warns and starts the server again when the process that started it is killed', async () => {
     const starter = await openChild();
     await note(starter.url, 'before');
     const warnings: string[] = [];
@@ -289,7 +289,7 @@ describe('after an accident', () => {
     expect(findPostmaster(dataOf(guest))).toBeUndefined();
   });
 
-  test('musterd killed, and started again at once: it finds everything', async () => {
+  test('musterd finds all data when it is killed and started again at once', async () => {
     const child = await openChild();
     await note(child.url, 'before');
     await child.kill();
@@ -297,7 +297,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('the server killed: close ends, and the next start finds everything', async () => {
+  test('close succeeds after the server was killed, and the next start finds all data', async () => {
     const first = await open();
     await note(first.url, 'before');
     process.kill(serverOf(first).pid, 'SIGKILL');
@@ -307,7 +307,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('both killed in the middle of writes: only the open transaction is lost', async () => {
+  test('the mirror loses only the open transaction when musterd and the server are killed during a write', async () => {
     const child = await openChild();
     await note(child.url, 'before');
     const db = createDatabase({ url: child.url, ...patient });
@@ -340,7 +340,7 @@ describe('after an accident', () => {
     expect(await notes(next.url)).toEqual(['before']);
   });
 
-  test('a backend killed: the server restarts, and attached processes register again', async () => {
+  test('attached processes register again when the server restarts after one of its backends was killed', async () => {
     const starter = await openChild();
     const guest = await open();
     const before = await eventually('present', async () => await presentOf(guest.url));
@@ -354,7 +354,7 @@ describe('after an accident', () => {
     expect(serverOf(guest).status).toBe('ready');
   });
 
-  describe('the lock file names a process that is not the server', () => {
+  describe('a stale lock file', () => {
     const owner = () => statSync(join(folder, 'cluster', 'data'));
     const identity = () => (isRoot ? { uid: owner().uid, gid: owner().gid } : {});
     /** Starts over such a lock file, and finds what was there. */
@@ -369,16 +369,16 @@ describe('after an accident', () => {
     const claim = (pid = 0) =>
       startOver(lockOfMade.replace(/^\d+/, String(pid)).replaceAll(made, folder), new Date(0));
 
-    test('starts over a process that has ended', () => claim(spawnSync('true').pid));
+    test('does not stop openEmbedded if the named process has ended', () => claim(spawnSync('true').pid));
 
-    test('starts over a process of the same user that got the number since', async () => {
+    test('does not stop openEmbedded if another process of the same user has that number', async () => {
       const stranger = spawn('sleep', ['600'], { ...identity(), stdio: 'ignore' });
       closers.push(() => stranger.kill('SIGKILL'));
       await claim(stranger.pid);
       expect(stranger.exitCode).toBeNull();
     });
 
-    test('starts over a process that is dead and not yet reaped', async () => {
+    test('does not stop openEmbedded if the named process is a zombie', async () => {
       const careless = spawn('/bin/sh', ['-c', 'sleep 1 & echo $!; exec sleep 600'], {
         ...identity(),
         stdio: ['ignore', 'pipe', 'ignore'],
@@ -397,15 +397,15 @@ describe('after an accident', () => {
       await claim(zombie);
     });
 
-    test.each(['', 'garbage'])('starts over a lock file with %j', (content) => startOver(content));
+    test.each(['', 'garbage'])('does not stop openEmbedded: content %j', (content) => startOver(content));
   });
 });
 
-describe('the port', () => {
+describe('the port of the embedded server', () => {
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
   const file = () => join(folder, 'cluster', 'port');
 
-  test('the port gets chosen once, below the ports of outgoing connections, and kept', async () => {
+  test('musterd chooses a port between 20000 and 29999 once, and keeps it', async () => {
     seed();
     rmSync(file());
     const ports = [];
@@ -421,7 +421,7 @@ describe('the port', () => {
     expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
   });
 
-  test('the port changes until the next start if it is taken, also by the original of a copied folder', async () => {
+  test('musterd warns and uses another port while the original of a copied folder has the port', async () => {
     seed();
     const original = await open();
     await note(original.url, 'before');
@@ -442,7 +442,7 @@ describe('the port', () => {
     expect(portOf(await open({ dataDir: copy }))).toBe(taken);
   });
 
-  test.each(['', 'nonsense', '70000'])('the port gets chosen again if its file has %j', async (content) => {
+  test.each(['', 'nonsense', '70000'])('musterd replaces a port file that contains %j', async (content) => {
     seed();
     writeFileSync(file(), content);
     const opened = await open();
@@ -450,8 +450,8 @@ describe('the port', () => {
   });
 });
 
-describe('errors in words', () => {
-  test('fails with a hint at pg_dump for a mirror of another Postgres', async () => {
+describe('an error of openEmbedded', () => {
+  test('hints at pg_dump if another version of Postgres made the mirror', async () => {
     seed();
     writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
     const error = await failureOf(openEmbedded({ dataDir: folder }));
@@ -459,7 +459,7 @@ describe('errors in words', () => {
     expect(error.hint).toMatch(/pg_dump/);
   });
 
-  test('fails with a hint at DATABASE_URL on a platform without binaries', async () => {
+  test('hints at DATABASE_URL on a platform without Postgres binaries', async () => {
     const platform = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
     Object.defineProperty(process, 'arch', { ...platform, value: 'pdp11' });
     try {
@@ -471,12 +471,12 @@ describe('errors in words', () => {
     }
   });
 
-  test('fails with the name of bindir if it has no Postgres', async () => {
+  test('names the folder that was given as bindir if it has no Postgres', async () => {
     const error = await failureOf(openEmbedded({ dataDir: folder, bindir: folder }));
     expect(error.message).toContain(folder);
   });
 
-  test('fails if the data folder is a file', async () => {
+  test('carries the code "mirror" if the data folder is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     expect((await failureOf(openEmbedded({ dataDir: file }))).code).toBe('mirror');
@@ -489,7 +489,7 @@ describe('errors in words', () => {
     expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
   });
 
-  test.runIf(isRoot)('fails for a folder with foreign files, and leaves it unchanged', async () => {
+  test.runIf(isRoot)('leaves a folder with foreign files unchanged', async () => {
     writeFileSync(join(folder, 'thesis.txt'), '');
     const error = await failureOf(openEmbedded({ dataDir: folder }));
     expect(error.code).toBe('mirror');
@@ -498,11 +498,11 @@ describe('errors in words', () => {
   });
 });
 
-describe('ephemeral', () => {
+describe('an ephemeral server', () => {
   const gone = async (embedded: { dataDir: string }) =>
     await eventually('its folder is gone', () => !existsSync(embedded.dataDir));
 
-  test('leaves nothing of an ephemeral server behind', async () => {
+  test('removes its folder when it is closed', async () => {
     const opened = await openEmbedded({ ephemeral: true });
     await note(opened.url, 'brief');
     await opened.close();
@@ -510,7 +510,7 @@ describe('ephemeral', () => {
     await opened.close();
   });
 
-  test('leaves nothing of an ephemeral server behind when its process is killed', async () => {
+  test('stops and removes its folder when the process that opened it is killed', async () => {
     const child = await openElsewhere({ embedded: { ephemeral: true } });
     const { pid } = serverOf(child);
     await child.kill();
@@ -526,7 +526,7 @@ describe('ephemeral', () => {
   });
 });
 
-describe('unpacking', () => {
+describe('unpacking the Postgres binaries', () => {
   const cache = () => {
     const path = join(folder, 'cache');
     mkdirSync(path);
@@ -540,7 +540,7 @@ describe('unpacking', () => {
     return path;
   };
 
-  test('two processes unpack one whole copy at once, and a torn copy is made again', async () => {
+  test('two processes at once leave one whole copy, and the next start repairs a torn copy', async () => {
     const environment = { CACHE_DIRECTORY: cache() };
     const children = await Promise.all(
       ['a', 'b'].map(async (name) => await openChild({ environment, embedded: { dataDir: data(name) } })),
@@ -557,20 +557,20 @@ describe('unpacking', () => {
   });
 });
 
-describe('places', () => {
-  test('takes data and cache folders from the variables of systemd', () => {
+describe('usableFolder', () => {
+  test('returns the folders in STATE_DIRECTORY and CACHE_DIRECTORY of systemd', () => {
     expect(usableFolder('data', { STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
     expect(usableFolder('cache', { CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
   });
 
-  test.skipIf(isRoot)('takes data and cache folders from the XDG variables', () => {
+  test.skipIf(isRoot)('returns the folders in XDG_DATA_HOME and XDG_CACHE_HOME', () => {
     expect(usableFolder('data', { XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
     expect(usableFolder('cache', { XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
   });
 });
 
 /** As a user without rights: who runs the tests, or for root `nobody`. */
-describe('as a plain user', () => {
+describe('openEmbedded as a user other than root', () => {
   const nobody = () => {
     const [uid, gid] = ['-u', '-g'].map((flag) =>
       Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout),
@@ -603,7 +603,7 @@ describe('as a plain user', () => {
     return child;
   };
 
-  test('with a home, a plain user gets a folder that root opens as that user', async () => {
+  test('uses a folder in the home of the user, which root later opens with the user’s account', async () => {
     const child = await start(plain(join(folder, 'home')));
     expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
     await note(child.url, 'mine');
@@ -618,7 +618,7 @@ describe('as a plain user', () => {
     await root.close();
   });
 
-  test('without a home, a plain user gets a private folder for temporary files', async () => {
+  test('uses a private folder in TMPDIR if the user has no home', async () => {
     const child = await start({ ...plain(join(folder, 'home')), HOME: '/nonexistent' });
     const uid = isRoot ? nobody().uid : process.getuid?.();
     expect(child.dataDir).toBe(join(folder, 'home', `musterd-${uid}`, 'data'));
@@ -626,7 +626,7 @@ describe('as a plain user', () => {
     expect(await child.close()).toBe(0);
   });
 
-  test('a plain user refuses a folder that another user made for it', async () => {
+  test('refuses a folder in TMPDIR that every user may write to', async () => {
     const uid = isRoot ? nobody().uid : process.getuid?.();
     const home = join(folder, 'home');
     const trap = join(home, `musterd-${uid}`);

@@ -8,7 +8,7 @@ import { readPageFrame } from '../../src/page/read/page-reader.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-it('finds a user by each typed part, in the spelling of mirror or base', async () => {
+it('findUsers finds a user by id, email, phone or name, as in the mirror or in the base', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.close());
   await runSqlText(
@@ -34,7 +34,7 @@ it('finds a user by each typed part, in the spelling of mirror or base', async (
   expect(await found('155503')).toEqual([]);
 });
 
-describe('users with several spellings', () => {
+describe('users with similar spellings', () => {
   const database = useDatabase();
   beforeAll(async () => {
     const user = (id: number, name: string, email: string, phone: string) =>
@@ -88,7 +88,7 @@ describe('users with several spellings', () => {
     ['000', [], []],
     ['+0', [], []],
     ['Joerg Nobody', [], []],
-  ])('finds for "%s" %j, and %j as similar, for commands and the page alike', async (typed, whole, part) => {
+  ])('commands and page find "%s": users %j, and similar users %j', async (typed, whole, part) => {
     const all = await findUsers(database.db.kysely, 41n, readUserQuery(typed));
     const idsOf = (isPart: boolean) =>
       all.filter((user) => user.isPart === isPart).map(({ id }) => Number(id));

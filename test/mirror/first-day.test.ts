@@ -9,7 +9,7 @@ import { createStage, type Stage } from '../system/stage.ts';
 const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
 const [, whoJoined = ''] = /### 1\. Who joined[\s\S]*?```sql\n([^`]*)```/.exec(cookbook) ?? [];
 
-describe('on the first day of a mirror', () => {
+describe('who joined, on the first day of a mirror', () => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await createStage({ emulator: { users: 60, tags: 0, fields: 0 } });
@@ -18,7 +18,7 @@ describe('on the first day of a mirror', () => {
   const came = () => stage.sql(`select user_id from report.roster_changes where field = 'present'`);
   const joined = async () => (await stage.sql(whoJoined)).map(([, id]) => id);
 
-  it('a user of the first run did not join, and a later user joined', async () => {
+  it('the cookbook’s query lists users created recently or found by a later run, and not all of the first run', async () => {
     await stage.run();
     expect(await came()).toEqual([]);
     expect(await joined()).toEqual([]);
@@ -42,7 +42,7 @@ describe('on the first day of a mirror', () => {
     expect(await joined()).toEqual([String(id)]);
   });
 
-  it('nobody joined whom a failed first run missed', async () => {
+  it('report.roster_changes does not list users whom a failed first run missed', async () => {
     retryAtOnce();
     for (const fault of parseFaults(['reset-after,path=/v1/users/get,times=always']))
       stage.emulator.addFault(fault);

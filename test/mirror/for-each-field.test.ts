@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { forEachField } from '../../src/mirror/migrations/for-each-field.ts';
 
-describe('a repeatable file', () => {
+describe('forEachField', () => {
   test.each([
     ['({columns u.COLUMN})', '(u.first_name, u.last_name, u.email, u.phone, u.role_id)'],
     [
@@ -17,11 +17,11 @@ describe('a repeatable file', () => {
       "select 'name' where (o_first_name, o_last_name) = x union all select 'email' where (o_email) = x union all select 'phone' where (o_phone) = x union all select 'role_id' where (o_role_id) = x",
     ],
     ['\'{}\' {""} {field} FIELD', '\'{}\' {""} {field} FIELD'],
-  ])('repeats for each field the text %s', (text, said) => {
+  ])('expands the placeholders for each field in %s', (text, said) => {
     expect(forEachField(text)).toBe(said);
   });
 
-  test('keeps its lines, so that an error names the line of the file', () => {
+  test('keeps the number of lines, so that an error names the right line of the file', () => {
     const text = 'begin\n{selects select FIELD\n  from t}\nend';
     const lines = forEachField(text).split('\n');
     expect(lines).toHaveLength(4);

@@ -9,14 +9,14 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
   const hour = 3_600_000;
   beforeAll(() => query(`insert into sync.teams (team, team_id) values ('north', 41), ('quiet', 42)`));
 
-  describe('freshness', () => {
+  describe('report.freshness', () => {
     const freshness = (columns: string) =>
       query(`select team, run_group, ${columns} from report.freshness order by team, run_group`);
     const schedule = '0 * * * * UTC';
     const known = (team: string, group: 'users' | 'counts', staleAfterMs: number) =>
       ({ team, group, schedule, delayMs: hour, staleAfterMs }) as const;
 
-    it('freshness uses the schedule that the daemon wrote, and stays null without one', async () => {
+    it('compares ages with the daemon’s limit, and returns null for a group without a schedule', async () => {
       await registerGroups(
         database.db,
         [
@@ -45,7 +45,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('the next run moves only if the schedule has changed', async () => {
+    it('registerGroups stores a new stale_after, and keeps the next run if the schedule is the same', async () => {
       const dueAt = () =>
         query(`select due_at::text from sync.due where run_group = 'users' and team = 'north'`);
       await query(
@@ -63,7 +63,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('does not count a run of the future as fresh', async () => {
+    it('shows a group as stale if its last success lies a day in the future, and as fresh if 30 seconds', async () => {
       await query(
         `update sync.due set complete_at = now() + interval '1 day', since = now() - interval '2 days' where team = 'north'`,
       );
@@ -80,7 +80,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
     });
   });
 
-  describe('runs', () => {
+  describe('runs and requests', () => {
     const asked = (requests: number, throttled: number, slowest: number) =>
       JSON.stringify({
         requests,
@@ -105,7 +105,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
         ) r (command, ago, took, outcome, groups, requests, endpoints)`),
     );
 
-    it('sums runs up by team: the last, the last complete, and seven days', async () => {
+    it('report.sync_health shows for each team the last run, the last success and sums of seven days', async () => {
       expect(
         await query(`select team, round(extract(epoch from now() - last_attempt) / 86400)::int as attempt, last_outcome,
             round(extract(epoch from now() - last_success) / 86400)::int as success, runs, complete_runs, success_rate, p50_seconds, p95_seconds,
@@ -116,7 +116,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
       ]);
     });
 
-    it('counts requests by endpoint and day, and older requests without an endpoint', async () => {
+    it('report.usage counts requests by endpoint and day, and older requests without an endpoint', async () => {
       expect(
         await query(`select current_date - day > 10 as old, endpoint, sum(runs)::int as runs, sum(requests)::int as requests,
             sum(throttled)::int as throttled, sum(failed)::int as failed, max(slowest_ms)::int as slowest, max(mean_ms)::int as mean,
@@ -134,7 +134,7 @@ describe.each([oldestServer()])('the health views on $name', (server) => {
     });
   });
 
-  it('decisions show the decided values, the author and the reason', async () => {
+  it('report.decisions shows the decided values, who decided and why', async () => {
     await query(`
       insert into sync.changes (team_id, user_id, kind, base, old, new, decided_by, decided_role, decided_why, batch) values
         (41, 1, 'approve', '{"name": {"first": "A", "last": "B"}}', '{"name": {"first": "A", "last": "B"}}', '{"name": {"first": "Ana", "last": ""}}', 'kim', 'office', 'yes', 'b1'),

@@ -83,8 +83,8 @@ const agreed = async (id = 1, team = 41) =>
       where team_id = ${team} and id = ${id}`)
   )[0];
 
-describe('an intent', () => {
-  it('an intent records the editor of each field, and leaves it empty for an unseen edit', async () => {
+describe('the intent of a push', () => {
+  it('openIntents records the editor of each field, except for an edit that no trigger saw', async () => {
     const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
     const asActor = (actor: string, edit: string) =>
       database.db.transaction(async (tx) => {
@@ -118,7 +118,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('an intent records the agreed and the shown values as an open push', async () => {
+  it('openIntents records the sent, agreed and shown values as an open push', async () => {
     const [intent, ...more] = await open([
       planOf(robin(), { name: 'Anna Berg', email: '', phone: undefined, roleId: 5n }),
     ]);
@@ -149,7 +149,7 @@ describe('an intent', () => {
     expect(await readIntents(database.db.kysely, 42n)).toEqual([]);
   });
 
-  describe('for a field that is held by then', () => {
+  describe('on a field that is held when the push begins', () => {
     /** The edits of `robin()`, of both teams and users, made as an editor makes them. */
     beforeEach(async () => {
       await force(
@@ -174,19 +174,19 @@ describe('an intent', () => {
     const letPass = { batch: "'abc'", decision: "'approved'" };
 
     it.each([
-      ['rejected meanwhile', 'phone', { decision: "'rejected'", edit_id: lasting }, 0],
-      ['held in a batch', 'phone', { batch: "'abc'", edit_id: lasting }, 0],
-      ['approved', 'phone', { ...letPass, edit_id: lasting }, 1],
-      ['resolved', 'phone', { decision: "'approved'", edit_id: lasting }, 1],
-      ['approved as another edit of the same value', 'phone', { ...letPass, edit_id: '1' }, 0],
-      ['approved as no edit', 'phone', letPass, 0],
-      ['held, and not to be sent', 'email', {}, 1],
-    ])('opens an intent, or none, for a field that is %s', async (_, field, more, opened) => {
+      ['no intent for a rejected field', 'phone', { decision: "'rejected'", edit_id: lasting }, 0],
+      ['no intent for a field held in a batch', 'phone', { batch: "'abc'", edit_id: lasting }, 0],
+      ['an intent for an approved field', 'phone', { ...letPass, edit_id: lasting }, 1],
+      ['an intent for a resolved field', 'phone', { decision: "'approved'", edit_id: lasting }, 1],
+      ['no intent if another edit of the same value was approved', 'phone', { ...letPass, edit_id: '1' }, 0],
+      ['no intent if the approval has no edit', 'phone', letPass, 0],
+      ['an intent for the phone while the email is held', 'email', {}, 1],
+    ])('openIntents opens %s', async (_, field, more, opened) => {
       await hold(1, field, more);
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });
 
-    it('an intent ignores holds on other users and teams', async () => {
+    it('openIntents ignores holds on other users and teams', async () => {
       await hold(2, 'phone');
       await hold(1, 'phone', { team_id: '42' });
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(1);
@@ -211,7 +211,7 @@ describe('an intent', () => {
     }),
   });
 
-  it('an intent carries the planned edit, and not another edit of the same value', async () => {
+  it('openIntents opens an intent for the planned edit, and not for another edit of the same value', async () => {
     const planned = await setPhone();
     await query(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
     const another = await setPhone();
@@ -222,7 +222,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('an intent carries a lasting edit that the plan did not know, and records a missing one', async () => {
+  it('openIntents takes the current edit if the plan names no edit, and records a missing edit', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -236,10 +236,10 @@ describe('an intent', () => {
   });
 
   it.each([
-    ['taken back', `update mirror.users set phone = '15550100' where team_id = 41 and id = 1`],
+    ['withdrawn', `update mirror.users set phone = '15550100' where team_id = 41 and id = 1`],
     ['replaced', `update mirror.users set phone = '15550156' where team_id = 41 and id = 1`],
     [
-      'taken back and made again',
+      'withdrawn and made again',
       `update mirror.users set phone = '15550100' where team_id = 41 and id = 1;
        update mirror.users set phone = '15550155' where team_id = 41 and id = 1`,
     ],
@@ -249,16 +249,16 @@ describe('an intent', () => {
        select team_id, user_id, field, 'limit', 'rejected', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
     [
-      'approved as another',
+      'held with another edit’s approval',
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
        values (41, 1, 'phone', 'limit', 'abc', 'spent', 1)`,
     ],
     [
-      'approved meanwhile, and not when it was opened',
+      'held and then approved',
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
        select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
-  ])('an intent stays unsent with its whole request if its edit was %s meanwhile', async (_, change) => {
+  ])('markSent refuses a whole request if one of its edits was %s meanwhile', async (_, change) => {
     await open([planOfPhone(await setPhone()), planOf({ roleId: 9n }, {}, 2n)]);
     await query(change);
     expect(await write((tx) => markSent(tx, teamId, [1n, 2n]))).toEqual([1n]);
@@ -275,7 +275,7 @@ describe('an intent', () => {
       select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits
       where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null;${more}`);
 
-  it('an intent leaves under the approval of its own edit, even if other fields of the user are held', async () => {
+  it('markSent marks an approved edit as sent even if other fields of the user are held', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'phone', 'conflict'), (41, 2, 'phone', 'conflict')`);
@@ -286,7 +286,7 @@ describe('an intent', () => {
     ]);
   });
 
-  it('an intent spends the decision about its edit alone', async () => {
+  it('openIntents marks only the approval of the pushed edit as spent', async () => {
     const edit = await setPhone();
     await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
       values (41, 1, 'email', 'limit', 'approved', ${edit}), (41, 1, 'role_id', 'limit', 'approved', null),
@@ -308,7 +308,7 @@ describe('an intent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
   });
 
-  it('an intent spends a decision only if it opens, and stays closed under a spent decision', async () => {
+  it('openIntents does not spend an approval while another push is open, and refuses a spent approval', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await query(
@@ -321,7 +321,7 @@ describe('an intent', () => {
     expect(await open([planOfPhone(edit)])).toEqual([]);
   });
 
-  it('an intent stays unsent if its approval was rejected meanwhile', async () => {
+  it('markSent refuses an edit whose approval was changed to a rejection after openIntents', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await open([planOfPhone(edit)]);
@@ -330,14 +330,14 @@ describe('an intent', () => {
     expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: [] }]);
   });
 
-  it('an intent records base values for its own fields alone', async () => {
+  it('openIntents records base values only for the pushed fields', async () => {
     await open([planOf({ phone: '15550177' })]);
     expect(await query('select base, new from sync.changes')).toEqual([
       { base: { phone: '15550100' }, new: { phone: '15550177' } },
     ]);
   });
 
-  it('an intent counts as approved for exactly the users whom a person approved', async () => {
+  it('openIntents marks only the intents of approved users as approved', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)], [2n]);
     expect(await query('select user_id, approved from sync.changes order by 1')).toEqual([
       { user_id: 1n, approved: false },
@@ -346,23 +346,23 @@ describe('an intent', () => {
   });
 
   it.each([
-    ['edits', `update mirror.users set phone = '15550188' where team_id = 41 and id = 1`, [1n]],
+    ['edits the user', `update mirror.users set phone = '15550188' where team_id = 41 and id = 1`, [1n]],
     [
-      'decides about a field of',
+      'decides about the user',
       `update sync.held_fields set decision = 'approved' where team_id = 41 and user_id = 1`,
       [1n],
     ],
     [
-      'edits, in another team,',
+      'edits the user in another team',
       `update mirror.users set phone = '15550188' where team_id = 42 and id = 1`,
       [],
     ],
     [
-      'decides about, in another team, a field of',
+      'decides about the user in another team',
       `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
       [],
     ],
-  ])('an intent leaves out and names its user if an open transaction %s them', async (_, statement, busy) => {
+  ])('openIntents skips busy users of its own team only: a transaction %s', async (_, statement, busy) => {
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
@@ -387,7 +387,7 @@ describe('an intent', () => {
     role: 'role_id = 10',
   };
   it.each(Object.entries(edits))(
-    'an intent stays closed if the mirror has another value by now: %s',
+    'openIntents opens no intent if the mirror no longer has the planned value: %s',
     async (_, edit) => {
       await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
       expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
@@ -395,7 +395,7 @@ describe('an intent', () => {
     },
   );
 
-  it('an intent opens although another field has changed, and also for an emptied phone', async () => {
+  it('openIntents opens an intent although another field has changed, and for an emptied phone', async () => {
     await query(`update mirror.users set phone = null where team_id = 41 and id = 1`);
     expect(await open([planOf({ email: robin().email })])).toHaveLength(1);
     await query('delete from sync.changes');
@@ -403,23 +403,23 @@ describe('an intent', () => {
   });
 
   it.each([
-    ['is gone', 'update mirror.users set gone_at = now() where id = 1'],
+    ['is marked as gone', 'update mirror.users set gone_at = now() where id = 1'],
     ['has no row', 'delete from mirror.users where team_id = 41 and id = 1'],
     ['has no base', 'delete from sync.user_base where team_id = 41 and id = 1'],
-  ])('an intent stays closed if the user %s', async (_, change) => {
+  ])('openIntents opens no intent if the user %s', async (_, change) => {
     await force(change);
     expect(await open([planOf(robin())])).toEqual([]);
     expect(await ledger()).toEqual([]);
   });
 
-  it('an intent stays closed while the user has an open push in this team', async () => {
+  it('openIntents opens no intent while the user has an open push in this team', async () => {
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 1, ${runId}, 'push', 'open'), (41, 1, ${runId}, 'push', 'closed')`);
     expect(await open([planOf({ roleId: 9n })])).toHaveLength(1);
     expect(await open([planOf({ email: robin().email })])).toEqual([]);
   });
 
-  it('an intent counts as sent for the noted users alone', async () => {
+  it('markSent marks only the intents of the given users as sent', async () => {
     await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)]);
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 2, ${runId}, 'push', 'open'), (41, 2, ${runId}, 'push', 'closed')`);
@@ -437,7 +437,7 @@ describe('an intent', () => {
   });
 });
 
-it('readMovedFields marks a user with an open push, for undo', async () => {
+it('readMovedFields marks only users with an open push in that team', async () => {
   const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
   await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
     (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled})`);
@@ -510,8 +510,8 @@ const opened = async (id: Id = 1n): Promise<Intent> => {
   return intent;
 };
 
-describe('a confirmed field', () => {
-  it('stores a confirmed field in mirror and base with the bytes of the service, in that team alone', async () => {
+describe('applyResults of a confirmed field', () => {
+  it('stores the service’s values in mirror and base of that user and team only, and closes the push', async () => {
     expect(await apply(resultOf(await opened()))).toEqual([]);
     expect(await mirrored()).toEqual({
       ...takenInSql,
@@ -539,7 +539,7 @@ describe('a confirmed field', () => {
     ]);
   });
 
-  it.each([true, false])('an intent counts as sent only if it has left: %s', async (hasLeft) => {
+  it.each([true, false])('keeps the time of sending only if the request has left (%s)', async (hasLeft) => {
     const intent = await opened();
     await write((tx) => markSent(tx, teamId, [1n]));
     const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
@@ -547,7 +547,7 @@ describe('a confirmed field', () => {
     expect(await query('select sent_at is not null as sent from sync.changes')).toEqual([{ sent: hasLeft }]);
   });
 
-  it('stores for each user of an answer the values of that user', async () => {
+  it('stores for each of two users the values in that user’s own result', async () => {
     const [one, other] = [await opened(), await opened(2n)];
     const others = { name: { first: 'Robin', last: 'E.' }, email: 'E@example.com', phone: '1', roleId: 12n };
     const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
@@ -585,7 +585,7 @@ describe('a confirmed field', () => {
     },
   );
 
-  it('keeps a phone empty that was emptied meanwhile, and confirms an emptied phone', async () => {
+  it('keeps a phone empty that an editor emptied during the push, and stores a confirmed empty phone', async () => {
     const intent = await opened();
     await query('update mirror.users set phone = null where team_id = 41 and id = 1');
     await apply(resultOf(intent));
@@ -601,7 +601,7 @@ describe('a confirmed field', () => {
     ['email', ['email']],
     ['phone', ['phone']],
     ['roleId', ['role_id']],
-  ])('a confirmation of one field changes that field alone: %s', async (field, columns) => {
+  ])('changes only the confirmed field in mirror and base: %s', async (field, columns) => {
     const outcomes = { name: 'changed', email: 'missing', phone: 'refused', roleId: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes: { ...outcomes, [field]: 'confirmed' }, closed: false }));
     const took = Object.fromEntries(
@@ -613,7 +613,7 @@ describe('a confirmed field', () => {
     expect(await agreed()).toEqual({ ...inBase, ...took, name });
   });
 
-  it('leaves a field with an unknown outcome open', async () => {
+  it('keeps the push open for a field with an unknown outcome', async () => {
     const outcomes = { ...all, phone: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes, closed: false, requestId: null }));
     expect(await ledger()).toMatchObject([{ state: 'open', is_over: false, request_id: null }]);
@@ -623,7 +623,7 @@ describe('a confirmed field', () => {
   });
 });
 
-describe('the user row in an answer', () => {
+describe('applyResults with the user’s row in the answer', () => {
   const shownWith = async (times: Partial<typeof newer>) => {
     const seen = { id: 1n, raw: { from: 'now' }, ...newer, ...times };
     await apply(resultOf(await opened(), { seen }));
@@ -633,18 +633,18 @@ describe('the user row in an answer', () => {
   };
   it.each([
     [
-      'older in one version',
+      'an older updated_at loses',
       { updatedAt: '2026-01-01T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' },
       'before',
     ],
     [
-      'older in the other',
+      'an older user_updated_at loses',
       { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-03T00:00:00Z' },
       'before',
     ],
-    ['older in one and newer in the other', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
-    ['as old', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
-  ])('an answer does not replace newer times: %s', async (_, times, raw) => {
+    ['one older and one newer time win', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
+    ['equal times win', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
+  ])('stores the row of the answer unless its times are older: %s', async (_, times, raw) => {
     expect(await shownWith(times)).toBe(raw);
   });
 
@@ -653,12 +653,12 @@ describe('the user row in an answer', () => {
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values (${where})`,
     );
   it.each([
-    ['what was decided of another field', `41, 1, 'phone', 'limit', 'abc', 'approved'`, 'before'],
-    ['what was decided of the same', `41, 1, 'email', 'limit', 'abc', 'approved'`, 'now'],
-    ['what nobody decided about', `41, 1, 'phone', 'limit', 'abc', null`, 'now'],
-    ['what was decided of another user', `41, 2, 'phone', 'limit', 'abc', 'approved'`, 'now'],
-    ['what was decided in another team', `42, 1, 'phone', 'limit', 'abc', 'approved'`, 'now'],
-  ])('a user read by a lookup stays new to the next run, or not: %s', async (_, hold, raw) => {
+    ['another field is approved', `41, 1, 'phone', 'limit', 'abc', 'approved'`, 'before'],
+    ['only the pushed field is approved', `41, 1, 'email', 'limit', 'abc', 'approved'`, 'now'],
+    ['another field is held without a decision', `41, 1, 'phone', 'limit', 'abc', null`, 'now'],
+    ['another user is approved', `41, 2, 'phone', 'limit', 'abc', 'approved'`, 'now'],
+    ['another team has the approval', `42, 1, 'phone', 'limit', 'abc', 'approved'`, 'now'],
+  ])('stores the row of a lookup unless another field of the user is approved: %s', async (_, hold, raw) => {
     for (const isDirect of [false, true]) {
       const [intent] = await open([planOf({ email: `robin1@example.com` })]);
       if (intent === undefined) throw new Error('nothing to send');
@@ -672,7 +672,7 @@ describe('the user row in an answer', () => {
     }
   });
 
-  it('leaves a row unchanged if the user was not seen', async () => {
+  it('keeps the stored row and its times if the answer does not show the user', async () => {
     await apply(resultOf(await opened(), { seen: null, outcomes: { ...all, name: 'missing' } }));
     expect(await mirrored()).toMatchObject({
       last_name: 'Doe',
@@ -683,7 +683,7 @@ describe('the user row in an answer', () => {
   });
 });
 
-describe('an unconfirmed field', () => {
+describe('applyResults of an unconfirmed field', () => {
   const none = { name: 'changed', email: 'ineffective', phone: 'refused', roleId: 'unsent' } as const;
   const hold: Hold = {
     field: 'email',
@@ -694,7 +694,7 @@ describe('an unconfirmed field', () => {
     detail: 'no such host',
   };
 
-  it('leaves both sides of an unconfirmed field alone, closes its push, and holds it', async () => {
+  it('changes neither mirror nor base, closes the push, and stores the hold', async () => {
     await apply(resultOf(await opened(), { outcomes: none, seen: null, holds: [hold] }));
     expect(await mirrored()).toMatchObject({ ...inMirror, name: 'Anne Berg', times: timesBefore });
     expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
@@ -707,7 +707,7 @@ describe('an unconfirmed field', () => {
     ]);
   });
 
-  describe('under a decision', () => {
+  describe('that a person had approved', () => {
     const edits = () =>
       query(`select field, edit_id from sync.edits where team_id = 41 and user_id = 1 and ended_at is null`);
     /** A person let all four fields of user 1 pass, and their push is open. */
@@ -738,7 +738,7 @@ describe('an unconfirmed field', () => {
     const others = () =>
       query(`select distinct decision from sync.held_fields where (team_id, user_id) <> (41, 1)`);
 
-    it('gives an approval back to a field that was unsent, or unanswered and unseen', async () => {
+    it('restores the approval of an unsent, unanswered or missing field, and not after an unknown outcome', async () => {
       const intent = await openDecided();
       const outcomes = { name: 'unsent', email: 'unanswered', phone: 'missing', roleId: 'unknown' } as const;
       await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
@@ -751,7 +751,7 @@ describe('an unconfirmed field', () => {
       expect(await others()).toEqual([{ decision: 'spent' }]);
     });
 
-    it('takes the approval of a field by any other outcome, held or not', async () => {
+    it('keeps the approval spent if the outcome is changed, ineffective, refused or unknown', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'changed',
@@ -763,7 +763,7 @@ describe('an unconfirmed field', () => {
       expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
     });
 
-    it('takes a field out of its batch if its outcome holds it', async () => {
+    it('takes a field out of its batch if the result holds the field', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'confirmed',
@@ -787,7 +787,7 @@ describe('an unconfirmed field', () => {
       ).toEqual([{ batch: null }]);
     });
 
-    it('keeps a decision made during a push, and gives no approval to a new edit', async () => {
+    it('keeps a decision that was made during the push, and does not approve a newer edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set decision = 'rejected' where field = 'phone';
         update sync.held_fields set decision = null where field = 'email';
@@ -802,14 +802,14 @@ describe('an unconfirmed field', () => {
       });
     });
 
-    it('ends a decision whose edit has arrived, and keeps it for an edit that took its place', async () => {
+    it('removes the decision about an edit that arrived, and keeps the decision about a newer edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set edit_id = edit_id + 1000 where field = 'phone'`);
       await apply(resultOf(intent));
       expect(await decided()).toEqual({ phone: 'spent' });
     });
 
-    it('gives an approval back if the row no longer exists', async () => {
+    it('restores all approvals if the row of the user no longer exists', async () => {
       const intent = await openDecided();
       await force('delete from mirror.users where team_id = 41 and id = 1');
       await apply(resultOf(intent));
@@ -818,7 +818,7 @@ describe('an unconfirmed field', () => {
     });
   });
 
-  it('stores a harmed name in base alone', async () => {
+  it('stores a name that the service damaged in the base, and keeps the mirror’s name', async () => {
     const intent = { ...(await opened()), sent: { email: robin().email } };
     await apply(
       resultOf(intent, {
@@ -833,8 +833,8 @@ describe('an unconfirmed field', () => {
   });
 });
 
-describe('a row that cannot be written', () => {
-  it('keeps a push open if an editor locks its row, and writes other users', async () => {
+describe('applyResults on a row that cannot be written', () => {
+  it('keeps the push open while an editor has locked the row, and writes other users', async () => {
     const [one, two] = [await opened(), await opened(2n)];
     await other.transaction(async (tx) => {
       await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
@@ -849,7 +849,7 @@ describe('a row that cannot be written', () => {
     ]);
   });
 
-  it('closes a push as missing if its row no longer exists', async () => {
+  it('closes the push with the outcome "missing" if the row no longer exists', async () => {
     const intent = await opened();
     await force('delete from mirror.users where team_id = 41 and id = 1');
     expect(await apply(resultOf(intent))).toEqual([]);

@@ -7,7 +7,7 @@ import { servers } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
 
 /** Anybody can say musterd.writing; whom the triggers believe it is another matter. */
-describe.each(servers())('musterd.writing on $name', (server) => {
+describe.each(servers())('the setting musterd.writing on $name', (server) => {
   const suffix = randomBytes(4).toString('hex');
   const [editor, bypassing, daemon] = [
     `test_editor_${suffix}`,
@@ -46,9 +46,9 @@ describe.each(servers())('musterd.writing on $name', (server) => {
   const tries = [
     { who: 'an editor', role: editor, before: grants },
     { who: 'an editor who bypasses row-level security', role: bypassing, before: grants },
-    { who: 'an editor where row-level security is off', role: editor, before: rowSecurityOff },
+    { who: 'an editor while row-level security is off', role: editor, before: rowSecurityOff },
   ];
-  it.each(tries)('musterd.writing grants nothing to $who', async ({ role, before }) => {
+  it.each(tries)('does not lift the checks of the triggers for $who', async ({ role, before }) => {
     const edit = (setting: string) => as(role, `update mirror.users set ${setting}`, before);
     await expect(edit(`phone = 'mine'`)).rejects.toThrow('not a phone number');
     await expect(edit(`email = ''`)).rejects.toThrow('cannot be emptied');
@@ -77,7 +77,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
       alter table mirror.users enable row level security; alter table mirror.tags enable row level security`);
   });
 
-  it.each(['the owner', 'a daemon of its own role'])('musterd.writing works for %s', async (who) => {
+  it.each(['the owner', 'a daemon of its own role'])('lifts the triggers’ checks for %s', async (who) => {
     const role = who === 'the owner' ? 'none' : daemon;
     const text = `update mirror.users set phone = 'as the service says', raw = '{"a": 1}' where id = (select min(id) from mirror.users) returning phone`;
     const answer = stage.db.transaction(async (tx) => {
@@ -91,7 +91,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
     expect(await answer).toEqual([{ phone: 'as the service says' }]);
   });
 
-  it('no privileged trigger function can be attached to another table', async () => {
+  it('an editor has no right to execute a trigger function that runs with the owner’s rights', async () => {
     const open = await stage.sql(
       `select p.oid::regprocedure from pg_proc p
        where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and p.prosecdef
