@@ -11,7 +11,7 @@ import { useDatabase } from '../support/use-database.ts';
 
 const configOf = (fourEyes: boolean) => configSchema.parse({ team: 'north', push: { fourEyes } });
 
-describe('sync.teams.four_eyes', () => {
+describe('push.fourEyes as stored in sync.teams', () => {
   const database = useDatabase();
   const kept = (team = 'north') => readFourEyes(database.db.kysely, team);
   /** As a run does at its beginning, and as a command does that decides or edits. */
@@ -32,7 +32,7 @@ describe('sync.teams.four_eyes', () => {
     ['reconcile', [false, true, false]],
     ['daemon', [false, true, false]],
     ['resync', [false, true, true]],
-  ] as const)('follows a run of %s: off, on and off again leave %j', async (command, left) => {
+  ] as const)('a run of %s with the setting off, then on, then off stores %j', async (command, left) => {
     const seen: (boolean | null)[] = [];
     for (const wanted of [false, true, false]) {
       await run(command, wanted);
@@ -41,7 +41,7 @@ describe('sync.teams.four_eyes', () => {
     expect([seen, await kept('south')]).toEqual([left, false]);
   });
 
-  it('a command that decides or edits turns four eyes on, and never off', async () => {
+  it('a command that decides or edits turns the stored setting on, and never off', async () => {
     expect([await act(false), await act(true), await act(false), await kept()]).toEqual([
       false,
       true,
@@ -50,13 +50,13 @@ describe('sync.teams.four_eyes', () => {
     ]);
   });
 
-  it('four eyes stay out of the database for a team without a run', async () => {
+  it('a command obeys the setting, but stores the setting only for a team that has had a run', async () => {
     await runSqlText(database.db, `delete from sync.teams where team = 'north'`);
     expect([await act(true), await kept()]).toEqual([true, null]);
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
   });
 
-  it('writes four eyes only if they change', async () => {
+  it('writes the row of the team only if the setting changes', async () => {
     const version = async () =>
       (await runSqlText(database.db, `select xmin::text from sync.teams where team = 'north'`)).rows;
     const before = await version();
@@ -68,8 +68,8 @@ describe('sync.teams.four_eyes', () => {
   });
 });
 
-describe('sync.teams.phone_country', () => {
-  it('tells SQL which code digits without a plus sign begin with, as the last run had it', async () => {
+describe('phones.country as stored in sync.teams', () => {
+  it('makes SQL refuse a phone without "+" and country code until a reconcile or daemon run drops the setting', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await pinTeam(database.db, 'north', 41n);

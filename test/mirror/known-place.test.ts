@@ -24,7 +24,7 @@ const note = (
 ) => placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
 
 describe('placeToNote', () => {
-  it('records this place as home if none is on record', () => {
+  it('records this database as home if no home is on record', () => {
     const first = {
       kind: 'home',
       ...here,
@@ -37,7 +37,7 @@ describe('placeToNote', () => {
     expect(note('unrecorded', null)).toEqual(recorded);
   });
 
-  it('adds address and server to a place with only the database on record', () => {
+  it('adds server and address to a record that names only the database', () => {
     expect(note('unrecorded', { ...home, identifier: null, addresses: [] })).toEqual({
       ...home,
       identifier: '1',
@@ -45,25 +45,22 @@ describe('placeToNote', () => {
     });
   });
 
-  it.each(['here', 'copy'] as const)('records no place if everything is on record: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('writes nothing if the record is complete (verdict "%s")', (verdict) => {
     expect(note(verdict, home)).toBeUndefined();
     expect(note(verdict, home, { identifier: null })).toBeUndefined();
     expect(note(verdict, { ...home, identifier: null }, { identifier: null })).toBeUndefined();
   });
 
-  it.each(['here', 'copy'] as const)('adds the server to a place if it was unknown: %s', (verdict) => {
+  it.each(['here', 'copy'] as const)('adds the server if the record lacks it (verdict "%s")', (verdict) => {
     expect(note(verdict, { ...home, identifier: null })).toEqual(home);
   });
 
-  it.each(['here', 'copy'] as const)(
-    'drops the mark that a run was elsewhere, and keeps the server: %s',
-    (verdict) => {
-      expect(note(verdict, { ...home, left })).toEqual(home);
-      expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);
-    },
-  );
+  it.each(['here', 'copy'] as const)('removes the mark of a run elsewhere (verdict "%s")', (verdict) => {
+    expect(note(verdict, { ...home, left })).toEqual(home);
+    expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);
+  });
 
-  it('records when runs left home, the first time that one runs elsewhere', () => {
+  it('records when the runs left home at the first run elsewhere, and does not change that time later', () => {
     expect(note('elsewhere', home)).toEqual({ ...home, left: until.toISOString() });
     expect(note('elsewhere', { ...home, left })).toBeUndefined();
     expect(placeToNote({ verdict: 'elsewhere', known: home, here, until: null }, now)).toBeUndefined();
@@ -75,6 +72,6 @@ it.each([
   ['unrecorded', undefined],
   ['elsewhere', 'elsewhere'],
   ['copy', 'copy'],
-] as const)('%s: nothing is sent because of %s', (verdict, sendBlock) => {
+] as const)('sendBlockOf answers the verdict "%s" with the send block "%s"', (verdict, sendBlock) => {
   expect(sendBlockOf({ verdict })).toBe(sendBlock);
 });

@@ -77,8 +77,8 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       row.join(' '),
     );
 
-  describe('the begin of an edit', () => {
-    it('an edit records time, editor, person and application of its statement', async () => {
+  describe('a new edit', () => {
+    it('records the time, role, person and application of its statement', async () => {
       const [before] = await objects('select clock_timestamp() as at');
       const xid = await other.transaction(async (tx) => {
         await text`select set_config('musterd.actor', ' Kim  of HR', true)`.execute(tx);
@@ -111,12 +111,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('an edit leaves the actor empty if the session names none', async () => {
+    it('leaves the actor empty if the session names no person', async () => {
       await edit('', `phone = '15550101'`);
       expect(await sql('select actor, authors from sync.edits')).toEqual([[null, [me]]]);
     });
 
-    it('a statement with two fields makes two edits, and each ends separately', async () => {
+    it('a statement that changes two fields creates two edits, which end separately', async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`);
       expect(
         await sql('select count(distinct edit_id), count(distinct xid::text) as xids from sync.edits'),
@@ -130,7 +130,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 role_id conflict']);
     });
 
-    it('a statement makes edits for exactly its users, whatever their teams', async () => {
+    it('a statement creates edits of exactly the users that it changes, in both teams', async () => {
       await edit('Kim', `phone = case when (team_id, id) = (41, 2) then phone else '15550101' end`, 'id < 3');
       expect(
         await sql('select team_id, user_id, field from sync.edits where ended_at is null order by 1, 2'),
@@ -145,14 +145,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ).toEqual([[41n, 1n, 'phone']]);
     });
 
-    it('an edit of a name split is recorded, and over at once', async () => {
+    it('records an edit of name_split, and ends it at once', async () => {
       await edit('Kim', `name_split = 'known'`);
       expect(await edits()).toEqual([['name_split', 'guessed', 'known', 'replaced', ['kim']]]);
     });
   });
 
   describe('a replaced edit', () => {
-    it('a replaced edit hands its authors alone to the next edit of the field', async () => {
+    it('passes its authors on to the next edit of the same field, and of no other field', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await hold('phone', 'limit', ', batch', `, 'aaaaaaaaaaaa'`);
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select edit_id, batch from sync.held_fields')).toEqual([[first, 'aaaaaaaaaaaa']]);
     });
 
-    it('a replaced edit hands its authors on within a transaction as well', async () => {
+    it('ends as replaced or withdrawn if the same transaction edits the field again', async () => {
       await other.transaction(async (tx) => {
         for (const phone of ['15550101', '15550102', '15550100', '15550103'])
           await text`update mirror.users set phone = ${phone} where team_id = 41 and id = 1`.execute(tx);
@@ -182,7 +182,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).map((row) => row[3])).toEqual(['replaced', 'withdrawn', 'withdrawn', null]);
     });
 
-    it('a replaced edit hands on whether the split of the name was known before', async () => {
+    it('passes on the name_split from before the first edit, until the name is withdrawn', async () => {
       await edit('Kim', `last_name = 'Borg'`);
       await edit('Kim', `name_split = 'known'`);
       await edit('Lee', `last_name = 'Berg'`);
@@ -199,7 +199,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
 
   describe('a withdrawn edit', () => {
     it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
-      'a withdrawn edit ends its hold with the reason %s',
+      'removes its hold with the reason "%s"',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);
         await hold('phone', reason);
@@ -212,14 +212,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it.each(['approved', 'rejected'])('a withdrawn edit ends its hold with decision %s', async (decision) => {
+    it.each(['approved', 'rejected'])('removes its hold with the decision "%s"', async (decision) => {
       await edit('Kim', `phone = '15550101'`);
       await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
       await edit('Kim', `phone = '15550100'`);
       expect(await held()).toEqual([]);
     });
 
-    it('a withdrawn edit leaves a requested hold, and holds of other edits, users and teams', async () => {
+    it('keeps a requested hold, and holds of other edits, users and teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
         select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;
@@ -242,7 +242,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('setting the same value again after a withdrawal makes a new edit', async () => {
+    it('becomes a new edit if the same value is set again', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await edit('Kim', `phone = '15550100'`);
@@ -252,7 +252,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).at(-1)).toEqual(['phone', '15550100', '15550101', null, ['lee']]);
     });
 
-    it('an edit of a name is withdrawn by both halves, and not by one', async () => {
+    it('an edit of a name ends only once both halves have their agreed values again', async () => {
       await edit('Kim', `first_name = 'Eva', last_name = 'Borg'`);
       await edit('Kim', `first_name = 'Ana Maria'`);
       expect(await lastingId('name')).toBeDefined();
@@ -285,7 +285,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       applyUsers(tx, run(), [{ id: 1n, case: 'merge', fields: decisions(), write: null, ...plan }]),
     );
 
-  describe('the end of an edit by agreement', () => {
+  describe('how an edit ends', () => {
     /** User 1 and the field that is about to be agreed on, held; another field, held; the same of another user. */
     beforeEach(async () => {
       await edit('Kim', `phone = '15550101', role_id = 3`, 'id < 3');
@@ -301,7 +301,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(others);
     };
 
-    it('an edit ends if the service has the edited value', async () => {
+    it('an edit ends as agreed if the service has the edited value too', async () => {
       const both = { phone: '15550101' };
       await apply({
         fields: decisions({ phone: moveOf('settle', { mirror: '15550101', service: '15550101' }) }),
@@ -310,7 +310,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended();
     });
 
-    it('an edit ends if the service’s value was taken', async () => {
+    it('an edit ends as overruled if a run takes the value of the service', async () => {
       const taken = { phone: '15550199' };
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550199' }, true) }),
@@ -322,7 +322,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('an edit ends if the earlier agreed value was taken, and base stays', async () => {
+    it('an edit ends as overruled if a run restores the agreed value, which the service still has', async () => {
       await apply({
         fields: decisions({ phone: moveOf('pull', { mirror: '15550101', service: '15550100' }, true) }),
         write: { ...writeOf({ phone: '15550101', roleId: 3n }, { roleId: 3n }), base: was },
@@ -330,12 +330,12 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       await ended('overruled');
     });
 
-    it('an edit ends if it arrived', async () => {
+    it('an edit ends as agreed once its push is confirmed', async () => {
       await pushed({ phone: '15550101' }, { phone: 'confirmed' });
       await ended();
     });
 
-    it('an edit that ends leaves a requested hold of the field', async () => {
+    it('the end of an edit leaves a requested hold of the field in force', async () => {
       await sql(
         `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where field = 'phone' and user_id = 1`,
       );
@@ -344,14 +344,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 phone asked', ...others]);
     });
 
-    it('an edit that ends leaves a hold of another edit of the field', async () => {
+    it('the end of an edit leaves a hold of another edit of the field in force', async () => {
       await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
       await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
-    it('an edit ends for a user who was forgotten meanwhile and comes back', async () => {
+    it('an edit ends as agreed if its user was forgotten, and comes back with the edited value', async () => {
       await force('update mirror.users set gone_at = now() where team_id = 41 and id = 1');
       await write((tx) => forgetUsers(tx, run(), [1n]));
       await edit('Lee', `phone = '15550105'`);
@@ -365,7 +365,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
   });
 
-  it('an edit ends as forgotten with its user, in that team alone', async () => {
+  it('forgetUsers ends the edits of the user as forgotten, only in its own team', async () => {
     await edit('Kim', `phone = '15550101'`, 'id < 3');
     await write((tx) => forgetUsers(tx, run(), [1n]));
     expect(
@@ -441,7 +441,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
     const back = ['phone', '15550101', '15550100', null, ['kim', 'lee']];
 
-    it('an edit taken back during its push lasts until the outcome is known', async () => {
+    it('lasts while the outcome of the push is unknown', async () => {
       expect((await edits()).at(-1)).toEqual(back);
       expect((await edits()).filter((row) => row[3] === 'replaced')).toEqual([
         ['phone', '15550100', '15550101', 'replaced', ['kim']],
@@ -452,7 +452,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
 
     it.each(['missing', 'refused', 'unsent', 'ineffective'] as const)(
-      'an edit taken back during its push ends if the outcome is %s',
+      'ends as agreed if the outcome of the push is "%s"',
       async (outcome) => {
         await answered(intent, { phone: outcome, roleId: 'confirmed' });
         expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550100', 'agreed', ['kim', 'lee']]);
@@ -460,7 +460,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('an edit taken back during its push stays with its authors if the push arrived', async () => {
+    it('lasts with its authors if the push is confirmed, until the sent value is set again', async () => {
       await answered(intent, { phone: 'confirmed', roleId: 'confirmed' });
       expect((await edits()).at(-1)).toEqual(back);
       expect(await sql(`select phone from sync.user_base where team_id = 41 and id = 1`)).toEqual([
@@ -471,7 +471,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('phone')).toBeUndefined();
     });
 
-    it('an edit taken back ends at once for a field with a known outcome, and for another user’s push', async () => {
+    it('ends at once if only another field or another user still has an open push', async () => {
       await answered(intent, { phone: 'unknown', roleId: 'missing' }, false);
       await edit('Lee', 'role_id = 2');
       expect(await lastingId('role_id')).toBeUndefined();
@@ -483,7 +483,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('an edit taken back lasts while the outcome is known, and base does not have it yet', async () => {
+    it('lasts while a confirmed outcome has not reached base yet', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );
@@ -491,7 +491,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await lastingId('role_id')).toBeDefined();
     });
 
-    it('an edit taken back during its push and made again is a new edit', async () => {
+    it('becomes a new edit if its value is set again, and ends once the push is confirmed', async () => {
       const carried = await sql(`select (edits ->> 'phone')::bigint from sync.changes where state = 'open'`);
       await edit('Kim', `phone = '15550101'`);
       expect(await lastingId('phone')).toBeGreaterThan(carried[0]?.[0] as bigint);
@@ -507,7 +507,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ['serializable', 'confirmed', null],
     ['repeatable read', 'ineffective', 'agreed'],
   ] as const)(
-    'a withdrawal in a transaction (%s) older than the push lasts, unless the push is %s',
+    'an edit taken back in a %s transaction older than its push has, after the outcome %s, ended_how %s',
     async (isolation, outcome, ended) => {
       await edit('Kim', `phone = '15550101'`);
       await other.transaction(async (tx) => {
@@ -523,7 +523,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     },
   );
 
-  it('an edit that arrived ends its own holds, and leaves a hold of its successor', async () => {
+  it('a confirmed push ends holds of the sent edit, and leaves a hold of the next edit', async () => {
     await edit('Kim', `phone = '15550101', role_id = 3`);
     const intent = await opened({ phone: '15550101', roleId: 3n });
     await hold('role_id', 'limit');
@@ -537,7 +537,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     ]);
   });
 
-  describe('an edit past the triggers', () => {
+  describe('an edit made with triggers off', () => {
     const find = async (field = 'phone', user = 1) =>
       (await sql(`select sync.find_edit(41, ${user}, '${field}')`))[0]?.[0] as bigint | null;
 
@@ -551,7 +551,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ['email', `email = 'new@example.com'`, '1@example.com', 'new@example.com'],
       ['phone', 'phone = null', '15550100', null],
       ['role_id', 'role_id = 3', 2, 3],
-    ])('an edit past the triggers is recorded without an author: %s', async (field, set, old, now) => {
+    ])('sync.find_edit records an edit of %s without an author', async (field, set, old, now) => {
       await force(`update mirror.users set ${set} where team_id = 41 and id = 1`);
       expect(await edits('true')).toEqual([]);
       const found = await find(field);
@@ -579,13 +579,13 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('an edit past the triggers stays the edit on record, and adds no second', async () => {
+    it('sync.find_edit returns the recorded edit if the field still has its value', async () => {
       await edit('Kim', `phone = '15550101'`);
       expect(await find()).toBe(await lastingId('phone'));
       expect(await edits('true')).toHaveLength(1);
     });
 
-    it('an edit past the triggers replaces an edit on record, whose authors had part in it', async () => {
+    it('replaces the recorded edit, and adds an unknown author to the authors of that edit', async () => {
       await edit('Kim', `phone = '15550101', last_name = 'Borg'`);
       await force(
         `update mirror.users set phone = '15550102', last_name = 'Berg', name_split = 'known' where team_id = 41 and id = 1`,
@@ -601,7 +601,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       );
     });
 
-    it('an edit past the triggers gets no record if both sides agree', async () => {
+    it('sync.find_edit returns null if mirror and base agree, and ends the recorded edit', async () => {
       expect(await find()).toBeNull();
       await edit('Kim', `phone = '15550101'`);
       await force(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
@@ -610,14 +610,14 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await find('phone', 9)).toBeNull();
     });
 
-    it('an edit past the triggers counts as an unknown author of the next edit', async () => {
+    it('adds an unknown author to the next edit of the field', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await find();
       await edit('Kim', `phone = '15550102'`);
       expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550102', null, ['', 'kim']]);
     });
 
-    it('an edit past the triggers counts as an unknown author even if it was never looked for', async () => {
+    it('adds an unknown author to the next edit even if sync.find_edit was not called', async () => {
       await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
       await edit('Kim', `phone = '15550102'`);
       expect(await edits()).toEqual([['phone', '15550101', '15550102', null, ['', 'kim']]]);
@@ -629,7 +629,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   });
 
   it.each(['before the tables were analysed', 'afterwards'])(
-    'edits of some users are recorded without a look at edits of other users, %s',
+    'recording an edit reads only rows of the edited users, measured %s',
     async (when) => {
       await force(`
         insert into sync.user_base (team_id, id, name, first_name, last_name, phone) select 41, n, 'A', 'A', '', '15550100' from generate_series(10, 3000) n;

@@ -8,7 +8,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe('stored facts about a deployment', () => {
+describe('stored facts about a team', () => {
   const database = useDatabase();
   beforeAll(() =>
     database.rows(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
@@ -24,7 +24,7 @@ describe('stored facts about a deployment', () => {
       `select topic, extract(epoch from learned_at)::float8 * 1000, xmin from sync.learned order by topic`,
     );
 
-  it('stores facts apart by team and topic, whichever way the team is named', async () => {
+  it('writeLearned stores facts by team and topic, with the team given by name or by id', async () => {
     await write('north', [
       { topic: 'a', value: { of: 'north', id: 2n ** 62n } },
       { topic: 'b', value: false },
@@ -40,12 +40,12 @@ describe('stored facts about a deployment', () => {
     ]);
   });
 
-  it('stores facts only for teams that a run has met', async () => {
+  it('writeLearned ignores a team that has no row in sync.teams', async () => {
     await write(43n, [{ topic: 'a', value: 1 }]);
     expect(await writtenAt()).toEqual([]);
   });
 
-  it('a new fact replaces the old one, and its time never goes back', async () => {
+  it('writeLearned keeps the newer time of a fact if an older time is written, and uses now by default', async () => {
     await write('north', [{ topic: 'a', value: 1, atMs: 2_000 }]);
     await write('north', [{ topic: 'a', value: 2, atMs: 1_000 }]);
     expect(await writtenAt()).toEqual([['a', 2_000, expect.anything()]]);
@@ -56,7 +56,7 @@ describe('stored facts about a deployment', () => {
     expect(ageMs).toBeLessThan(3_600_000);
   });
 
-  it('skips the write of a fact on request if the value is unchanged', async () => {
+  it('writeLearned skips the write of an unchanged value if the caller asks for that', async () => {
     const known = { first: 1, second: [null, 450.5] };
     await write('north', [{ topic: 'a', value: known }], true);
     await write('north', [{ topic: 'b', value: 'other' }], true);
@@ -74,7 +74,7 @@ describe('facts by topic', () => {
   const database = useDatabase();
   beforeAll(() => database.rows(`insert into sync.teams (team, team_id) values ('north', 41)`));
 
-  it('credentials are known by when they were last accepted, and by nothing else', async () => {
+  it('readCredentials returns the latest acceptance time of each credential of the team', async () => {
     const { db } = database;
     await writeProbes(db, 'north', [{ probe: 'users/get without a filter', answer: 'all' }]);
     await writeCredentials(db, 'north', []);
@@ -95,7 +95,7 @@ describe('facts by topic', () => {
     );
   });
 
-  it('the way to read a listing is stored for each listing', async () => {
+  it('stores limit and cursor of each listing separately, and rewrites only changed ones', async () => {
     const { db } = database;
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
     const write = () =>
@@ -110,7 +110,7 @@ describe('facts by topic', () => {
     expect([await read('tags'), await read('contact_fields')]).toEqual([memory, nothingLearned]);
   });
 
-  it('drops the answers of listings whose rows have changed since, and of no other', async () => {
+  it('drops the stored answers of exactly the listing whose rows have changed', async () => {
     const { db } = database;
     const names = ['tags', 'contact_fields'];
     const digests = await digestRows(db.kysely, 41n, names);

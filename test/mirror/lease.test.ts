@@ -77,7 +77,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     });
   };
 
-  it('a lease survives a transaction of its own that takes longer than it lasts', async () => {
+  it('a lease survives a transaction of its run that takes longer than the lease lasts', async () => {
     const lease = await takeLease(database.db, 'long', { ttlMs });
     await fenced(database.db, lease, async (tx) => {
       await sql`select 1`.execute(tx);
@@ -100,7 +100,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a lease allows two transactions of its run at once, and no other process until both end', async () => {
+  it('a run may have two transactions at once, and no other process gets the lease until both end', async () => {
     const lease = await takeLease(database.db, 'beside', { ttlMs });
     const thief = async () => {
       const asked = takeLease(counted, 'beside', { ttlMs }).catch((error: unknown) => error);
@@ -136,7 +136,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a lease counts as valid until its last renewal or extension runs out, without a query', async () => {
+  it('lease.require() throws only after the last renewal or extension has run out', async () => {
     const lease = await takeLease(counted, 'known', { ttlMs });
     for (let quarter = 1; quarter <= 8; quarter += 1) {
       await pass('known', ttlMs / 4);
@@ -175,7 +175,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a transaction extends its lease once half of it is over, and not before', async () => {
+  it('a transaction extends the lease only if less than half of its time is left', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs });
     const expireIn = async (share: number) => {
       await sql`
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   };
 
-  it('a lease stays with a holder that renewed it after it was found expired', async () => {
+  it('takeLease fails if the holder renews the lease after takeLease has found it expired', async () => {
     const first = await takeLease(database.db, 'renewed', { ttlMs });
     await pass('renewed', ttlMs);
     const thief = await askSlowly('renewed', async () => {
@@ -230,7 +230,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('a lease passes from an expired holder to the next, and the old holder can commit no more', async () => {
+  it('an expired lease passes to the next process, and the old holder cannot commit any more', async () => {
     const first = await takeLease(database.db, 'expired', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'expired'`.execute(
       other.kysely,
@@ -245,7 +245,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('a lease allows no write once it has run out, even if it is free', async () => {
+  it('fenced() rejects a write once the lease has expired, even if the lease is still free', async () => {
     const lease = await takeLease(database.db, 'idle', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'idle'`.execute(
       other.kysely,
@@ -260,7 +260,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a lease passes at once from a dead process of this host', async () => {
+  it('takeLease takes the lease of a dead process of this host at once', async () => {
     const first = await takeLease(database.db, 'dead', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'dead'`.execute(other.kysely);
     const second = await takeLease(other, 'dead', { ttlMs });
@@ -268,7 +268,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('a lease stays with a process of another host, another boot or another container', async () => {
+  it('takeLease fails with lease-held if the holder is a process of another host', async () => {
     const first = await takeLease(database.db, 'remote', { ttlMs });
     await sql`
       update sync.leases set host = host || ' of another', process = '1', pid = 4194304, lease_id = gen_random_uuid()
@@ -282,7 +282,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('fails with lease-held after a short retry if another transaction locks the lease', async () => {
+  it('takeLease fails with lease-held after a short retry if another transaction has locked the lease', async () => {
     const first = await takeLease(database.db, 'locked', { ttlMs });
     await other.transaction(async (tx) => {
       await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'locked'`.execute(
@@ -315,7 +315,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await second.release();
   });
 
-  it('requests a lease again until the row of a dead holder is unlocked', async () => {
+  it('takeLease retries until the locked row of a dead holder is free', async () => {
     await takeLease(database.db, 'killed', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'killed'`.execute(
       other.kysely,
@@ -331,7 +331,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     expect(Number.isNaN(await expiry('killed'))).toBe(true);
   });
 
-  it('a lease passes from a dead holder only to the faster of two', async () => {
+  it('the lease of a dead holder goes to the faster of two processes, and takeLease fails for the slower one', async () => {
     await takeLease(database.db, 'faster', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'faster'`.execute(
       other.kysely,
@@ -348,7 +348,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   });
 
-  it('a lease of a dead holder lasts at most its own length after the clock was set back', async () => {
+  it('takeLease cuts the lease of a dead holder to its normal length after the clock was set back', async () => {
     const dead = await takeLease(database.db, 'set back', { ttlMs });
     // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
     await sql`
@@ -363,9 +363,9 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   });
 
   it.each([
-    ['is longer than that of whoever asks', '14 min', 1_000],
-    ['is of a length that only whoever asks may choose', '59 min', 3_600_000],
-  ])('a lease stays unchanged if it %s', async (_, ahead, askedMs) => {
+    ['14 min, longer than the requested 1 s', '14 min', 1_000],
+    ['59 min, shorter than the requested hour', '59 min', 3_600_000],
+  ])('takeLease does not shorten a lease that lasts %s', async (_, ahead, askedMs) => {
     const first = await takeLease(database.db, 'long ago', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() + ${ahead}::interval where team = 'long ago'`.execute(
       other.kysely,
@@ -378,7 +378,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('a lease gets its length back at the next renewal after the clock was set back', async () => {
+  it('the next renewal restores the length of a lease that the takeLease of another process has cut', async () => {
     const lease = await takeLease(database.db, 'alive', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() + interval '1 day' where team = 'alive'`.execute(
       other.kysely,
@@ -395,7 +395,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('a stop ends the wait for a lease, and allows no write under it', async () => {
+  it('a stop ends the wait for a lease, and the work under the lease does not start', async () => {
     const first = await takeLease(database.db, 'stopped', { ttlMs });
     const stop = new AbortController();
     const told: string[] = [];
@@ -418,7 +418,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await expect(underLease(other, of(new AbortController().signal), work)).rejects.toThrow('worked');
   });
 
-  it('a lease remains ours if a table that its last transaction reads stays locked', async () => {
+  it('lease.release() fails, and keeps the lease, if its last read waits for a locked table', async () => {
     const lease = await takeLease(database.db, 'last', { ttlMs: 6_000 });
     await other.transaction(async (tx) => {
       await sql`lock table sync.runs`.execute(tx);

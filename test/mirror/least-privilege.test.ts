@@ -192,14 +192,14 @@ describe.each(places)('least privilege on $name', (server) => {
       .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 
   it.each(['owner', 'daemon', ...people] as const)(
-    '%s holds exactly the decided rights on each table and view',
+    'the role %s has exactly the listed rights on each table and view',
     async (who) => {
       const found = (await rows(rightsOf(roles[who]))).toSorted(([a], [b]) => (a < b ? -1 : 1));
       expect(found, advice).toEqual(decided(who));
     },
   );
 
-  it('each function can be executed by exactly the listed roles', async () => {
+  it('each role can execute exactly the functions listed for it', async () => {
     const found = async (condition: string) =>
       (
         await rows(`select p.oid::regprocedure::text from pg_proc p
@@ -223,7 +223,7 @@ describe.each(places)('least privilege on $name', (server) => {
       );
   });
 
-  it('only the owner and a daemon pass as musterd, and only the owner creates objects', async () => {
+  it('mirror.is_musterd() accepts only the owner and a daemon, and only the owner can create objects', async () => {
     for (const who of ['owner', 'daemon', ...people] as const) {
       const believed = await db
         .transaction(async (tx) => {
@@ -260,7 +260,7 @@ describe.each(places)('least privilege on $name', (server) => {
     return rows.map(({ told }) => told);
   };
 
-  it.each(people)('%s gets an error for each right that was not granted', async (who) => {
+  it.each(people)('the role %s gets an error for each statement beyond its rights', async (who) => {
     const columnsOf = new Map(
       await rows(`select attrelid::regclass::text, string_agg(attname, ' ' order by attnum) from pg_attribute
         where attnum > 0 and not attisdropped group by attrelid`),

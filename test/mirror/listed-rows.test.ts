@@ -45,7 +45,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     return found.map(({ id }) => id);
   };
 
-  it('rows of a listing fill one table each, with the described columns', async () => {
+  it('each listing has one table with the columns of its description', async () => {
     const types = {
       text: 'text',
       integer: 'bigint',
@@ -76,7 +76,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     );
   });
 
-  it('writes rows of a listing column by column', async () => {
+  it('publishListing writes each described value to its column, and unknown values to raw', async () => {
     const whole = {
       id: 7,
       name: 'Sales',
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
     ['null', { members: null, phones: null, widget_settings: null }],
     ['of another type', { members: 'all', phones: true, widget_settings: [] }],
-  ])('keeps a list and an object of a row if they are %s in the answer', async (_, without) => {
+  ])('keeps the stored lists and object of a row if they are %s in the answer', async (_, without) => {
     await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
     const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
     const before = await query(kept);
@@ -124,7 +124,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await query('select members, phones from mirror.inboxes')).toEqual([[[], []]]);
   });
 
-  it('finds rows that lack a row-by-row field: new, changed or never looked up', async () => {
+  it('readLackingRows returns the rows that need a lookup of their own: new, changed or never looked up', async () => {
     const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
     expect(await lacking(9, ...all)).toEqual([1n, 2n]);
     expect(await lacking(1, ...all)).toEqual([1n]);
@@ -139,7 +139,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await lacking(9, survey(3))).toEqual([3n]);
   });
 
-  it('keeps a row-by-row field until the row changes', async () => {
+  it('keeps a field that needs a lookup for each row until the row changes', async () => {
     const question = `select question from mirror.surveys`;
     await show(surveys, survey(1, { question: 'How?' }));
     expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
@@ -148,21 +148,21 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await query(question)).toEqual([[null]]);
   });
 
-  it.each(listedResources)('rejects any write to $name outside of a run', async ({ name }) => {
+  it.each(listedResources)('SQL cannot insert into or truncate mirror.$name', async ({ name }) => {
     for (const edit of [`insert into mirror.${name} (team_id, id) values (41, 9)`, `truncate mirror.${name}`])
       await expect(query(edit)).rejects.toThrow(
         /^(INSERT|TRUNCATE) on mirror\.\w+ is not|^A new tag has only team_id, tag/,
       );
   });
 
-  it('does not miss a row again that is gone', async () => {
+  it('publishListing does not report a row as missing again if the row is marked as gone', async () => {
     await show(surveys, survey(1), survey(2));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });
     await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 2`.execute(tx));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
   });
 
-  it('ends the absence of a row alone when it is shown again', async () => {
+  it('deletes the absence of exactly the row that the listing shows again', async () => {
     await show(surveys, survey(1), survey(2));
     await write((tx) =>
       sql`insert into sync.absences (team_id, resource, id, missing_since)
@@ -178,7 +178,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     ]);
   });
 
-  it('gives one row per member of an inbox, known or unknown', async () => {
+  it('inbox_members shows each member of an inbox once, also a user who has left', async () => {
     await show(
       inboxes,
       inbox(1, { members: [2, 99, 2] }),
@@ -208,7 +208,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     await expect(query('insert into mirror.inbox_members values (41, 1, 3)')).rejects.toThrow('view');
   });
 
-  it('writes the number of members of the team when it changes', async () => {
+  it('isSameTeam notices a changed number of members, and writeTeam stores the number', async () => {
     const member = (id: number) => ({ id: BigInt(id), name: null, role: null, email: null, phone: null });
     const team = { id: teamId, name: 'North', listSize: 5n, rejected: [], raw: {} };
     await query(`insert into sync.teams (team, team_id) values ('north', 41) on conflict do nothing`);

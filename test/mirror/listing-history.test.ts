@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
   );
 
-  it('the history records a changed name or colour, a loss and a return, and no first sight', async () => {
+  it('records a changed name or color, a loss and a return, but not the first sight of a row', async () => {
     await show(tag(9, 'There before'));
     await showFields(field(9, 'There before'));
     await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
@@ -112,7 +112,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ]);
   });
 
-  it('the history records the name of a team, and not its number of contacts', async () => {
+  it('records a changed name of a team, but not a changed number of contacts', async () => {
     const team = { id: teamId, name: 'Acme', listSize: 5n, members: [], rejected: [], raw: {} };
     await write((tx) => writeTeam(tx, team));
     await write((tx) => writeTeam(tx, { ...team, listSize: 6n }));
@@ -122,7 +122,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([['teams', 41n, 'Acme Ltd', 'changed', 'name', 'Acme', 'Acme Ltd']]);
   });
 
-  it('writes the history in one statement, by a plan that never compares each row with each', async () => {
+  it('writes the history in one statement that reads at most 10 rows for each changed row', async () => {
     const many = (name: string) => Array.from({ length: 4000 }, (_, n) => tag(n + 1, `${name} ${n}`));
     await show(...many('Tag'));
     const watched = await watchSession(database.url);
@@ -146,7 +146,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     expect(await query('select count(*)::int from sync.listing_changes')).toEqual([[4001]]);
   });
 
-  it('counts tags by day, with null for days without a look', async () => {
+  it('report.tag_growth counts tags by day, with null for days without a complete read of the tags', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at)
       select t, n, 'Tag ' || n, now() - interval '6 days', case n when 3 then now() - interval '4 days' end
@@ -177,7 +177,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([[7, 1]]);
   });
 
-  it('the history begins with the first complete run that read the tags, or else with the first tag', async () => {
+  it('begins with the first complete run that read the tags, or without such a run with the first tag', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at)
       select t, n, 'Tag ' || n, now() - (9 - n) * interval '1 hour' from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
@@ -207,7 +207,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     expect(await added()).toEqual([both(1, 2, 3, 4, 5), [[5, 5]]]);
   });
 
-  describe('the roles of a listing', () => {
+  describe('the roles of a team', () => {
     /** Users of both teams: the first have the role, and the base knows it. */
     const people = (from: number, to: number, roleId: number, role: string) =>
       force(`
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
         insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select t, n, '', '', '', ${roleId}
         from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t`);
 
-    it('shows the agreed roles of users, under the name that most of them show', async () => {
+    it('writeRoles stores each agreed role of users, under the name that most of them show', async () => {
       await people(1, 5, 1, 'Agent');
       await people(6, 7, 2, 'Owner');
       await people(8, 8, 3, '');
@@ -258,7 +258,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await query(added)).toEqual([[3n]]);
     });
 
-    it('marks roles as outdated if a role moved since the last run of the users, or by its pushes', async () => {
+    it('readKnownTeam sets mayLackRoles after a resync until the next run of the users', async () => {
       const runs = async (...each: readonly string[]) => {
         await force(`truncate sync.runs cascade; insert into sync.teams (team, team_id) values ('main', 41) on conflict do nothing;
           insert into sync.runs (team, team_id, command, outcome, groups) values
@@ -296,7 +296,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       expect(await mayLack()).toBe(false);
     });
 
-    it('warns an editor who sets a role that nobody has, and lists the known roles', async () => {
+    it('warns an editor who sets a role that no user of the team has, and lists the known roles', async () => {
       await people(1, 40, 1, 'Agent');
       await people(41, 42, 2, 'Owner');
       await learnRoles();

@@ -7,7 +7,7 @@ import type { ListedRow } from '../../src/model/listed-resource.ts';
 import { eventually } from '../support/eventually.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe('a listing', () => {
+describe('publishListing', () => {
   const database = useDatabase();
 
   const tag = (id: number): ListedRow => ({
@@ -20,7 +20,7 @@ describe('a listing', () => {
     raw: {},
   });
   const run = { teamId: 41n, runId: 1n };
-  it('publishing fails if another transaction adds one of its rows, and takes the row the next time', async () => {
+  it('fails if another transaction inserts one of its rows first, and updates that row the next time', async () => {
     const spool = createSpool(tableOf(tagsListed));
     spool.add([tag(7), tag(8)]);
     const publish = () => database.write((tx) => publishListing(tx, run, spool));

@@ -18,7 +18,7 @@ const lockable: Readonly<Record<string, readonly string[]>> = {
   musterd_role_editor: ['mirror.users'],
 };
 
-describe.each(servers())('locks of people on $name', (server) => {
+describe.each(servers())('table and row locks by people on $name', (server) => {
   const database = useDatabase({ server });
   const run = async (text: string) => (await database.rows(text)) as [string, string][];
   beforeAll(() =>
@@ -49,11 +49,11 @@ describe.each(servers())('locks of people on $name', (server) => {
           order by c.oid::regclass::text, way collate "C")) a`)
     ).filter(([, answer]) => !/^permission denied for (?:table|view|schema) /.test(answer));
 
-  it.each(rolesForPeople)('denies %s each lock above row share on every table and view', async (role) => {
+  it.each(rolesForPeople)('denies the role %s locks above row share on tables and views', async (role) => {
     expect(await allowed(role, 'lock table %s in %s mode', aboveRowShare)).toEqual([]);
   });
 
-  it.each(rolesForPeople)('denies %s row locks except on users that it may edit', async (role) => {
+  it.each(rolesForPeople)('denies the role %s row locks, except on users it may edit', async (role) => {
     const expected = (lockable[role] ?? []).flatMap((place) =>
       rowLocks.map((way) => [`select from ${place} for ${way}`, 'allowed']),
     );

@@ -7,7 +7,7 @@ const at = '@example.com';
 /** Characters of one and of two UTF-16 units. */
 const letters = ['x', '😀'] as const;
 
-describe.each([oldestServer()])('in SQL on $name', (server) => {
+describe.each([oldestServer()])('the longest accepted text on $name', (server) => {
   let stage: Stage;
   let id: number;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe.each([oldestServer()])('in SQL on $name', (server) => {
   afterAll(() => stage.close());
   const edit = (setting: string) => stage.sql(`update mirror.users set ${setting} where id = ${id}`);
 
-  it.each(letters)('an editor writes values of a few hundred characters, of %s', async (letter) => {
+  it.each(letters)('accepts up to 320 characters of email, 300 of half a name ("%s")', async (letter) => {
     const email = (more: number) => `email = repeat('${letter}', ${320 - at.length + more}) || '${at}'`;
     await expect(edit(email(1))).rejects.toThrow(`The email of user ${id} is longer than 320 characters`);
     await expect(edit(email(0))).resolves.toEqual([]);
@@ -34,7 +34,7 @@ describe.each([oldestServer()])('in SQL on $name', (server) => {
     expect(Array.from(stage.emulator.team.user(id).email ?? '')).toHaveLength(320);
   });
 
-  it('the longest values of the service fit, and an editor can still change a short half of the name', async () => {
+  it('stores the longest values of the service, and lets an editor change the short half of the name', async () => {
     const email = `${'x'.repeat(longestText - at.length)}${at}`;
     stage.emulator.team.editUser(id, { email, first: 'A', last: 'x'.repeat(longestText - 2) });
     for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });

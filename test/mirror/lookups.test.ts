@@ -4,11 +4,11 @@ import { useDatabase } from '../support/use-database.ts';
 
 const most = 200_000;
 
-describe.each([oldestServer()])('addresses to look users up by, on $name:', (server) => {
+describe.each([oldestServer()])('mirror.user_lookups on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
 
-  it('a team stores 200,000 lookup addresses at most, and one more is an error', async () => {
+  it('accepts at most 200,000 addresses of a team, and rejects one more', async () => {
     const insert = (team: number, count: number) =>
       run(
         `insert into mirror.user_lookups (team_id, email) select ${team}, n::text from generate_series(1, ${count}) n`,

@@ -12,7 +12,7 @@ import { dumpSchema } from '../support/schema-dump.ts';
 import { servers } from '../support/servers.ts';
 import { connectAs } from '../support/use-database.ts';
 
-describe.each(servers())('on $name', (server) => {
+describe.each(servers())('migrate on $name', (server) => {
   let database: TestDatabase;
   let folder: string;
 
@@ -40,7 +40,7 @@ describe.each(servers())('on $name', (server) => {
     }>`select to_regclass(${relation}) is not null as there`.execute(database.db.kysely);
     return rows[0]?.there === true;
   };
-  test("applies musterd's own files once", async () => {
+  test('applies the migrations of musterd, and nothing the second time', async () => {
     const pending = await pendingMigrations(database.db);
     expect(pending.length).toBeGreaterThan(0);
     expect(await exists('sync.migrations')).toBe(false);
@@ -68,16 +68,16 @@ describe.each(servers())('on $name', (server) => {
     expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
-  test('an empty folder is accepted', async () => {
+  test('applies nothing from an empty folder', async () => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
   });
 
-  test('an empty file counts as applied', async () => {
+  test('records a file without a statement as applied', async () => {
     write('0001_a.sql', '-- nothing\n');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
 
-  test('a mistake names its file and line, and undoes all files', async () => {
+  test('reports file and line of a mistake in SQL, and rolls back all files', async () => {
     write('0001_a.sql', 'create table public.a (id int);');
     write(
       '0002_b.sql',
@@ -93,13 +93,13 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', '0002_b'] });
   });
 
-  test('a mistake inside a block says what Postgres said', async () => {
+  test('reports message and hint of an error that a do block raises', async () => {
     write('0001_a.sql', "do $$ begin raise exception 'stop here' using hint = 'think'; end $$;");
     const error = await failureOf(migrate(database.db, { folder }));
     expect(error.message).toMatch(/0001_a\.sql.*stop here.*think/s);
   });
 
-  test('a database that knows more than this version is refused', async () => {
+  test('rejects a database with a migration that this version does not have', async () => {
     write('0001_a.sql', 'create table public.a (id int)');
     write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
@@ -111,7 +111,7 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('a file that was changed after it was applied is refused; its line ends may change', async () => {
+  test('rejects a file that was changed after it was applied, but accepts other line ends', async () => {
     write('0001_a.sql', 'create table public.a (id int);\n-- end\n');
     await migrate(database.db, { folder });
     write('0001_a.sql', 'create table public.a (id int);\r\n-- end\r\n');
@@ -122,7 +122,7 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('a file that comes late, before one that was applied, is refused', async () => {
+  test('rejects a new file with a lower number than an applied file', async () => {
     write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
     write('0001_a.sql', 'create table public.a (id int)');
@@ -133,14 +133,14 @@ describe.each(servers())('on $name', (server) => {
     expect(await exists('public.a')).toBe(false);
   });
 
-  test('a file without a number, and a missing folder, are refused', async () => {
+  test('rejects a file without a number, and a missing folder', async () => {
     write('create_a.sql', 'create table public.a (id int)');
     expect((await failureOf(migrate(database.db, { folder }))).message).toMatch(/create_a\.sql/);
     const nowhere = join(folder, 'nowhere');
     expect((await failureOf(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
   });
 
-  test('a role without rights gets a hint at the missing grant', async () => {
+  test('hints at the missing grant if the role lacks rights', async () => {
     const role = `musterd_guest_${process.pid}_${server.major}`;
     await sql`create role ${sql.id(role)} login password 'secret'`.execute(database.db.kysely);
     const guest = connectAs(database.url, role);
@@ -154,7 +154,7 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('takes no lock if all files are applied', async () => {
+  test('does not wait for a lock of sync.migrations if all files are applied', async () => {
     write('0001_a.sql', 'create table public.a (id int)');
     await migrate(database.db, { folder });
     await database.db.transaction(async (tx) => {
@@ -197,7 +197,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await value()).toEqual([{ f: 2 }]);
   });
 
-  test('refuses a repeatable file of an earlier version, since the schema is newer', async () => {
+  test('rejects an older text of a repeatable file, since the schema is newer', async () => {
     mkdirSync(join(folder, 'repeatable'));
     for (const text of ['select 1', 'select 2']) {
       write('repeatable/01_f.sql', text);
@@ -212,7 +212,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['repeatable/01_f'] });
   });
 
-  test('no lock of the mirror is advisory, which any role could take', () => {
+  test('musterd takes no advisory lock, which any role could take too', () => {
     const folders = ['src/mirror', 'src/runs', 'src/daemon', 'migrations'];
     const texts = folders.flatMap((place) =>
       readdirSync(place, { recursive: true, encoding: 'utf8' })
@@ -224,9 +224,9 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test.each([
-    ['there is nothing yet', 'create schema sync', 'transactionid'],
-    ['there is a schema', 'lock table sync.migrations in share row exclusive mode', 'relation'],
-  ])('three at once apply a file once if %s', async (_, hold, waitsFor) => {
+    ['the database is empty', 'create schema sync', 'transactionid'],
+    ['the schema exists', 'lock table sync.migrations in share row exclusive mode', 'relation'],
+  ])('three processes at once apply a file only once if %s', async (_, hold, waitsFor) => {
     if (waitsFor === 'relation') {
       write('0000_before.sql', 'select 1');
       await migrate(database.db, { folder });
@@ -253,7 +253,7 @@ describe.each(servers())('on $name', (server) => {
     expect(rows).toEqual([{ id: 1 }]);
   });
 
-  test('a mirror that was made before the baseline is refused, with the way to take it over', async () => {
+  test('rejects a schema from before 0.1.0, and hints at how to move its data', async () => {
     const migrated = await createTestDatabase({ server });
     onTestFinished(() => migrated.close());
     await sql`
@@ -272,7 +272,7 @@ describe.each(servers())('on $name', (server) => {
     expect(await dumpSchema(migrated.db)).toBe(before);
   });
 
-  test('a killed migration leaves nothing, and releases its lock', async () => {
+  test('leaves nothing behind and releases its lock if its connection is killed', async () => {
     write('0001_a.sql', 'create table public.a (id int); select pg_sleep(60);');
     const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
     const attempt = failureOf(migrate(other, { folder }));

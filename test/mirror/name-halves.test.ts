@@ -4,7 +4,7 @@ import { useDatabase } from '../support/use-database.ts';
 import { createStage } from '../system/stage.ts';
 
 /** A split of three or more words is a guess: what has to be done, by the words of the warning, to have it taken. */
-describe('both halves of a guessed name', () => {
+describe('the guessed split of a name', () => {
   const database = useDatabase({ server: oldestServer() });
   const { rows: sql, force } = database;
   let id = 0;
@@ -32,7 +32,7 @@ describe('both halves of a guessed name', () => {
     await wait('name', 'unsupported');
   };
 
-  it('a run holds a guessed name after an edit of one half, and sends both halves once they are set', async () => {
+  it('a run holds an edit of one half of the name, and sends both halves once both are set', async () => {
     const stage = await createStage({ emulator: { users: 3, tags: 0, fields: 0 } });
     onTestFinished(() => stage.close());
     const { id: user } = stage.emulator.team.addUser({
@@ -57,31 +57,31 @@ describe('both halves of a guessed name', () => {
   });
 
   const readings: readonly (readonly [string, readonly (readonly string[])[]])[] = [
-    ['both in one statement, as they are', [[`first_name = 'Ana Maria', last_name = 'Garcia'`]]],
-    ['the other to the value that it has', [['first_name = first_name']]],
-    ['in two statements of one transaction', [[`last_name = 'Garcia'`, `first_name = 'Ana Maria'`]]],
-    ['in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
-    ['the split alone', [[`name_split = 'known'`]]],
+    ['both halves in one statement', [[`first_name = 'Ana Maria', last_name = 'Garcia'`]]],
+    ['the first name to its own value', [['first_name = first_name']]],
+    ['both halves in one transaction', [[`last_name = 'Garcia'`, `first_name = 'Ana Maria'`]]],
+    ['both halves in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
+    ['only the column name_split', [[`name_split = 'known'`]]],
   ];
-  it.each(readings)('both halves of a name become known after a hold: %s', async (_title, transactions) => {
+  it.each(readings)('after a hold, setting %s makes the split known', async (_title, transactions) => {
     await meetHeld();
     for (const statements of transactions) await edit(...statements);
     expect(await split()).toBe('known');
   });
 
-  it('both halves of a name become known after a hold once the first name is edited too', async () => {
+  it('the split becomes known after a hold of the last name once the first name is edited', async () => {
     await meetHeld();
     await edit(`first_name = 'Anne'`);
     expect(await split()).toBe('known');
   });
 
-  it('both halves of a name become known in two statements before any run', async () => {
+  it('the split becomes known if two statements set both halves before any run', async () => {
     await meet();
     await edit(`last_name = 'Garcia'`, 'first_name = first_name');
     expect(await split()).toBe('known');
   });
 
-  it('a name stays guessed if the waiting half is set again, or by a statement without a name', async () => {
+  it('the split stays guessed if an editor sets only the held half again, or only the phone', async () => {
     await meetHeld();
     await edit(`last_name = 'Garcia'`, `phone = '15550161'`);
     expect(await split()).toBe('guessed');
@@ -89,7 +89,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('guessed');
   });
 
-  it('a name stays guessed if an earlier statement of the transaction named another user', async () => {
+  it('the split stays guessed if the transaction sets both halves only for another user', async () => {
     await meet();
     const other = id;
     await meet();
@@ -98,7 +98,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('guessed');
   });
 
-  it('both halves become known for each user of one statement', async () => {
+  it('the split becomes known for two users if one statement sets both halves of both', async () => {
     await meet();
     const other = id;
     await meet();
@@ -108,7 +108,7 @@ describe('both halves of a guessed name', () => {
     ]);
   });
 
-  it('a name stays guessed by a program that writes every column, if no field waits for it', async () => {
+  it('the split stays guessed if a program sets both halves to their own values and the user has no hold', async () => {
     await meet();
     await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
     expect(await split()).toBe('guessed');
@@ -118,7 +118,7 @@ describe('both halves of a guessed name', () => {
     'first_name = first_name',
     'last_name = last_name',
     'first_name = first_name, last_name = last_name',
-  ])('a name becomes known unchanged by %s, if another field waits for it', async (setting) => {
+  ])('the split becomes known by "set %s" if another field is held because of the guess', async (setting) => {
     await meet();
     await wait('phone', 'unsupported');
     await edit(`phone = '15550163'`);
@@ -127,7 +127,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('an empty name becomes known only by both halves', async () => {
+  it('the split of an empty name becomes known only once both halves are set', async () => {
     await meet();
     await sql(`update sync.user_base set name = '', first_name = '', last_name = '' where id = ${id}`);
     await edit(`last_name = 'Garcia'`);
@@ -136,7 +136,7 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('a name stays guessed if a field waits for another reason', async () => {
+  it('the split stays guessed if another field is held for a conflict', async () => {
     await meet();
     await wait('phone', 'conflict');
     await edit('first_name = first_name, last_name = last_name');

@@ -29,7 +29,7 @@ const shownAs = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
   ...given,
 });
 
-describe('a name that an update of another field harms', () => {
+describe('a name that the service cuts or clears in an update of another field', () => {
   const database = useDatabase();
   const { rows: sql } = database;
   let mirror: ReturnType<typeof createMirror>;
@@ -101,14 +101,14 @@ describe('a name that an update of another field harms', () => {
     [null, ['', '', '']],
     ['Anne', ['Anne', 'Anne', '']],
     ['Berg ', ['Berg ', 'Berg', '']],
-  ] as const)('a harmed name enters base as %j, and the mirror keeps its name', async (name, agreed) => {
+  ] as const)('stores the shown name %j in base, and keeps the name of the mirror', async (name, agreed) => {
     await answer([{ intent: await setRole(1n), name }]);
     expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
     expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
   });
 
-  it('a harmed name enters base even if the update had no effect, and another field waits', async () => {
+  it('applyResults stores the cleared name in base even if the update had no effect and a field is held', async () => {
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, detail)
       values (${teamId}, 1, 'phone', 'conflict', '')`);
@@ -120,7 +120,7 @@ describe('a name that an update of another field harms', () => {
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
   });
 
-  it('the next plan puts a harmed name back', async () => {
+  it('the next plan sends the whole name of the mirror again', async () => {
     await answer([{ intent: await setRole(1n), name: '' }]);
     const shown = shownAs(1n, { name: '', roleId: 3n });
     const plan = await planOf(shown);
@@ -130,7 +130,7 @@ describe('a name that an update of another field harms', () => {
     expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
   });
 
-  it('sends an edit of a name that was made while it was harmed', async () => {
+  it('the next plan sends an edit of the name that was made during the update', async () => {
     const intent = await setRole(1n);
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await answer([{ intent, name: '' }]);
@@ -139,7 +139,7 @@ describe('a name that an update of another field harms', () => {
     });
   });
 
-  it.each(['conflict', 'rejected', 'asked'])('leaves a waiting name alone: %s', async (reason) => {
+  it.each(['conflict', 'rejected', 'asked'])('keeps base and hold of a name held as %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, decision)
@@ -178,18 +178,18 @@ describe('a name that an update of another field harms', () => {
   };
 
   it.each([
-    ['one name that is kept', [{ 1: 'Anne Berg' }], 'keeps'],
-    ['an answer without a name', [{ 1: '' }], 'clears'],
-    ['a name that lost a half', [{ 1: 'Anne' }], 'clears'],
-    ['one that was kept before', [{ 2: 'Anne Berg' }, { 1: 'Anne' }], 'clears'],
-    ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
-    ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
-    ['a name of other words, which somebody else has set', [{ 1: 'Eva Borg' }], 'keeps'],
-  ] as const)('judges whether updates keep the name by %s', async (_, answers, safety) => {
+    ['"keeps" after an update that kept the name', [{ 1: 'Anne Berg' }], 'keeps'],
+    ['"clears" after an answer without a name', [{ 1: '' }], 'clears'],
+    ['"clears" after a name has lost a half', [{ 1: 'Anne' }], 'clears'],
+    ['"clears" after a kept and then a cut name', [{ 2: 'Anne Berg' }, { 1: 'Anne' }], 'clears'],
+    ['"clears" after one answer with a cut and a kept name', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
+    ['"clears" after a cut and then a kept name', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
+    ['"keeps" after a name of new words, set by another person', [{ 1: 'Eva Borg' }], 'keeps'],
+  ] as const)('readNameSafety judges whether updates keep the name: %s', async (_, answers, safety) => {
     expect(await learn(...answers)).toBe(safety);
   });
 
-  it('learns nothing about names from an update of a nameless user', async () => {
+  it('readNameSafety returns "unknown" after an update of a user without a name', async () => {
     const nameless = shownAs(4n, { name: '' });
     await mirror.applyUsers([await planOf(nameless)]);
     await sql('update mirror.users set role_id = 3 where id = 4');
@@ -197,7 +197,7 @@ describe('a name that an update of another field harms', () => {
     expect(await mirror.readNameSafety()).toBe('unknown');
   });
 
-  it('learns nothing about names from an update that took the name along', async () => {
+  it('readNameSafety returns "unknown" after an update that sent the name along', async () => {
     const intent = await setRole(1n);
     await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);
     expect(await mirror.readNameSafety()).toBe('unknown');

@@ -48,7 +48,7 @@ beforeAll(() =>
   }),
 );
 
-it('keeps at most 1,000 rejected rows of a listing, with ids that a number does not hold', async () => {
+it('writeRejectedRows stores at most 1,000 rejected rows of a listing, with exact 64-bit ids', async () => {
   const rejected = Array.from({ length: 1001 }, (_, more) => ({
     resource: 'tags',
     id: 2n ** 53n + 1n + BigInt(more),
@@ -62,7 +62,7 @@ it('keeps at most 1,000 rejected rows of a listing, with ids that a number does 
   expect((await readKnownTeam(database.db.kysely, 'one')).rejected).toEqual(new Set(['tags']));
 });
 
-it('ends a run once, and only that one', async () => {
+it('finishRun ends only its own run, and a second finishRun changes nothing', async () => {
   const waiting = { teamId: 43n, atLeast: 2 };
   const end = {
     outcome: 'partial',
@@ -83,7 +83,7 @@ it('ends a run once, and only that one', async () => {
   expect(await hasRun(database.db.kysely, 'one', 2n)).toBe(true);
 });
 
-it('reads one user of one team alone', async () => {
+it('reads of a user or a team ignore the rows of another team', async () => {
   const { kysely } = database.db;
   expect(await readLookups(kysely, 41n)).toEqual({ emails: ['one@example.com'], phones: [] });
   expect((await readGuardHistory(kysely, 41n)).population).toBe(2);
@@ -98,7 +98,7 @@ it('reads one user of one team alone', async () => {
   expect(await readOpenPush(kysely, 42n, 2n)).toBeNull();
 });
 
-it('pins a team to one name, and a name to one team', async () => {
+it('pinTeam and checkTeam reject a second name for a team, and a second team for a name', async () => {
   const { db } = database;
   await expect(checkTeam(db.kysely, 'three', 41n)).rejects.toMatchObject({ code: 'wrong-team' });
   await expect(pinTeam(db, 'one', 43n)).rejects.toMatchObject({ code: 'wrong-team' });
@@ -108,7 +108,7 @@ it('pins a team to one name, and a name to one team', async () => {
   expect(await readTeamId(db.kysely, 'one')).toBe(41n);
 });
 
-it('tells by the lease which team has a run under way', async () => {
+it('readStatus and readSnapshot show a run only for the team with a valid lease', async () => {
   const { db } = database;
   const running = async (team: string, teamId: bigint) => [
     (await readStatus(db, team)).name,
@@ -150,7 +150,7 @@ describe('two teams with users of the same ids', () => {
         select team_id, 'tags', 5, now(), 'aa', 'few', now() from mirror.teams`),
   );
 
-  it('decisions of two teams do not wait for each other’s locks', () =>
+  it('a decision does not wait for rows of another team that a transaction has locked', () =>
     aside(two.db, async (theirs) => {
       for (const table of ['mirror.users', 'mirror.teams', 'sync.held_fields', 'sync.absences', 'sync.edits'])
         await sql`select from ${sql.raw(table)} where team_id = 40 for update`.execute(theirs);
@@ -198,7 +198,7 @@ const isNothing = (value: unknown): boolean =>
     ? value.size === 0
     : Array.isArray(value) && value.length === 0);
 
-describe('the views of a team beside a copy of it', () => {
+describe('a team beside a copied team with the same ids', () => {
   const own = useDatabase();
   /** Gives the team a bit of everything. */
   const fill = async ({ db }: Pick<TestDatabase, 'db'>) => {
@@ -326,7 +326,7 @@ describe('the views of a team beside a copy of it', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it.each([1_000_000, -1_000_000])('shows nothing of a copied team with numbers off by %i', async (by) => {
+  it.each([1_000_000, -1_000_000])('views stay the same if the copy has ids shifted by %i', async (by) => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       const views = (
@@ -354,7 +354,7 @@ describe('the views of a team beside a copy of it', () => {
     });
   });
 
-  it('the views of a team stay the same, whatever is written for a copied team', async () => {
+  it('each write for the team changes its own rows, and no row of the copied team', async () => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       await copyOf(tx, 1_000_000);
@@ -427,7 +427,7 @@ describe('the views of a team beside a copy of it', () => {
     await ask(`set local session_replication_role = origin`);
   };
 
-  it('each act gives the same outcome, whatever a copied team contains', async () => {
+  it('each command of the team has the same outcome, whatever the copied team contains', async () => {
     await aside(own.db, async (tx) => {
       const ask = askIn(tx);
       const outcomeOf = await outcomesIn(tx);
@@ -451,7 +451,7 @@ describe('the views of a team beside a copy of it', () => {
     });
   });
 
-  it('reads of a calm team stay the same once a busy team appears', async () => {
+  it('reads of a team without changes stay the same once a team with many changes appears', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await runSqlText(

@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.rows(`drop owned by ${roles}; drop role ${roles}`);
 });
 
-it('a role made as the cookbook describes reads every view of report', async () => {
+it('a role made as docs/sql-cookbook.md describes can read every report view', async () => {
   const rows = await database.rows(
     `select c.relname from pg_class c where c.relnamespace = 'report'::regnamespace and c.relkind = 'v' order by 1`,
   );

@@ -25,7 +25,7 @@ describe('the owner of the tables', () => {
         ' order by 2',
     );
 
-  it('the owner of the tables owns all of them', async () => {
+  it('the role of these tests owns every table of the mirror', async () => {
     expect(
       await sql(`select distinct tableowner = current_user from pg_tables where schemaname = 'mirror'`),
     ).toEqual([[true]]);

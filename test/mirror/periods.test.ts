@@ -17,7 +17,7 @@ function lookedAt(watch: Pick<StatementWatch, 'take'>): number {
     .reduce((sum, { rows }) => sum + rows, 0);
 }
 
-describe.each([oldestServer()])('a period of the roster on $name', (server) => {
+describe.each([oldestServer()])('the roster history in sync.user_periods on $name', (server) => {
   const database = useDatabase({ server });
   let db: Database;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
       from report.roster_changes where team_id = 41 and user_id = ${id} order by changed_at, field`);
   const service = (run: number) => ['service', BigInt(run), null, null];
 
-  it('periods of all users of a statement begin at one time, under the run that wrote it', async () => {
+  it('a statement of a run begins the periods of all its users at one time, and records the run', async () => {
     expect(await periods()).toEqual([[true, true, '1@example.com', 2n, ...service(7)]]);
     expect(
       await sql('select count(*) as n, count(distinct valid_from) as times from sync.user_periods'),
@@ -69,7 +69,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ]);
   });
 
-  it('a period begins with an edit that changes a value, and names its author', async () => {
+  it('an edit that changes a value begins a period, and records its author there', async () => {
     await sql(`begin; select set_config('musterd.actor', 'Kim of HR', true), set_config('musterd.run', '99', true);
       update mirror.users set email = 'kim@example.com' where team_id = 41 and id = 1;
       update mirror.users set role_id = 3 where team_id = 41 and id = 1; commit`);
@@ -103,7 +103,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Owner', 'mirror', 'Kim of HR', true, null]]);
   });
 
-  it('a period begins like an edit if musterd writes outside of a run', async () => {
+  it('a write by musterd outside of a run begins a period as an edit does, with its author', async () => {
     await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'Kim of HR';
       update mirror.users set email = 'back@example.com', edited_at = clock_timestamp() where team_id = 41 and id = 1; commit`);
     expect((await periods()).at(-1)).toEqual([
@@ -122,7 +122,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ).toEqual([[true]]);
   });
 
-  it('a period begins right after an edit that committed during the transaction of the run', async () => {
+  it('periods have neither gap nor overlap if an edit commits during the transaction of a run', async () => {
     await db.transaction(async (tx) => {
       await tx.executeQuery(
         CompiledQuery.raw(
@@ -148,7 +148,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     ]);
   });
 
-  it('periods of added users begin as if each had been added alone', async () => {
+  it('new users get the same periods if their statement also adds a user who was deleted before', async () => {
     const add = (team: number, ids: string) =>
       asRun(
         `insert into mirror.users (team_id, id, name, first_name, email, role_id, role, resolved, created_at, gone_at)
@@ -190,7 +190,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     expect((await periods(15)).map((row) => row.slice(4))).toEqual([['service', null, true, 'eva']]);
   });
 
-  it('a period ends when its user leaves, and a new one begins on return', async () => {
+  it('a period ends when its user leaves, and the return of the user begins a new one', async () => {
     await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
     await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
     await asRun(`delete from mirror.users where team_id = 41 and id = 2`, 9);
@@ -221,7 +221,7 @@ describe.each([oldestServer()])('a period of the roster on $name', (server) => {
     expect((await changes(2)).at(-1)).toEqual(['present', 'true', 'false', 'service', null, null, 9n]);
   });
 
-  it('a period begins later for changes made with triggers off', async () => {
+  it('recordUsers and endPeriods begin the periods that changes with triggers off have left out', async () => {
     const past = (text: string) =>
       sql(`begin; set local session_replication_role = replica; ${text}; commit`);
     await past(`update mirror.users set email = 'unheard@example.com' where team_id = 41 and id = 1;
@@ -285,7 +285,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
       ['roster_changes where team_id = 41 and user_id = 77', 39, 41],
       ['role_changes order by changed_at desc limit 20', 20, 60],
       ['role_changes', users / 10, users / 5],
-    ])('%s returns at least %i rows and reads at most %i', async (what, rows, atMost) => {
+    ])('report.%s returns at least %i rows and reads at most %i', async (what, rows, atMost) => {
       await db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw('set local role musterd_reader'));
         const text = `select count(*)::int as n from (select * from report.${what} offset 0) v`;
@@ -296,7 +296,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
     });
   });
 
-  it('reads only the rows of the last days of a year', async () => {
+  it('report.roster_changes of the last 18 days reads at most two periods for each user', async () => {
     await rowsOf(
       db,
       `select * from report.roster_changes where changed_at > now() - interval '17 days 23 hours'`,
@@ -305,38 +305,32 @@ describe.each(servers())('a year of the roster on $name', (server) => {
   });
 });
 
-describe.each(servers())(
-  'on a table of periods that nobody has analysed, on $name, what the roster was',
-  (server) => {
-    const database = useDatabase({ server });
-    it('writing periods costs one look at the key for each user, whatever the cached plan', async () => {
-      const watched = await watchSession(database.url);
-      const looked = () => lookedAt(watched);
-      const add = (from: number, to: number) =>
-        runSqlText(
-          watched.db,
-          `begin; set local musterd.writing = 'on'; insert into mirror.users (team_id, id, name, resolved)
-         select 42, n, 'N', true from generate_series(${from}, ${to}) n; commit`,
-        );
-      await add(1, 1);
-      for (const from of [2, 1002, 2002]) await add(from, from + 999);
-      expect(looked()).toBeLessThanOrEqual(3001);
-      await runSqlText(
+describe.each(servers())('sync.user_periods without statistics on $name', (server) => {
+  const database = useDatabase({ server });
+  it('an insert reads one period for each user, and an update three, whatever the cached plan', async () => {
+    const watched = await watchSession(database.url);
+    const looked = () => lookedAt(watched);
+    const add = (from: number, to: number) =>
+      runSqlText(
         watched.db,
-        `update mirror.users set phone = '15550100' where team_id = 42 and id = 1`,
+        `begin; set local musterd.writing = 'on'; insert into mirror.users (team_id, id, name, resolved)
+         select 42, n, 'N', true from generate_series(${from}, ${to}) n; commit`,
       );
-      watched.take();
-      await runSqlText(watched.db, `update mirror.users set phone = '15550101' where team_id = 42`);
-      // To compare, to close, and what was closed.
-      expect(looked()).toBeLessThanOrEqual(3 * 3001);
-      await runSqlText(watched.db, `update mirror.users set phone = phone where team_id = 42 and id < 11`);
-      expect(looked()).toBeLessThanOrEqual(10);
-      expect(
-        await rowsOf(database.db, `select side, count(*) from sync.user_periods group by 1 order by 1`),
-      ).toEqual([
-        ['mirror', 3002n],
-        ['service', 3001n],
-      ]);
-    });
-  },
-);
+    await add(1, 1);
+    for (const from of [2, 1002, 2002]) await add(from, from + 999);
+    expect(looked()).toBeLessThanOrEqual(3001);
+    await runSqlText(watched.db, `update mirror.users set phone = '15550100' where team_id = 42 and id = 1`);
+    watched.take();
+    await runSqlText(watched.db, `update mirror.users set phone = '15550101' where team_id = 42`);
+    // To compare, to close, and what was closed.
+    expect(looked()).toBeLessThanOrEqual(3 * 3001);
+    await runSqlText(watched.db, `update mirror.users set phone = phone where team_id = 42 and id < 11`);
+    expect(looked()).toBeLessThanOrEqual(10);
+    expect(
+      await rowsOf(database.db, `select side, count(*) from sync.user_periods group by 1 order by 1`),
+    ).toEqual([
+      ['mirror', 3002n],
+      ['service', 3001n],
+    ]);
+  });
+});

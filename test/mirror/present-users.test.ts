@@ -29,7 +29,7 @@ const everybody = fc.array(
   { maxLength: 8 },
 );
 
-it('readPresentUsers returns the same as a full scan, in any state of mirror and base', async () => {
+it('readPresentUsers returns the same users as a full scan, in random states of mirror and base', async () => {
   const asked = fc.record({
     emails: fc.uniqueArray(address.map(canonicalEmail), { maxLength: 5 }),
     phones: fc.uniqueArray(fc.constantFrom<string[]>('15550100', '155501009', '115550100', '1', '2'), {

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { isRunning, thisProcess } from '../../src/mirror/db/process-identity.ts';
 import { eventually } from '../support/eventually.ts';
 
-describe('a process of this host', () => {
-  it('a process runs while it exists, and differs from another process with the same number', () => {
+describe('isRunning', () => {
+  it('returns true for this process, and false for a process with its number and another start time', () => {
     const { pid, process: started, host } = thisProcess();
     expect(pid).toBe(BigInt(process.pid));
     expect(host).not.toBe('');
@@ -16,11 +16,11 @@ describe('a process of this host', () => {
     expect(isRunning({ pid, process: '' })).toBe(true);
   });
 
-  it('a process runs even if it belongs to another user', () => {
+  it('returns true for a process of another user', () => {
     expect(isRunning({ pid: 1n, process: '' })).toBe(true);
   });
 
-  it('a process has ended once it has exited, even before its parent reaps it', async () => {
+  it('returns false for a process that has exited, even before its parent reaps the process', async () => {
     // The shell replaces itself, and the new program never asks about the child.
     const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -61,25 +61,25 @@ const intentOf = (sent: UserPatch, changeId: Id, userId = 1n): Intent => ({
   ageMs: 0,
 });
 
-describe('tries to no effect', () => {
+describe('earlier pushes without effect', () => {
   const phone = (outcome: string, value = '1', more: Partial<Row> = {}): Row => ({
     new: { phone: value },
     outcome: { phone: outcome },
     ...more,
   });
   it.each<readonly [string, readonly Row[], number | undefined]>([
-    ['none', [], undefined],
-    ['one of each kind', [phone('ineffective'), phone('missing'), phone('unanswered')], 3],
-    ['others', [phone('refused'), phone('unsent'), phone('changed'), phone('unknown')], undefined],
-    ['refused together with others', [phone('unsent', '1', { hasLeft: true }), phone('ineffective')], 2],
-    ['of another value', [phone('ineffective', '2')], undefined],
-    ['of another user', [phone('ineffective', '1', { user: 2 })], undefined],
-    ['of another team', [phone('ineffective', '1', { team: 42 })], undefined],
-    ['what was no push', [phone('ineffective', '1', { kind: 'pull' })], undefined],
-    ['before one that had an effect', [phone('ineffective'), phone('confirmed', '2')], undefined],
-    ['after it', [phone('ineffective'), phone('confirmed', '2'), phone('missing')], 1],
+    ['an empty ledger', [], undefined],
+    ['ineffective, missing and unanswered', [phone('ineffective'), phone('missing'), phone('unanswered')], 3],
+    ['other outcomes', [phone('refused'), phone('unsent'), phone('changed'), phone('unknown')], undefined],
+    ['unsent in a request that left', [phone('unsent', '1', { hasLeft: true }), phone('ineffective')], 2],
+    ['a push of another value', [phone('ineffective', '2')], undefined],
+    ['a push of another user', [phone('ineffective', '1', { user: 2 })], undefined],
+    ['a push of another team', [phone('ineffective', '1', { team: 42 })], undefined],
+    ['a pull', [phone('ineffective', '1', { kind: 'pull' })], undefined],
+    ['a push before a confirmed push', [phone('ineffective'), phone('confirmed', '2')], undefined],
+    ['two around a confirmed push', [phone('ineffective'), phone('confirmed', '2'), phone('missing')], 1],
     [
-      'before an effect on another user, team, field, or by another kind',
+      'a push before a confirmed change of another user, team, kind or field',
       [
         phone('ineffective'),
         phone('confirmed', '1', { user: 2 }),
@@ -89,7 +89,7 @@ describe('tries to no effect', () => {
       ],
       1,
     ],
-  ])('counts the tries that had no effect: %s', async (_, rows, count) => {
+  ])('readEarlier counts earlier pushes of the same value that had no effect: %s', async (_, rows, count) => {
     await ledger(...rows);
     const [now = 0n] = await ledger({ new: { phone: '1' }, state: 'open' });
     // What is opened later, by another run, is of no concern.
@@ -98,7 +98,7 @@ describe('tries to no effect', () => {
     expect(tries.get(1n)?.phone).toBe(count);
   });
 
-  it('counts tries to no effect by user and field', async () => {
+  it('readEarlier counts pushes without effect by user and field', async () => {
     await ledger(
       phone('ineffective'),
       { new: { phone: '1', role_id: 7 }, outcome: { phone: 'missing', role_id: 'ineffective' } },
@@ -114,20 +114,20 @@ describe('tries to no effect', () => {
   });
 });
 
-describe('whose last push was not answered for', () => {
+describe('unanswered pushes', () => {
   const push = (outcome: string, more: Partial<Row> = {}): Row => ({
     new: { phone: '1' },
     outcome: { phone: outcome },
     ...more,
   });
   it.each<readonly [string, readonly Row[], boolean]>([
-    ['the last one', [push('confirmed'), push('unanswered')], true],
-    ['one before', [push('unanswered'), push('confirmed')], false],
-    ['followed by a pull', [push('unanswered'), push('', { kind: 'pull' })], true],
-    ['of another team', [push('unanswered', { team: 42 })], false],
-    ['of a user who is not asked for', [push('unanswered', { user: 2 })], false],
-    ['followed by that of another', [push('unanswered'), push('confirmed', { user: 2 })], true],
-  ])('finds the user, or not: %s', async (_, rows, found) => {
+    ['an unanswered push after a confirmed one', [push('confirmed'), push('unanswered')], true],
+    ['an unanswered push before a confirmed one', [push('unanswered'), push('confirmed')], false],
+    ['an unanswered push before a pull', [push('unanswered'), push('', { kind: 'pull' })], true],
+    ['an unanswered push of another team', [push('unanswered', { team: 42 })], false],
+    ['an unanswered push of a user who was not requested', [push('unanswered', { user: 2 })], false],
+    ['unanswered, and another user confirmed', [push('unanswered'), push('confirmed', { user: 2 })], true],
+  ])('readEarlier returns users whose last push got no answer: %s', async (_, rows, found) => {
     await ledger(...rows);
     const pushes = [1n, 3n].map((id) => intentOf({}, 0n, id));
     const { unanswered } = await readEarlier(database.db.kysely, teamId, pushes);
@@ -135,14 +135,14 @@ describe('whose last push was not answered for', () => {
   });
 });
 
-describe('a name that was kept', () => {
+describe('an update that keeps the name', () => {
   const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
   it.each<readonly [string, Row, string]>([
-    ['an update without it', phone, 'keeps'],
-    ['one with it', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
-    ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
-    ['one that is not over', { ...phone, state: 'open' }, 'unknown'],
-  ])('a kept name is learned, or not, from %s', async (_, row, safety) => {
+    ['a confirmed update without the name', phone, 'keeps'],
+    ['an update that sends the name', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
+    ['an update without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
+    ['an update that is still open', { ...phone, state: 'open' }, 'unknown'],
+  ])('noteKeptName records only a confirmed update without the name: %s', async (_, row, safety) => {
     await ledger(phone);
     const ids = await ledger(row);
     await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));
@@ -150,34 +150,34 @@ describe('a name that was kept', () => {
   });
 });
 
-describe('the memory of the guard', () => {
+describe('readGuardHistory', () => {
   const read = () => readGuardHistory(database.db.kysely, teamId);
   const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
 
   it.each<readonly [string, Row, boolean]>([
-    ['a push of today', phone, true],
-    ['one of 23 hours ago', { ...phone, hoursAgo: 23 }, true],
-    ['one of 25 hours ago', { ...phone, hoursAgo: 25 }, false],
-    ['an approved one', { ...phone, approved: true }, false],
-    ['one of another team', { ...phone, team: 42 }, false],
-    ['what was settled', { ...phone, kind: 'settle' }, false],
-    ['one that is not over', { new: { phone: '1' }, state: 'open' }, true],
-    ['one that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
-    ['one of which a part left', { ...phone, outcome: { phone: 'unsent', email: 'missing' } }, true],
-  ])('counts a user as pushed to in the last day, or not: %s', async (_, row, counts) => {
+    ['a push just now', phone, true],
+    ['a push 23 hours ago', { ...phone, hoursAgo: 23 }, true],
+    ['a push 25 hours ago', { ...phone, hoursAgo: 25 }, false],
+    ['an approved push', { ...phone, approved: true }, false],
+    ['a push of another team', { ...phone, team: 42 }, false],
+    ['a settled field', { ...phone, kind: 'settle' }, false],
+    ['an open push', { new: { phone: '1' }, state: 'open' }, true],
+    ['a push that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
+    ['a push that left in part', { ...phone, outcome: { phone: 'unsent', email: 'missing' } }, true],
+  ])('counts a user as pushed to by an unapproved push of the last 24 h: %s', async (_, row, counts) => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
   });
 
   it.each<readonly [string, object, boolean, readonly Id[]]>([
-    ['after a day, of somebody present', {}, true, [1n]],
-    ['within the day', { told: 23 }, false, [1n]],
-    ['after a day, of a review', { reason: 'review' }, false, [1n]],
-    ['after a day, of a limit on the field alone', { alone: true }, false, []],
-    ['after a day, of a decided limit', { decision: 'approved' }, false, []],
-    ['after a day, of somebody who has left', { user: 2 }, false, []],
-    ['after a day, in another team', { team: 42 }, false, []],
-  ])('reports a limit again %s', async (_, given, isOld, waiting) => {
+    ['a limit on a present user, reported 25 hours ago', {}, true, [1n]],
+    ['a limit on a present user, reported 23 hours ago', { told: 23 }, false, [1n]],
+    ['a review, reported 25 hours ago', { reason: 'review' }, false, [1n]],
+    ['a limit on one field only', { alone: true }, false, []],
+    ['an approved limit', { decision: 'approved' }, false, []],
+    ['a limit on a user who has left', { user: 2 }, false, []],
+    ['a limit in another team', { team: 42 }, false, []],
+  ])('returns users whom a limit holds, and the age of the report: %s', async (_, given, isOld, waiting) => {
     const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
     await sql`
       with told as (insert into sync.learned (team, topic, value, learned_at)
@@ -190,7 +190,7 @@ describe('the memory of the guard', () => {
     expect([history.isOld, history.waiting.map(({ userId }) => userId)]).toEqual([isOld, waiting]);
   });
 
-  it('counts a day from the last report of something new', async () => {
+  it('writeStopped records the time of the report only if the report contains a new hold', async () => {
     const stop = (isNews: boolean) =>
       database.db.transaction((tx) => writeStopped(tx, { teamId, runId: 1n }, { holds: [], isNews }));
     const told = async () => (await sql`select topic from sync.learned`.execute(database.db.kysely)).rows;
@@ -200,7 +200,7 @@ describe('the memory of the guard', () => {
     expect(await told()).toEqual([{ topic: 'refusal told' }]);
   });
 
-  it('leaves out a hold whose field an open transaction decides about', async () => {
+  it('writeStopped skips a hold that an open decision has locked, and writes the next hold', async () => {
     const { db } = database;
     await runSqlText(
       db,
@@ -230,23 +230,19 @@ describe('the memory of the guard', () => {
   const pull = { kind: 'pull', old: back.new, new: back.old };
   const twice = [back, pull, back, pull];
   it.each<readonly [string, readonly Row[], boolean]>([
-    ['three times, and put back by the service', [...twice, back, pull], true],
-    ['twice', twice, false],
-    ['three times, and put back twice', [...twice, back], false],
-    ['three times, and put back by pushes', [back, back, back], false],
-    ['once over another value', [...twice, { ...back, old: { phone: '3' } }, pull], false],
-    ['once with another value', [...twice, { ...back, new: { phone: '3' } }, pull], false],
-    ['once without effect', [...twice, { ...back, outcome: { phone: 'ineffective' } }, pull], false],
-    ['three times, and once put back for another user', [...twice, back, { ...pull, user: 2 }], false],
-    [
-      'three times, and once put back from another value',
-      [...twice, back, { ...pull, old: { phone: '3' } }],
-      false,
-    ],
-    ['once for another user', [...twice, { ...back, user: 2 }, pull], false],
-    ['once in another team', [...twice, { ...back, team: 42 }, pull], false],
-    ['once a day before', [...twice, { ...back, hoursAgo: 25 }, pull], false],
-  ])('the guard knows a value that was sent %s', async (_, rows, isUndone) => {
+    ['three pushes, each with a pull', [...twice, back, pull], true],
+    ['two pushes, each with a pull', twice, false],
+    ['three pushes, two with a pull', [...twice, back], false],
+    ['three pushes without a pull', [back, back, back], false],
+    ['a third push over another value', [...twice, { ...back, old: { phone: '3' } }, pull], false],
+    ['a third push of another value', [...twice, { ...back, new: { phone: '3' } }, pull], false],
+    ['a third push without effect', [...twice, { ...back, outcome: { phone: 'ineffective' } }, pull], false],
+    ['a third pull of another user', [...twice, back, { ...pull, user: 2 }], false],
+    ['a third pull that replaced another value', [...twice, back, { ...pull, old: { phone: '3' } }], false],
+    ['a third push of another user', [...twice, { ...back, user: 2 }, pull], false],
+    ['a third push in another team', [...twice, { ...back, team: 42 }, pull], false],
+    ['a third push 25 hours ago', [...twice, { ...back, hoursAgo: 25 }, pull], false],
+  ])('returns a value sent and put back by the service three times: %s', async (_, rows, isUndone) => {
     await ledger(...rows);
     const hold = { field: 'phone', reason: 'conflict', base: '2', mirror: '1' };
     expect((await read()).undone).toMatchObject(isUndone ? [{ id: 1n, hold }] : []);

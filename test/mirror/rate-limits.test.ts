@@ -7,7 +7,7 @@ import { createOwnPlaces } from '../../src/service/rate-limiter.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe.each([oldestServer()])('the pace that processes share on $name', (server) => {
+describe.each([oldestServer()])('the request rate that processes share on $name', (server) => {
   const database = useDatabase({ server });
 
   const aheadOf = async (team: string) => {
@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
   /** Slow enough that nothing refills while a busy machine asks for many. */
   const slow = { burst: 12, periodMs: 10_000 };
 
-  it('the shared pace gives each place once, to many at once', async () => {
+  it('gives three processes that ask at once 60 separate times to send at', async () => {
     const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       const process = async (db: Database) => {
@@ -33,7 +33,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     }
   });
 
-  it('the shared pace gives the same places as a process alone', async () => {
+  it('returns the same waits as the rate limiter of a single process', async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }), async (asks) => {
@@ -52,7 +52,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     );
   });
 
-  it('a pause makes every process wait', async () => {
+  it('a pause by one process makes every process wait', async () => {
     const places = createSharedPlaces(database.db, 'paused');
     await sql`insert into sync.learned (team, topic, value, learned_at) values ('paused', 'other', '1', '2026-03-01Z')`.execute(
       database.db.kysely,
@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
     expect(wait).toBeLessThanOrEqual(60_000);
   });
 
-  it('stalls no process for longer than the longest pause after a step of the clock', async () => {
+  it('delays a process by at most the longest pause, 15 min, after the clock was set back a year', async () => {
     const places = createSharedPlaces(database.db, 'stepped');
     await places.take(slow);
     await sql`update sync.learned set learned_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(

@@ -8,7 +8,7 @@ const folder = join(ROOT, 'migrations');
 const released = JSON.parse(readFileSync(join(folder, 'released.json'), 'utf8')) as Record<string, string>;
 const now = hashMigrations(folder);
 
-test('a released numbered migration stays unchanged', () => {
+test('each released migration file has the checksum of its release', () => {
   expect(changedMigrations(released, now)).toEqual([]);
 });
 

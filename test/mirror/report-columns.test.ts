@@ -44,7 +44,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
   const literal = (text: string) => `E'${text.replaceAll('\n', '\\n')}'`;
 
   it.each(['UTC', 'Pacific/Auckland'])(
-    'views give times of tags beside the service’s own text, in %s',
+    'report.tags shows times as timestamps beside the text of the service, in a session in %s',
     async (zone) => {
       const written = [...times, ...noTimes];
       await query(`begin; set local musterd.writing = 'on'; delete from mirror.tags;
@@ -61,7 +61,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
     },
   );
 
-  it('views give values as text beside JSON', async () => {
+  it('views show JSON values also as readable text', async () => {
     await query(`begin; set local musterd.writing = 'on';
       insert into mirror.users (team_id, id, name, first_name, last_name, email, role_id, resolved) values (41, 1, 'Ana Berg', 'Ana', 'Berg', 'new@example.com', 3, true);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id) values (41, 1, 'A', 'A', '', 'old@example.com', '1', 3);
@@ -86,7 +86,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
     expect(await query('select counts_text from report.runs')).toEqual([['adopted 10, pulled 2']]);
   });
 
-  it('views give user_name beside every user_id', async () => {
+  it('each view with a user_id also shows the user_name', async () => {
     await query(
       `begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id) values (41);
        insert into mirror.inboxes (team_id, id, members) values (41, 1, '[1, 1, 99]'); commit`,
@@ -111,7 +111,7 @@ describe.each([oldestServer()])('the columns of the report views on $name', (ser
       ]).toEqual([view, view === 'decisions' || view === 'role_changes' ? [] : [['Ana Berg']]]);
   });
 
-  it('a publication of the mirror takes updates of each of its tables', async () => {
+  it('a logical replication publication of the mirror allows updates of each table', async () => {
     await query(`create publication everything for tables in schema mirror`);
     const tables = (await query(
       `select t.tablename::text, (select quote_ident(column_name) from information_schema.columns c

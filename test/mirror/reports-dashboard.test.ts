@@ -29,7 +29,7 @@ const expand = (text: string, team: string) =>
     .replaceAll(/\$__timeFilter\(([^()]+)\)/g, "$1 between now() - interval '30 days' and now()")
     .replaceAll('$'.concat('{team:csv}'), team);
 
-describe('the dashboard of reports', () => {
+describe('the Grafana dashboard of reports', () => {
   const database = useDatabase();
   beforeAll(async () => {
     await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
@@ -40,7 +40,7 @@ describe('the dashboard of reports', () => {
     );
   });
 
-  it.each(asked)('the dashboard answers a reader: $title', async ({ format, rawSql }) => {
+  it.each(asked)('each panel shows a reader rows of the chosen team: $title', async ({ format, rawSql }) => {
     const text = expand(rawSql, '41');
     expect(text).not.toContain('$');
     const rows = await database.db.transaction(async (tx) => {
@@ -52,9 +52,9 @@ describe('the dashboard of reports', () => {
     expect(await database.rows(expand(rawSql, '42'))).toEqual([]);
   });
 
-  describe('before there is a team', () => {
+  describe('in a database without a team', () => {
     const empty = useDatabase();
-    it.each(asked)('the dashboard answers: $title', async ({ rawSql }) => {
+    it.each(asked)('each panel returns an empty result: $title', async ({ rawSql }) => {
       const [team] = board.templating.list;
       expect(await empty.rows(team?.query ?? '')).toEqual([]);
       // All of no teams.
@@ -63,7 +63,7 @@ describe('the dashboard of reports', () => {
   });
 
   it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
-    'the dashboard separates or adds up several teams: $title',
+    'each chart of two teams shows no point twice: $title',
     async ({ format, rawSql }) => {
       const rows = await database.rows(expand(rawSql, '41,43'));
       const points = rows.map(([first, second]) =>
@@ -73,7 +73,7 @@ describe('the dashboard of reports', () => {
     },
   );
 
-  it('the dashboard offers the teams by name', async () => {
+  it('the team filter lists the teams by name', async () => {
     const [team] = board.templating.list;
     const { head, rows } = await runSqlText(database.db, team?.query ?? '');
     expect([team?.name, head, rows]).toEqual([
@@ -86,7 +86,7 @@ describe('the dashboard of reports', () => {
     ]);
   });
 
-  it('the dashboard gives each panel a description and its own place', () => {
+  it('each panel has a description, and covers no other panel', () => {
     expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
     for (const { title, description } of board.panels) expect(description, title).toMatch(/\.$/);
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>

@@ -67,7 +67,7 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
   });
 
   it.each(['UTC', 'Pacific/Auckland', 'America/Los_Angeles'])(
-    'shows first, last, lowest and highest count of each day, and the change, to a session in %s',
+    'contact_counts_daily shows first, last, lowest and highest count of a UTC day to a session in %s',
     async (zone) => {
       const plain = `
         select team_id, segment, day, count, lowest, highest, samples,
@@ -99,13 +99,13 @@ describe.each([oldestServer()])('the report views on $name', (server) => {
     },
   );
 
-  it('lists in report.roster no user who has left', async () => {
+  it('report.roster leaves out a user who has left', async () => {
     const leaves = `set local musterd.writing = 'on'; update mirror.users set gone_at = now() where id = 2`;
     const rows = await as(db, 'musterd_reader', 'select user_id from report.roster order by 1', leaves);
     expect(rows).toEqual([[1n], [3n]]);
   });
 
-  it('report.changes lists a row for each field that a change names', async () => {
+  it('report.changes has one row for each field of a change', async () => {
     const plain = `
       select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,
         c.new -> f.field as new, case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
@@ -178,7 +178,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
 
   const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
 
-  it('the roles for people read each view, except views that an administrator took away', async () => {
+  it('the roles for people can read each view, except views that an administrator has revoked', async () => {
     expect(views.length).toBeGreaterThan(7);
     for (const role of rolesForPeople)
       for (const view of views) {
@@ -203,7 +203,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
   });
 
-  it('a reader gets an answer to each question of the cookbook', async () => {
+  it('a reader can run each query of docs/sql-cookbook.md', async () => {
     const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
     const questions = [...cookbook.matchAll(/```sql\n([^`]*)```/g)]
       .flatMap(([, block = '']) => block.split(/;\n/))
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
       expect([text, await as(db, 'musterd_reader', text)]).toEqual([text, expect.any(Array)]);
   });
 
-  it('a role that could read the report views before still does, and sees nothing else', async () => {
+  it('a migration keeps the rights of a role on report views, and adds no right on the tables below', async () => {
     for (const [role, its] of [
       [every, views],
       [some, ['report.held', 'report.changes']],
@@ -235,7 +235,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
     expect(await as(db, some, 'select * from report.roster')).toBe('permission denied for view roster');
   });
 
-  it('a view of the owner over each report view shows a role its teams alone', async () => {
+  it('a view of the owner on top of a report view shows a role only its own teams', async () => {
     for (const view of [...views, 'report.roster_as_of(now())']) {
       const own = `create view public.own as select * from ${view}; grant select on public.own to ${other}; ${bound}`;
       expect([view, await as(db, other, 'select distinct team_id from public.own', own)]).toEqual([
@@ -245,7 +245,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
     }
   });
 
-  it('keeps values and names of another team from a cheap function', async () => {
+  it('a cheap function in a where clause gets no value of another team', async () => {
     const look = `create function pg_temp.look(team bigint, value text) returns boolean language plpgsql cost 0.0000001 as
       $$ begin if team <> 7 then raise exception 'team % was shown: %', team, value; end if; return true; end $$;
       grant execute on function pg_temp.look to public; ${bound}`;
@@ -262,7 +262,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
   });
 });
 
-describe.each(servers())('questions to a mirror with much history on $name', (server) => {
+describe.each(servers())('queries on a mirror with a long history on $name', (server) => {
   const small = {
     ...largeTeam,
     team: 'small',
@@ -350,25 +350,25 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
         35,
         countsOfWeek * 1.2,
       ],
-    ])('as one who sees all, %s', async (what, rows, atMost) => {
+    ])('report.%s returns at least %i rows to a reader, and reads at most %i', async (what, rows, atMost) => {
       const seen = await as(db, free, `select count(*)::int from (select * from report.${what} offset 0) v`);
       expect(seen).toEqual([[expect.toSatisfy((count: number) => count >= rows)]]);
       expect(read()).toBeLessThanOrEqual(atMost);
     });
 
-    it('which pushes are open at once, so that the estimate is no reason to compile the plan (JIT)', async () => {
+    it('report.pending finds open pushes by their index, at an estimated cost too low for JIT', async () => {
       const plan = (await rowsOf(database.db, 'explain select * from report.pending')).flat().join('\n');
       expect(plan).toContain('changes_one_open_intent');
       expect(Number(/\.\.([\d.]+)/.exec(plan)?.[1])).toBeLessThan(10_000);
     });
 
-    it('as one who sees the small team alone, its counts', async () => {
+    it('contact_counts_daily reads only the counts of the small team for a role that sees only that team', async () => {
       const seen = await as(db, bound, 'select distinct team_id from report.contact_counts_daily');
       expect(seen).toEqual([[7n]]);
       expect(read()).toBeLessThanOrEqual(small.days * 96 * 5 * 1.2);
     });
 
-    it('as one who sees all, for the page: the last counts and the counts 30 days ago', async () => {
+    it('the page reads at most 200 rows to show the last counts and the counts 30 days ago', async () => {
       const { sql: text, parameters } = readContacts([41n, 7n], new Date()).compile(db.kysely);
       const literal = text.replaceAll(/\$(\d+)/g, (_, n: string) => {
         const given = parameters[Number(n) - 1];
@@ -378,7 +378,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       expect(read()).toBeLessThanOrEqual(200);
     });
 
-    it('for the page: the outcome of a decision', async () => {
+    it('the page reads at most 10,000 rows to show the outcome of a decision', async () => {
       const reader = { db: db.kysely, teams: [], teamIds: [41n, 7n], now: new Date(), decider: null };
       const nothing = { field: null, direction: null, actor: null, runId: null, since: null, before: null };
       const asked = { ...nothing, q: '', details: true, decision: 3n, limit: 50 };
@@ -386,7 +386,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       expect(read()).toBeLessThanOrEqual(10_000);
     });
 
-    it('for status and history: how it stands, and the last moves', async () => {
+    it('status and history together read at most 200 rows of history', async () => {
       const { rows, pending, counts } = await readStatus(db, 'default');
       expect([rows.users, rows.gone, pending, counts.length]).toEqual([1_998, 2, { waiting: 2 }, 5]);
       const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null };
@@ -406,7 +406,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
     );
   });
 
-  it('status of a large team reads each user once', async () => {
+  it('status reads each user only once if the team is too large to compare', async () => {
     const many = await readStatus(db, 'default', 100);
     const steps = watch.take().flatMap((statement) => statement.steps);
     expect([many.pending, many.isNotedOnly]).toEqual([{ waiting: 2 }, true]);

@@ -40,7 +40,7 @@ const assigned = (field: Field, value: unknown) =>
     ? `first_name = '${(value as Name).first}', last_name = '${(value as Name).last}'`
     : `${field} = ${field === 'role_id' ? String(value) : `'${String(value)}'`}`;
 
-describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
+describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   beforeAll(() => run(`insert into sync.teams (team, team_id) values ('north', 41)`));
@@ -95,7 +95,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   const sideOf = (side: 'base' | 'mirror') =>
     Object.fromEntries(all.map((field) => [field, fields[field][side]]));
 
-  it.each(all)('gives mirror and base the value of the service, and ends the edit: %s', async (field) => {
+  it.each(all)('with "service", takes the value of the service and ends the edit: %s', async (field) => {
     const { base, mirror, shown, taken } = fields[field];
     await hold(field);
     const [[number] = []] = await run(`select edit_id from sync.held_fields`);
@@ -111,7 +111,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await ledger()).toEqual(['resolve', { [field]: base }, old, now, ...written]);
   });
 
-  it.each(all)('lets the value of the mirror pass over the service: %s', async (field) => {
+  it.each(all)('with "mirror", approves the push of the value of the mirror: %s', async (field) => {
     const { base, mirror, shown } = fields[field];
     await hold(field);
     expect(await resolve(field, 'mirror')).toEqual(['waiting', 'resolved']);
@@ -128,7 +128,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ]);
   });
 
-  it.each(all)('gives the mirror a typed value, as an edit of the approver: %s', async (field) => {
+  it.each(all)('with "value", writes the typed value to the mirror as a new edit: %s', async (field) => {
     const { base, mirror, taken, shown, typed } = fields[field];
     await hold(field);
     const [text, value] = typed;
@@ -145,31 +145,28 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each([
-    ['what limits hold as a whole', { reason: `'limit'`, batch: `'abc'` }, false, ['limit', null]],
-    ['what is to be reviewed', { reason: `'review'` }, false, ['review', null]],
-    ['what a limit on it alone holds', { reason: `'limit'`, alone: 'true' }, false, undefined],
-    ['a conflict, with four eyes', {}, true, ['limit', null]],
+    ['a limit on a batch', { reason: `'limit'`, batch: `'abc'` }, false, ['limit', null]],
+    ['a review', { reason: `'review'` }, false, ['review', null]],
+    ['a limit on this field only', { reason: `'limit'`, alone: 'true' }, false, undefined],
+    ['a conflict under four eyes', {}, true, ['limit', null]],
     ['a rejected limit', { reason: `'limit'`, decision: `'rejected'` }, false, undefined],
-  ])(
-    'keeps a typed value in place of %s waiting if it needs an approval',
-    async (_, more, fourEyes, left) => {
-      await run(`update sync.teams set four_eyes = ${fourEyes}`);
-      await hold('email', more);
-      const state = await resolve('email', 'value', `, value => 'third@example.com'`);
-      expect(state).toEqual([left === undefined ? 'waiting' : 'held', 'resolved']);
-      expect((await holds()).map(([, ...rest]) => rest)).toEqual(
-        left === undefined ? [] : [[...left, false, true]],
-      );
-    },
-  );
+  ])('holds a typed value only if that value needs an approval: %s', async (_, more, fourEyes, left) => {
+    await run(`update sync.teams set four_eyes = ${fourEyes}`);
+    await hold('email', more);
+    const state = await resolve('email', 'value', `, value => 'third@example.com'`);
+    expect(state).toEqual([left === undefined ? 'waiting' : 'held', 'resolved']);
+    expect((await holds()).map(([, ...rest]) => rest)).toEqual(
+      left === undefined ? [] : [[...left, false, true]],
+    );
+  });
 
-  it('treats a typed value that equals the mirror as a choice of the mirror', async () => {
+  it('approves the value of the mirror if the typed value equals that value', async () => {
     await hold('name');
     expect(await resolve('name', 'value', `, value => 'Anna Berg'`)).toEqual(['waiting', 'resolved']);
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
   });
 
-  it('marks the split of a name as known if it lets the name pass', async () => {
+  it('with "mirror", marks the split of an approved name as known', async () => {
     await run(
       `begin; select set_config('musterd.writing', 'on', true); update mirror.users set name_split = 'guessed'; commit`,
     );
@@ -184,15 +181,18 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ['returned', 'email', 'old@example.com'],
     ['limit', 'email', null],
     ['review', 'email', null],
-  ] as const)('takes a cleared service value under %s only if shown', async (reason, field, taken) => {
-    await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
-    await run('update sync.held_fields set service_value = null');
-    expect(await resolve(field, 'service', `, seen_service => ''`)).toEqual(['ended', 'resolved']);
-    expect((await values('mirror.users')).email).toBe(taken);
-  });
+  ] as const)(
+    'with "service" on a hold "%s", gives an %s that the service shows as empty the value %s',
+    async (reason, field, taken) => {
+      await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
+      await run('update sync.held_fields set service_value = null');
+      expect(await resolve(field, 'service', `, seen_service => ''`)).toEqual(['ended', 'resolved']);
+      expect((await values('mirror.users')).email).toBe(taken);
+    },
+  );
 
   it.each(['conflict', 'refused', 'returned'])(
-    'takes the emptied value of a field held as %s if it was seen',
+    'empties a field held as %s only if the caller has seen the empty value of the service',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       expect(await resolve('phone', 'service', `, seen_service => '15550102'`)).toEqual(['held', 'moved']);
@@ -204,7 +204,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('gives the earlier split of a name back, as known as before', async () => {
+  it('with "service", restores the earlier split of a name, marked as known', async () => {
     await hold('name', { shown_value: json('Anne Berg') });
     expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
     expect([await values('mirror.users'), await split()]).toEqual([
@@ -214,7 +214,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each(['conflict', 'limit', 'review'])(
-    'sends over an emptied service value for a field held as %s',
+    'with "mirror", approves the push over an emptied service value of a field held as %s',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       await run('update sync.held_fields set service_value = null');
@@ -226,7 +226,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('wakes the daemon for edits of the team, and marks base as changed', async () => {
+  it('wakes the daemon of the team for edits, and updates agreed_at of base', async () => {
     await hold('email');
     await resolve('email', 'service');
     expect(await run('select run_group from sync.due where mark is null')).toEqual([['edits']]);
@@ -235,7 +235,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ]);
   });
 
-  it('sends an unedited name over an empty one', async () => {
+  it('with "mirror", approves the push of an unedited name over an empty name of the service', async () => {
     await run(`update mirror.users set first_name = 'Anne'`);
     await run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value)
       values (41, 1, 'name', 'conflict', ${json(fields.name.base)}, ${json(fields.name.base)}, '""', '""')`);
@@ -244,7 +244,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
   });
 
-  it('checks a typed value, and records its author, whatever the session sets', async () => {
+  it('checks a typed value and records its author, even if the session sets musterd.writing', async () => {
     await run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{bob}'`);
     await hold('email');
     const forged = `set local musterd.writing = 'on'; set local musterd.run = '1';`;
@@ -281,7 +281,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   it.each(['service', 'mirror'])(
-    'leaves base alone while an older edit of the field is being sent: %s',
+    'leaves base unchanged while an older edit of the field is under way, with "%s"',
     async (take) => {
       await hold('email');
       await run(
@@ -294,7 +294,7 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('refuses to empty a role, and withdraws an edit for the agreed value', async () => {
+  it('refuses to empty a role, and withdraws the edit if the typed value is the agreed value', async () => {
     await hold('role_id');
     await expect(run(`select from sync.resolve(41, 1, 'role_id', 'value')`)).rejects.toThrow(
       'cannot be emptied',
@@ -308,31 +308,31 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
   });
 
   const refusals = {
-    'another edit': [`, edit_id => 999`, 'select', ['held', 'moved']],
-    'another value of the service': [`, seen_service => 'x@example.com'`, 'select', ['held', 'moved']],
-    'an edit that was edited again': [
+    'an unseen edit': [`, edit_id => 999`, 'select', ['held', 'moved']],
+    'an unseen value of the service': [`, seen_service => 'x@example.com'`, 'select', ['held', 'moved']],
+    'a field that was edited again': [
       '',
       `update mirror.users set email = 'again@example.com'`,
       ['held', 'moved'],
     ],
-    'what is held on request': [
+    'a field held on request': [
       '',
       `update sync.held_fields set until = now() + interval '1 h'`,
       ['held', 'asked'],
     ],
-    'somebody who has left': [
+    'a user who has left': [
       '',
       `begin; select set_config('musterd.writing', 'on', true); update mirror.users set gone_at = now(); commit`,
       ['held', 'gone'],
     ],
-    'one’s own edit with four eyes': [
+    'an edit of the caller under four eyes': [
       '',
       `update sync.teams set four_eyes = true; update sync.edits set authors = array[sync.person(session_user)] where field = 'email'`,
       ['held', 'own'],
     ],
   } as const;
   it.each(Object.entries(refusals))(
-    'changes nothing for %s, and returns the reason',
+    'changes nothing for %s, and returns why',
     async (_, [more, change, answer]) => {
       await hold('email');
       await run(change);
@@ -344,14 +344,14 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     },
   );
 
-  it('decides if the seen edit and value are still there', async () => {
+  it('decides if edit and service value are unchanged since the caller saw them', async () => {
     await hold('email');
     const [[number] = []] = await run('select edit_id from sync.held_fields');
     const more = `, edit_id => ${String(number)}, seen_service => 'web@example.com'`;
     expect(await resolve('email', 'mirror', more)).toEqual(['waiting', 'resolved']);
   });
 
-  it('joins fields of one transaction into one decision, and no later field', async () => {
+  it('gives fields resolved in one transaction the same decision id, and a later field a new id', async () => {
     for (const field of all) await hold(field);
     const two = await run(`with one as materialized (select * from sync.resolve(41, 1, 'email', 'mirror'))
       select o.decision_id, t.decision_id as part_of from one o
@@ -368,13 +368,13 @@ describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
     ['role_id', 'value', `, value => 'chief'`, 'invalid input syntax for type bigint: "chief"'],
     ['email', 'value', `, value => 'nobody'`, '"nobody" is not an email address'],
     ['phone', 'mirror', '', 'The phone of user 1 is not held'],
-  ] as const)('refuses %s %s%s in words', async (field, take, more, words) => {
+  ] as const)('refuses the arguments %s, %s%s, and names the mistake', async (field, take, more, words) => {
     if (field !== 'phone') await hold(field);
     await expect(resolve(field, take, more)).rejects.toThrow(words);
   });
 
   it.each(['', 'Anne', 'Anne Berg', ' Anne\u00A0 Marie\tBerg ', 'A\u030Asa B', 'a|b c', '\u2003', 'x  y'])(
-    'splits %j as runs do',
+    'mirror.split_name splits %j in the same way as splitName',
     async (text) => {
       const [[halves] = []] = await run(`select mirror.split_name(${json(text)} #>> '{}')`);
       expect(halves).toEqual(splitName(text));

@@ -149,7 +149,7 @@ describe('pruning', () => {
 });
 
 describe('prune', () => {
-  it('removes tries before a confirmed push, and no open push', async () => {
+  it('removes an old push without effect before a confirmed push, and keeps an open push', async () => {
     await force(`
       insert into sync.changes (team_id, user_id, kind, state, new, outcome, opened_at)
       select 41, 1, 'push', v.state, '{"email": "b@example.com"}', v.outcome::jsonb, ${ago(40)} from (values
@@ -168,7 +168,7 @@ describe('prune', () => {
     expect(await left('current_date - opened_at::date from sync.changes order by 1')).toHaveLength(2);
   });
 
-  it('keeps pushes of a role that are newer than the last read of all users', async () => {
+  it('keeps an old push of a role until a later run has read all users', async () => {
     const read = (days: number) =>
       force(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome)
         values ('main', 41, 'daemon', ${ago(days)}, ${ago(days)}, 'complete')`);
@@ -182,13 +182,13 @@ describe('prune', () => {
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
   });
 
-  it('removes an old push or call about no user', async () => {
+  it('removes old pushes, approvals and calls that concern no user', async () => {
     await force(`insert into sync.changes (team_id, kind, new, outcome, opened_at)
       select 41, k, '{"message": {}}', '{"message": "confirmed"}', ${ago(40)} from unnest('{push,approve,call}'::text[]) k`);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });
   });
 
-  it('keeps the record of who rejected an edit while it is still rejected', async () => {
+  it('keeps the old record of a rejection while its edit is still rejected', async () => {
     await force(`
       insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id) values
         (41, 1, 'email', 'limit', 'rejected', 7), (41, 2, 'email', 'limit', null, 8);
@@ -198,7 +198,7 @@ describe('prune', () => {
     expect(await left(`edits from sync.changes`)).toEqual([{ email: 7 }]);
   });
 
-  it('keeps a waiting edit, and an edit that the last push did not see', async () => {
+  it('keeps an old edit that still waits, and an old edit that no push run has read yet', async () => {
     await force(`
       insert into sync.due (team, run_group, mark) values ('main', 'edits', '100:100:');
       update mirror.users set email = 'new@example.com' where team_id = 41 and id = 2;
@@ -209,7 +209,7 @@ describe('prune', () => {
     expect(await left('xid::text from sync.edits order by 1')).toEqual(['100', '51']);
   });
 
-  it('removes runs without references, except the newest, the last of all users and one listing run a day', async () => {
+  it('removes old runs without references, but keeps the last run of all users and one listing run a day', async () => {
     await force(`
       insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
       select t, i, 'daemon', at, at, case n when 2 then 'failed' when 9 then 'running' else 'complete' end,
@@ -253,7 +253,7 @@ describe('prune', () => {
     expect(await left('count(*)::int from mirror.contact_counts where team_id = 42')).toEqual([30]);
   });
 
-  it('removes more rows than one batch has, and ends on request', async () => {
+  it('removes rows in batches of 5,000, and stops between two batches on request', async () => {
     await force(`
       insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
       select (1 + n / 7)::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 12000) n`);
@@ -270,7 +270,7 @@ describe('prune', () => {
   });
 });
 
-it('looks up each run by an index of the periods, whatever the statistics', async () => {
+it('prune looks up the periods of each run by an index, whatever the statistics', async () => {
   const run = () =>
     force(`insert into sync.runs (team, team_id, command, finished_at, outcome, groups)
       select 'main', 41, 'daemon', ${ago(40)}, 'complete', '{edits}' from generate_series(1, 1000)`);
@@ -296,7 +296,7 @@ it('looks up each run by an index of the periods, whatever the statistics', asyn
   expect([again.runs, again.looked < 2000]).toEqual([900, true]);
 });
 
-it('two pruners of a team wait for each other’s batch', async () => {
+it('the second of two pruners of a team waits for the first, and removes nothing twice', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
     select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
@@ -318,12 +318,12 @@ it('two pruners of a team wait for each other’s batch', async () => {
   expect(removed.map(({ edits }) => edits).toSorted((a, b) => a - b)).toEqual([0, 100]);
 });
 
-describe('the turn to prune', () => {
+describe('pruning by daemons', () => {
   const turn = () => takePruneTurn(database.db, 'main');
   const age = (interval: string) =>
     query(`update sync.learned set learned_at = learned_at - interval '${interval}'`);
 
-  it('the turn to prune goes to one daemon a day, or to a daemon that finds it left', async () => {
+  it('takePruneTurn gives one daemon the turn each day, or after 10 min if the last turn did not finish', async () => {
     expect((await Promise.all([turn(), turn(), turn()])).filter((mine) => mine)).toHaveLength(1);
     await age('9 minutes');
     expect(await turn()).toBe(false);
@@ -368,7 +368,7 @@ describe('the turn to prune', () => {
     expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
 
-  it('the turn to prune passes to another daemon if one is stopped in the middle', async () => {
+  it('a daemon that is stopped in the middle leaves its turn marked as unfinished', async () => {
     await query(`delete from sync.learned where topic = 'prune'`);
     const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
     const configs = () => [{ team: 'main', retention: { changes: '7d' } }];

@@ -8,7 +8,7 @@ import { readPerson } from '../../src/page/read/page-person.ts';
 import { oldestServer } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
 
-describe.each([oldestServer()])('the role that reports name, on $name', (server) => {
+describe.each([oldestServer()])('the role of a user in reports on $name', (server) => {
   let stage: Stage;
   let [member, admin] = ['', ''];
   let id = '';
@@ -49,7 +49,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     return rows.filter((row) => String(row['id']) === id);
   };
 
-  it('shows the edited role of a user, as arrived only once a run has sent it', async () => {
+  it('reports, page and export show an edited role, with role_arrived false before a run has sent the role', async () => {
     expect(await now()).toEqual([[member, 'member', 'true']]);
     await edit(admin);
     for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
@@ -79,7 +79,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     expect(users.find((user) => String(user.id) === id)?.mirror.role).toBe('admin');
   });
 
-  it('a role never arrived if its edit was taken back, or replaced, before any run', async () => {
+  it('role_changes shows role_arrived false for an edit taken back or replaced before a run', async () => {
     await edit(member);
     expect(await now()).toEqual([[member, 'member', 'true']]);
     await edit(admin);
@@ -94,7 +94,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     await edit(admin);
   });
 
-  it('a role counts as arrived from the moment the service has it, whatever else the run reads', async () => {
+  it('reports show role_arrived true once a run has sent the role, and false for the time before', async () => {
     const [[before = ''] = []] = await stage.sql('select clock_timestamp()::text');
     await stage.run();
     expect(stage.emulator.team.user(Number(id)).roleId).toBe(Number(admin));
@@ -106,7 +106,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     expect((await now()).concat(await history()).at(-1)).toEqual([admin, 'admin', 'true']);
   });
 
-  it('a role counts as not arrived if the service has another role instead', async () => {
+  it('role_changes shows role_arrived false for an edited role that the service has overruled', async () => {
     const policy = { policy: { roleId: 'service-wins' } } as const;
     await edit(member);
     stage.emulator.team.editUser(Number(id), { roleId: 3 });
@@ -118,7 +118,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     ]);
   });
 
-  it('shows past rosters under the role name of that time', async () => {
+  it('roster_as_of shows a role under the name that the role had at that time', async () => {
     const [[before = ''] = []] = await stage.sql('select clock_timestamp()::text');
     stage.emulator.rewrite({ path: '/v1/team', times: 'always' }, (text) =>
       text.replaceAll('"member"', '"colleague"'),

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { connectAs } from '../support/use-database.ts';
 
-describe.each(servers())('roles for people without rights on $name', (server) => {
+describe.each(servers())('migrate, with roles for people that lack rights, on $name', (server) => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await createTestDatabase({ server });
@@ -31,7 +31,7 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     return rows;
   };
 
-  it('roles for people get new rights by the next migration, and a second migration writes nothing', async () => {
+  it('grants the missing rights, and writes nothing the second time', async () => {
     expect(await mayRead('musterd_reader')).toBe(false);
     expect(await migrate(database.db)).toEqual({ applied: [] });
     expect(await mayRead('musterd_reader')).toBe(true);
@@ -40,13 +40,13 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     expect(await writers()).toEqual(before);
   });
 
-  it('roles for people get their rights even if public may use the schema', async () => {
+  it('grants the missing rights even if public may use the schema', async () => {
     await run('grant usage on schema mirror to public');
     await migrate(database.db);
     expect(await mayRead('musterd_reader')).toBe(true);
   });
 
-  it('roles for people get no right on a view that another user added', async () => {
+  it('grants rights on the views of musterd, but not on a view that a user has added', async () => {
     await run('create view report.own as select email from mirror.users');
     await migrate(database.db);
     for (const place of ['report.inbox_members', 'report.teams', 'report.surveys', 'mirror.inboxes'])
@@ -54,14 +54,14 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     expect(await mayRead('musterd_reader', 'report.own')).toBe(false);
   });
 
-  it('roles for people get nothing back that an administrator revoked', async () => {
+  it('does not grant a right again that an administrator has revoked', async () => {
     await run('revoke select on report.changes from musterd_editor');
     await migrate(database.db);
     expect(await mayRead('musterd_editor')).toBe(false);
     expect(await mayRead('musterd_editor', 'report.roster')).toBe(true);
   });
 
-  it('roles for people stay unchanged if another role than the owner migrates', async () => {
+  it('leaves the rights unchanged if another role than the owner migrates', async () => {
     const role = `test_other_${randomBytes(4).toString('hex')}`;
     await run(`create role ${role} login password 'secret';
       grant create on database ${new URL(database.url).pathname.slice(1)} to ${role};

@@ -15,7 +15,7 @@ describe('the record of a run', () => {
   const begin = (team: string) =>
     takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));
 
-  it('a run record begins with the lease, and a process without the lease leaves it alone', async () => {
+  it('beginRun needs the lease, and a second finishRun of the same run changes nothing', async () => {
     const { db } = database;
     const stalled = await takeLease(db, 'default', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s'`.execute(db.kysely);
@@ -43,7 +43,7 @@ describe('the record of a run', () => {
     await stalled.release();
   });
 
-  it('the next run ends the record of a run whose process died', async () => {
+  it('the next run marks a run whose process died as failed', async () => {
     const { db } = database;
     const first = await begin('died');
     await first.lease.release();
@@ -57,7 +57,7 @@ describe('the record of a run', () => {
     await second.lease.release();
   });
 
-  it('a run record stores its facts, unless a later run has stored newer ones', async () => {
+  it('the end of a stalled run does not overwrite the facts that a later run has stored', async () => {
     const { db } = database;
     const stalled = await begin('learns');
     await sql`update sync.leases set expires_at = clock_timestamp() where team = 'learns'`.execute(db.kysely);

@@ -29,7 +29,7 @@ describe.each(servers())('the schema on $name', (server) => {
     expect(types).toBe(readFileSync(TYPES, 'utf8'));
   });
 
-  test('an unknown column or value does not compile', () => {
+  test('a query with an unknown column or a wrong value does not compile', () => {
     const { kysely } = database.db;
     // @ts-expect-error there is no such column
     kysely.selectFrom('sync.teams').select('name');

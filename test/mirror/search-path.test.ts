@@ -29,8 +29,8 @@ it('only the demo and `musterd sql` send SQL as typed', () => {
   expect(naming('runSqlText(')).toEqual(['mirror/db/sql-text.ts', 'runs/rehearse/demo-database.ts']);
 });
 
-describe.each(servers())('names in SQL on $name', (server) => {
-  it('every function of musterd looks names up in pg_catalog alone', async () => {
+describe.each(servers())('the search_path on $name', (server) => {
+  it('each function of musterd sets search_path to pg_catalog and pg_temp', async () => {
     const database = await createTestDatabase({ server });
     const { rows } = await runSqlText(
       database.db,
@@ -43,7 +43,7 @@ describe.each(servers())('names in SQL on $name', (server) => {
     expect(rows, advice).toEqual([]);
   });
 
-  it('every statement of musterd sets that path, and restores the path of the session', async () => {
+  it('each statement of musterd sets search_path to pg_catalog, and restores the path of the session', async () => {
     const database = await createTestDatabase({ server });
     const db = createDatabase({ url: database.url, maxConnections: 1 });
     const read = sql<{ path: string }>`select current_setting('search_path') as path`;
@@ -60,7 +60,7 @@ describe.each(servers())('names in SQL on $name', (server) => {
 });
 
 /** A role that may do nothing but create in `public`: the default of all databases made before Postgres 15. */
-describe.each(servers())('a neighbour with functions in public on $name', (server) => {
+describe.each(servers())('a hostile role with functions in public on $name', (server) => {
   const suffix = randomBytes(4).toString('hex');
   const [owner, hostile, name] = [`test_owner_${suffix}`, `test_hostile_${suffix}`, `musterd_test_${suffix}`];
   let emulator: Emulator;
@@ -92,12 +92,12 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     await admin.close();
   });
 
-  it('a function in public captures a session that looks names up there', async () => {
+  it('a session with the default search_path calls the hostile functions', async () => {
     for (const call of [`concat('a'::text, 'b'::text)`, `1::bigint < 1::numeric`, `1::bigint || 'b'::text`])
       await expect(runSqlText(asOwner, `select ${call}`)).rejects.toThrow('a shadow was called');
   });
 
-  it('a function in public never runs in migrations, runs and edits', async () => {
+  it('migrations, runs and edits never call the hostile functions', async () => {
     await migrate(asOwner);
     const config = configFor(emulator.environment);
     const run = () => runReconcile(asOwner, config, 'reconcile', silent);
@@ -120,7 +120,7 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
     expect(rows).toEqual([]);
   });
 
-  it('check reports it until no other role can create objects in the schema', async () => {
+  it('check reports the schema public until only its owner can create objects there', async () => {
     const finding = async () => {
       const report = createReport();
       expect(await checkDatabase(asOwner, report)).toBe(true);

@@ -45,13 +45,13 @@ describe('the edits of a user', () => {
   const readEdits = async () => Object.keys((await readUser())?.edits ?? {});
   beforeEach(() => sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`));
 
-  it('lists an edit whose value the mirror has, and no edit replaced past the triggers', async () => {
+  it('lists the edits of a user, but not an edit whose value SQL with triggers off has replaced', async () => {
     expect(await readEdits()).toEqual(['email', 'phone']);
     await as(`update mirror.users set phone = '15550199'`);
     expect(await readEdits()).toEqual(['email']);
   });
 
-  it('lists no ended edit of a user', async () => {
+  it('leaves out an edit that has ended', async () => {
     await sql(`update mirror.users set phone = null`);
     expect(await readEdits()).toEqual(['email']);
   });
@@ -79,7 +79,7 @@ describe('the shown value of a held field', () => {
   const apply = (shown?: ServiceValue) =>
     database.db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
 
-  it('stores the shown value of a held field beside the value at the hold, if it changes', async () => {
+  it('stores a changed service value as shown_value, and keeps the service_value of the hold', async () => {
     const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
     await database.db.transaction((tx) =>
       writeHolds(

@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(['clear'] as const) },
 );
 
-it('A spool holds each row once, in its last form, and forgets all rows at a clear', () => {
+it('a spool contains the last version of each row, and is empty after clear()', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const spool = createSpool(shape);

@@ -74,7 +74,7 @@ describe('a session that reads', () => {
     'start transaction',
     "prepare transaction 'x'",
     'copy public.kept to stdout',
-  ])('a reading session stays read-only against %s', async (sql) => {
+  ])('a reading session rejects "%s", and stays read-only', async (sql) => {
     await expect(refusal(reading, sql)).resolves.toMatchObject({
       code: expect.stringMatching(/mirror|usage/) as string,
     });
@@ -85,19 +85,19 @@ describe('a session that reads', () => {
     'set session characteristics as transaction read write',
     'set default_transaction_read_only to off',
     "select set_config('default_transaction_read_only', 'off', false)",
-  ])('a reading session stays read-only after %s', async (sql) => {
+  ])('a reading session accepts "%s", and stays read-only', async (sql) => {
     await ask(reading, sql);
     expect((await refusal(reading, 'delete from public.kept')).message).toContain('read-only');
   });
 
-  it('a session takes one statement at a time, even if two are sent as one', async () => {
+  it('a session rejects a text with two statements', async () => {
     const both = { text: 'commit; delete from public.kept', line: 1, keyword: 'select' };
     await expect(reading.run(both, { begin: async () => {}, take: async () => true })).rejects.toThrow(
       'multiple commands',
     );
   });
 
-  it('a session fetches the next page only once the last page was taken and more is wanted', async () => {
+  it('a session stops fetching pages once the reader wants no more rows', async () => {
     let taken = 0;
     const endless = statementOf('select generate_series(1, 1000000000000)');
     await reading.run(endless, {
@@ -111,7 +111,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).rows).toEqual([['1']]);
   });
 
-  it('a session passes an error of the reader on, and works again', async () => {
+  it('a session rethrows an error of the reader, and runs the next statement', async () => {
     const full = new Error('the disk is full');
     const work = reading.run(statementOf('select generate_series(1, 5000)'), {
       begin: async () => {},
@@ -121,7 +121,7 @@ describe('a session that reads', () => {
     expect((await ask(reading, 'select 1 as a')).columns).toEqual(['a']);
   });
 
-  it('a session cancels a statement on request, and works again', async () => {
+  it('a session cancels a statement on request, and runs the next statement', async () => {
     const sleeping = refusal(reading, 'select pg_sleep(60)');
     await eventually('it sleeps', async () => {
       const { rows } = await ask(
@@ -138,7 +138,7 @@ describe('a session that reads', () => {
 });
 
 describe('a message of Postgres', () => {
-  it('shows the place of a mistake in SQL, as psql does', async () => {
+  it('shows line and column of a mistake in SQL, as psql does', async () => {
     const error = await refusal(reading, 'select 1,\n  nam from report.roster');
     expect(error.message.split('\n')).toEqual([
       'ERROR:  column "nam" does not exist',
@@ -156,7 +156,7 @@ describe('a message of Postgres', () => {
     expect(line.indexOf('nope')).toBe(mark.indexOf('^'));
   });
 
-  it('names the command that makes a missing table', async () => {
+  it('hints at musterd migrate if a table is missing', async () => {
     expect((await refusal(reading, 'select * from mirror.nothing')).hint).toContain('musterd migrate');
   });
 

@@ -92,7 +92,7 @@ describe.each(servers())('staged rows on $name', (server) => {
       )
     )[0]?.['n'] !== 0;
 
-  it.each([1, many])('stages %i rows with columns of any name', async (count) => {
+  it.each([1, many])('stages %i rows in columns with reserved or mixed-case names', async (count) => {
     const shape: StageShape<bigint> = {
       name: 'odd',
       columns: [
@@ -112,7 +112,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(found).toEqual([{ id: 0n, order: 'first 0', maxSize: 1n }]);
   });
 
-  it('stages rows alike by COPY and, for a role without temporary tables, as JSON', async () => {
+  it('writes the same rows by COPY and, for a role without temporary tables, as JSON', async () => {
     const fill = tags(many);
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });
     await fc.assert(
@@ -164,7 +164,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     );
   });
 
-  it('counts staged rows, and writes them only if they changed', async () => {
+  it('compareListing counts, and publishListing writes, only the added and changed rows', async () => {
     const listed = tags(many);
     const publishNow = (wanted: readonly ListedRow[]): Promise<RefreshResult> =>
       db.transaction(async (tx) => {
@@ -214,7 +214,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select id from mirror.tags where gone_at is not null')).toEqual([]);
   });
 
-  it('leaves no staging table for the next transaction, and another shape gets its own', async () => {
+  it('empties the staging table after each transaction, and makes one for each shape of rows', async () => {
     const shape = (type: 'text' | 'bigint'): StageShape<bigint> => ({
       name: 'numbers',
       columns: [
@@ -248,7 +248,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(new Set(left.map(({ size }) => size))).toEqual(new Set([0]));
   });
 
-  it('a staged value that Postgres refuses aborts the transaction, and not the session', async () => {
+  it('a staged value that Postgres refuses fails the transaction, and the session still works', async () => {
     const shape: StageShape<string> = { name: 'odd', columns: [['id', 'bigint']], values: (id) => [id] };
     const spool = createSpool(shape);
     spool.add([...tags(many).map(({ id }) => String(id)), 'not a number']);
@@ -257,7 +257,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     expect(await rows(db.kysely, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('reads staged rows a few times each, whatever the table statistics', async () => {
+  it('each step of a plan reads at most four times the staged rows, whatever the table statistics', async () => {
     const listed = tags(3 * many, 100_000);
     // Analysed when there was another team alone: then this one is believed to be empty.
     await db.transaction(async (tx) => {

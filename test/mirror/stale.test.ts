@@ -33,8 +33,8 @@ const times: readonly (readonly [string | null, string | null, Order])[] = [
 ];
 const cases = times.flatMap((one) => times.map((other) => ({ one, other })));
 
-describe('a row', () => {
-  it.each(cases)('counts as older only if none is newer: $one.2 and $other.2', async ({ one, other }) => {
+describe('isOlder', () => {
+  it.each(cases)('needs one earlier and no later time: $one.2 and $other.2', async ({ one, other }) => {
     const { rows } = await sql<{ older: boolean }>`
       select ${isOlder(sql`u`)} as older
       from (select ${one[0]}::timestamptz as updated_at, ${other[0]}::timestamptz as user_updated_at) s,
@@ -46,7 +46,7 @@ describe('a row', () => {
   });
 });
 
-describe('a user', () => {
+describe('the state of a user', () => {
   const read = async (given: Partial<ServiceUser>) => {
     const user = { id: 1n, name: 'Anne', email: 'anne@example.com', phone: null, roleId: null, raw: {} };
     const [state] = await readDifferingUsers(database.db, teamId, [{ ...user, ...given }]);
@@ -56,18 +56,18 @@ describe('a user', () => {
 
   it.each([
     ['an older version of other values', true, before, same, 'eva@example.com'],
-    ['the other version older', true, same, before, 'eva@example.com'],
+    ['an older user version of other values', true, same, before, 'eva@example.com'],
     ['an older version of the same values', false, before, same, 'anne@example.com'],
     ['the same version of other values', false, same, same, 'eva@example.com'],
     ['one version older and one newer', false, before, after, 'eva@example.com'],
   ])(
-    'a row counts as stale or fresh if the service shows %s: %s',
+    'if the service shows %s, the state of the user has stale = %s',
     async (_, stale, updatedAt, userUpdatedAt, email) => {
       expect(await read({ updatedAt, userUpdatedAt, email })).toBe(stale);
     },
   );
 
-  it('takes an older version as fresh in the third pass, half an hour after the first', async () => {
+  it('counts an older version as current in the third run, half an hour after the first', async () => {
     const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
     const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));
     const age = (minutes: number) =>
@@ -87,7 +87,7 @@ describe('a user', () => {
     expect(await read(older)).toBe(false);
   });
 
-  it('takes an older version as fresh at once if nothing was agreed on', async () => {
+  it('counts an older version as current at once if the user has no agreed values', async () => {
     await sql`delete from sync.user_base`.execute(database.db.kysely);
     expect(await read({ updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' })).toBe(false);
   });

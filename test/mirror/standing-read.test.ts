@@ -8,7 +8,7 @@ import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe.each([oldestServer()])('measurements on $name', (server) => {
+describe.each([oldestServer()])('metrics on $name', (server) => {
   const database = useDatabase({ server });
   beforeAll(() =>
     database.db.transaction(async (tx) => {
@@ -67,7 +67,7 @@ describe.each([oldestServer()])('measurements on $name', (server) => {
     expect(await readUsersInBatches(kysely, [])).toEqual([]);
   });
 
-  it('returns the tokens that the pace has left', async () => {
+  it('readTokensLeft returns how many requests each team may send at once', async () => {
     // One request a second refills.
     const settings = { perMinute: 72 / 0.99, share: 1, burst: 12 };
     const pace = paceOf(settings);

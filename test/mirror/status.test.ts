@@ -5,7 +5,7 @@ import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { countStatements } from '../support/sent-statements.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe('edits that wait, in status', () => {
+describe('the waiting edits in status', () => {
   const database = useDatabase();
   const { rows: sql } = database;
   /** Of what the triggers noted, and of all. */
@@ -41,7 +41,7 @@ describe('edits that wait, in status', () => {
       commit`),
   );
 
-  it('status counts the same waiting edits by comparing all users and by the noted ones', async () => {
+  it('status counts the same edits from the records of the triggers as by comparing all users', async () => {
     const { noted, all } = await pending();
     expect(Object.keys(all).toSorted()).toEqual(['held', 'sending', 'unknown', 'waiting']);
     expect(noted).toEqual(all);
@@ -62,7 +62,7 @@ describe('edits that wait, in status', () => {
     }
   });
 
-  it('status names the gap left by edits made with triggers off, and the last full comparison', async () => {
+  it('status warns that edits made with triggers off are not counted, and names the last full comparison', async () => {
     await sql(`
       begin; set local session_replication_role = 'replica';
       update mirror.users set phone = '15550199' where team_id = 41 and id in (1, 11);
@@ -83,7 +83,7 @@ describe('edits that wait, in status', () => {
     ]);
   });
 
-  it('status compares all users if very many may have a waiting edit', async () => {
+  it('status compares all users only if more than 20,000 of them may have a waiting edit', async () => {
     await sql(`
       insert into sync.teams (team, team_id) values ('east', 43);
       begin; set local musterd.writing = 'on';

@@ -56,7 +56,7 @@ const users = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-it('takeUsers records the role of a new user at once', async () => {
+it('learnRoles records the role of a user whom takeUsers has just added', async () => {
   const known = { ...(await readKnownTeam(database.db.kysely, 'taken')), mayLackRoles: false };
   const mirror = mirrorOf(99n, known);
   await mirror.takeUsers([takeNew({ ...shown, roleId: 77n }, 'new role')].values());
@@ -66,7 +66,7 @@ it('takeUsers records the role of a new user at once', async () => {
   ]);
 });
 
-it('takeUsers leaves a user to the next run if both sides have agreed by now', async () => {
+it('takeUsers skips and returns a user who already has agreed values', async () => {
   await query(
     "insert into sync.user_base (team_id, id, name, first_name, last_name) values (98, 2, '', '', '')",
   );
@@ -79,7 +79,7 @@ it('takeUsers leaves a user to the next run if both sides have agreed by now', a
   ]);
 });
 
-it('takeUsers writes two parts at once, and neither waits', async () => {
+it('two calls of takeUsers write at the same time, without waiting for each other', async () => {
   const mirror = mirrorOf(96n);
   const part = (first: number) =>
     mirror.takeUsers(
@@ -113,7 +113,7 @@ it('a run in the ledger cannot be deleted', async () => {
   );
 });
 
-it('takeUsers gives the same result as a plan for each user', async () => {
+it('takeUsers writes the same rows as a plan for each user', async () => {
   let teamId = 100n;
   let written = 0;
   await fc.assert(

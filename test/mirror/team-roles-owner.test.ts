@@ -10,7 +10,7 @@ import { servers } from '../support/servers.ts';
 import { configFor } from '../system/stage.ts';
 
 /** musterd as the ordinary owner of its tables, and as a role that only has privileges on them. */
-describe.each(servers())('musterd among policies on $name', (server) => {
+describe.each(servers())('musterd under row-level security on $name', (server) => {
   const suffix = randomBytes(4).toString('hex');
   const [owner, daemon, name] = [`test_owner_${suffix}`, `test_daemon_${suffix}`, `musterd_test_${suffix}`];
   let emulator: Emulator;
@@ -49,7 +49,7 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     await admin.close();
   });
 
-  it('a run works as the owner, whatever teams are listed', async () => {
+  it('a run under the owner of the tables works even if mirror.team_roles is empty', async () => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     expect(await run(asOwner)).toMatchObject({ outcome: 'complete' });
     await runSqlText(
@@ -69,13 +69,13 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     expect(plan).not.toMatch(/InitPlan|SubPlan/);
   });
 
-  it('a run fails as an unlisted role of its own, and writes nothing', async () => {
+  it('a run under an unlisted role fails, and leaves no record', async () => {
     const runs = await rows('select max(run_id) from sync.runs');
     await expect(run(asDaemon)).rejects.toThrow('row-level security');
     expect(await rows('select max(run_id) from sync.runs')).toEqual(runs);
   });
 
-  it.each(['public', daemon])('a run works as its own role if %s is listed for all teams', async (listed) => {
+  it.each(['public', daemon])('a run under its own role works if %s may see all teams', async (listed) => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     await runSqlText(
       asOwner,
@@ -90,7 +90,7 @@ describe.each(servers())('musterd among policies on $name', (server) => {
     expect(emulator.team.users().filter((user) => user.phone === phone)).toHaveLength(1);
   });
 
-  it('a run works as a role of its own with bypassrls', async () => {
+  it('a run under an unlisted role works if the role has bypassrls', async () => {
     await runSqlText(asOwner, 'delete from mirror.team_roles');
     await runSqlText(admin, `alter role ${daemon} bypassrls`);
     expect(await run(asDaemon)).toMatchObject({ outcome: 'complete' });

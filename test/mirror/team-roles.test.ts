@@ -111,7 +111,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     );
   const views = () => places.filter(([place]) => place?.startsWith('report.'));
 
-  it('every table that names the team of a row has the policy', () => {
+  it('every table with a team column has the policy seen_teams', () => {
     const policy = (column: string, seen: string) =>
       `seen_teams * {0} (( SELECT mirror.sees_all_teams() AS sees_all_teams) OR (${column} IN ( SELECT mirror.${seen}() AS ${seen})))`;
     const guarded = tables().filter(([place]) => place !== 'mirror.team_roles');
@@ -122,7 +122,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     }
   });
 
-  it('every table and view names the team of a row, except the bookkeeping of migrations', async () => {
+  it('every table and view except sync.migrations has a team column', async () => {
     const all = await stage.sql(`select c.oid::regclass::text from pg_class c
       where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm')`);
     const known = new Set(places.map(([place]) => place));
@@ -140,7 +140,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     }
   });
 
-  it.each(['north', 'northern_analyst'])('%s sees its team in every table and view', async (name) => {
+  it.each(['north', 'northern_analyst'])('%s sees only its team in every table and view', async (name) => {
     let filled = 0;
     for (const [place = '', column = ''] of places.filter((found) => found[0] !== 'mirror.team_roles')) {
       const own = column === 'team' ? 'default' : '41';
@@ -157,7 +157,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     for (const [place = ''] of views()) expect(await teamsIn(role(name), place)).toEqual(['41']);
   });
 
-  it('a role listed for all teams sees both, and an unlisted role sees no team', async () => {
+  it('a role listed for all teams sees both teams, and an unlisted role sees no team', async () => {
     for (const [place = ''] of views()) {
       expect([place, await teamsIn(role('office'), place)]).toEqual([place, ['41', '42']]);
       expect([place, await teamsIn(role('unlisted'), place)]).toEqual([place, []]);
@@ -168,7 +168,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(await teamsIn('musterd_reader', 'mirror.users')).toEqual([]);
   });
 
-  it('no role is restricted while public is listed with all teams', async () => {
+  it('an unlisted role sees all teams while public is listed for all teams', async () => {
     const before = `insert into mirror.team_roles (role_name, all_teams) values ('public', true)`;
     const text = `select array_agg(distinct team_id order by team_id) from `;
     expect(await as(role('unlisted'), `${text} mirror.users`, before)).toEqual(['41,42']);
@@ -177,19 +177,19 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(await teamsIn(role('unlisted'), 'mirror.users')).toEqual([]);
   });
 
-  it('a role with rights on the views alone gets an error', async () => {
+  it('a role with rights on the report views, but not on their tables, gets an error', async () => {
     for (const [place = ''] of views())
       await expect(teamsIn(role('reports_only'), place)).rejects.toThrow(
         /permission denied for (table|view role_names)/,
       );
   });
 
-  it('the creator of a listed role does not see its teams', async () => {
+  it('the creator of a listed role does not see the teams of that role', async () => {
     expect(await teamsIn(role('made'), 'report.roster').catch(String)).toMatch(/permission denied/);
     expect(await teamsIn(role('creator'), 'report.roster')).toEqual([]);
   });
 
-  it('an editor edits the users of its team alone', async () => {
+  it('an editor can edit only the users of its own team', async () => {
     const edited = await as(
       role('editor'),
       `with e as (update mirror.users set email = 'x' || id || '@example.com' returning team_id)
@@ -206,7 +206,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     await expect(as(role('editor'), move, asDaemon)).rejects.toThrow('violates row-level security policy');
   });
 
-  it('an editor adds and removes the lookups of its team alone', async () => {
+  it('an editor can add and remove only the lookup addresses of its own team', async () => {
     const insert = (team: number) =>
       as(
         role('editor'),
@@ -228,7 +228,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     ]);
   });
 
-  it('a role sees its own listing, and cannot list itself', async () => {
+  it('a role sees its own row in mirror.team_roles, and cannot add a row', async () => {
     expect(await as(role('northern_analyst'), 'select role_name from mirror.team_roles')).toEqual([
       role('north'),
     ]);
@@ -239,7 +239,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     await expect(as(role('editor'), insert, granted)).rejects.toThrow('violates row-level security policy');
   });
 
-  it('a listing needs a team, so that a misspelt name does not open all', async () => {
+  it('mirror.team_roles rejects a row whose team is null because its name was misspelt', async () => {
     const insert = `insert into mirror.team_roles (role_name, team_id)
       values ('${role('north')}', (select team_id from mirror.teams where name = 'misspelt'))`;
     await expect(stage.sql(insert)).rejects.toThrow('check constraint');
@@ -259,13 +259,13 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     ).rejects.toThrow('team 42 was shown');
   });
 
-  it('row_security = off shows nothing more', async () => {
+  it('a query with row_security = off gets an error', async () => {
     const off = 'set local row_security = off';
     await expect(as(role('north'), 'select * from mirror.users', off)).rejects.toThrow('row-level security');
     await expect(as(role('north'), 'select * from report.roster', off)).rejects.toThrow('row-level security');
   });
 
-  it('the teams are looked up once per statement', async () => {
+  it('a statement looks up the teams of its role once, and not for each row', async () => {
     const plan = (await as(role('north'), 'explain (analyze, costs off) select * from mirror.users')).join(
       '\n',
     );

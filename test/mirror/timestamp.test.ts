@@ -5,7 +5,7 @@ import { asTimestamp } from '../../src/mirror/db/timestamp.ts';
 import { servers } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-describe('a timestamp of the service', () => {
+describe('asTimestamp', () => {
   it.each(['+15:59', '-15:59', '+0000', '-1530', '+14:00', 'Z'])('accepts the offset %s', (offset) => {
     expect(asTimestamp(`2030-01-01T00:00:00${offset}`)).toBe(`2030-01-01T00:00:00${offset}`);
   });
@@ -18,7 +18,7 @@ describe('a timestamp of the service', () => {
   );
 });
 
-describe.each(servers())('on $name', (server) => {
+describe.each(servers())('asTimestamp on $name', (server) => {
   const database = useDatabase({ server });
 
   it('accepts only timestamps that Postgres accepts', async () => {

@@ -47,24 +47,24 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
   it.each<[string, readonly Ended[], number | null]>([
     ['no run', [], null],
     ['a refused run', [refused], 0],
-    ['refused runs, one after another', [['complete', null], refused, refused], 1_000],
-    ['one that was taken after it', [refused, ['complete', null]], null],
-    ['a partial one after it', [refused, ['partial', null]], null],
-    ['one with a batch after it', [refused, ['refused', null]], null],
-    ['one that met no service after it', [refused, ['failed', 'service']], 0],
-    ['one that was stopped after it', [refused, ['partial', 'stopped']], 0],
-    ['one whose process ended after it', [refused, ['failed', null]], 0],
-    ['one of the listings after it', [refused, ['complete', null, { groups: '{listings}' }]], null],
-    ['a step of a person after it', [refused, ['complete', null, { command: 'resolve' }]], 0],
-    ['refused before and after', [refused, ['complete', null], ['failed', 'service'], refused], 3_000],
-  ])('knows whether the service refuses the credentials: %s', async (_, ended, sinceMs) => {
+    ['two refused runs after a complete one', [['complete', null], refused, refused], 1_000],
+    ['a refused run, then a complete one', [refused, ['complete', null]], null],
+    ['a refused run, then a partial one', [refused, ['partial', null]], null],
+    ['a refused run, then one with a held batch', [refused, ['refused', null]], null],
+    ['a refused run, then one that did not reach the service', [refused, ['failed', 'service']], 0],
+    ['a refused run, then a stopped one', [refused, ['partial', 'stopped']], 0],
+    ['a refused run, then one whose process ended', [refused, ['failed', null]], 0],
+    ['a refused run, then one of listings', [refused, ['complete', null, { groups: '{listings}' }]], null],
+    ['a refused run, then a command of a person', [refused, ['complete', null, { command: 'resolve' }]], 0],
+    ['a refused run after a good one', [refused, ['complete', null], ['failed', 'service'], refused], 3_000],
+  ])('returns since when the service has refused the credentials: %s', async (_, ended, sinceMs) => {
     await addRuns('north', ended);
     await addRuns('south', [['complete', null]]);
     await sql`insert into sync.runs (team, command) values ('north', 'daemon')`.execute(database.db.kysely);
     expect(await refusedSince()).toEqual(sinceMs === null ? [] : [['north', sinceMs]]);
   });
 
-  it('names the last run of each group that did not complete', async () => {
+  it('returns the last run of each group whose last run did not complete', async () => {
     const { db } = database;
     await addRuns('north', [
       ['failed', 'service'],
@@ -88,7 +88,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     ]);
   });
 
-  it('returns the waiting batches and the held fields', async () => {
+  it('counts the waiting batches and the held fields by team', async () => {
     const { kysely } = database.db;
     await sql`
       insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, since) values
@@ -117,7 +117,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     ]);
   });
 
-  it('one of several processes that read the same stores a notice', async () => {
+  it('replaceNotice succeeds for only one of several processes that replace the same notice', async () => {
     const { db } = database;
     const key = { team: 'north', event: 'stale' } as const;
     const claims = async (before: Notice | undefined, ...ids: readonly string[]) => {

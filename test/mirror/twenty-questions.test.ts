@@ -12,7 +12,7 @@ const questions = [
   ...cookbook.matchAll(/^### (\d+)\. (.+\?)$((?:(?!^#)[\s\S])*?)```sql\n([^`]*?);?\n```$/gm),
 ].map(([, number = '', question = '', , text = '']) => ({ number: Number(number), question, text }));
 
-describe('the twenty questions', () => {
+describe('the twenty questions of docs/sql-cookbook.md', () => {
   const database = useDatabase();
   const query = async (text: string) => await runSqlText(database.db, text);
   beforeAll(async () => {
@@ -25,11 +25,11 @@ describe('the twenty questions', () => {
     await query(`update mirror.users set phone = '15559999999' where id = 25`);
   });
 
-  it('the twenty questions number from 1 to 20 in order', () => {
+  it('the questions have the numbers 1 to 20 in order', () => {
     expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  it.each(questions)('$number: $question', async ({ text }) => {
+  it.each(questions)('the query of question $number has no empty column: $question', async ({ text }) => {
     const { head: columns, rows } = await query(text);
     expect(rows.length).toBeGreaterThan(0);
     expect(columns).not.toContain('?column?');
@@ -46,14 +46,14 @@ describe('the twenty questions', () => {
     [6, 'fields', [1n, 55n]],
     [8, 'new_value', ['15559999999']],
     [18, 'role', ['Analyst']],
-  ])('answers number %i from the prepared history: %s', async (number, column, expected) => {
+  ])('the query of question %i finds the prepared values of %s', async (number, column, expected) => {
     const { text = '' } = questions.find((one) => one.number === number) ?? {};
     const { head: columns, rows } = await query(text);
     expect(rows.map((row) => row[columns.indexOf(column)])).toEqual(expect.arrayContaining(expected));
   });
 });
 
-it('the counts by week hold the highest count of each week, by days of UTC', async () => {
+it('the cookbook query of counts by week cuts the weeks by UTC days, in a session of any time zone', async () => {
   const text = /### Contact counts by week\n\n```sql\n([^`]*?);\n```/.exec(cookbook)?.[1] ?? '';
   const database = await createTestDatabase();
   try {

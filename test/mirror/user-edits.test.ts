@@ -35,7 +35,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
   const edits = () =>
     sql(`select team_id, user_id, field, old_value, new_value from sync.edits order by edit_id, field`);
 
-  it('an editor can empty an email or a role that was empty before, and no other field', async () => {
+  it('an editor can empty an email or a role only if the agreed value is empty', async () => {
     await sql(`
       begin; set local musterd.writing = 'on';
       update sync.user_base set email = null, role_id = null where team_id = 41 and id in (1, 2);
@@ -93,7 +93,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 2n, 'email', '2@example.com', '1@example.com']]);
     });
 
-    it('records no value that musterd brings, and edits that a command makes for a person', async () => {
+    it('records an edit by editUsers, but not a value that a run writes', async () => {
       await database.db.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
         await tx.executeQuery(CompiledQuery.raw(`update mirror.users set email = 'pulled@example.com'`));
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edits()).toEqual([[41n, 3n, 'phone', null, '15550103']]);
     });
 
-    it('recording edits of thousands of users costs a few looks for each', async () => {
+    it('reads at most 20 rows for each user to record the edits of 3,000 users', async () => {
       await sql(`
         begin; select set_config('musterd.writing', 'on', true);
         insert into mirror.users (team_id, id, name, first_name, last_name, resolved)
@@ -136,7 +136,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     });
   });
 
-  describe('fresh edits', () => {
+  describe('readFreshEdits and readEditedUsers', () => {
     const fresh = async () =>
       (await readFreshEdits(database.db.kysely, ['north', 'south'])).flatMap(({ team, isFresh }) =>
         isFresh ? [team] : [],
@@ -147,7 +147,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
     const edit = (id: number, team = 41) =>
       sql(`update mirror.users set email = 'new${id}@example.com' where team_id = ${team} and id = ${id}`);
 
-    it('finds all differing users at first, and later new edits alone', async () => {
+    it('find all differing users at first, and only newer edits after noteEdits', async () => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
       await edit(1);
       await edit(7, 42);
@@ -161,7 +161,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 2n]);
     });
 
-    it('finds with an edited role all users with one, and with another field no other user', async () => {
+    it('find all users with an edited role after an edit of a role, and one user after an edit of an email', async () => {
       const setRole = (id: number, role: number) =>
         sql(`update mirror.users set role_id = ${role} where team_id = 41 and id = ${id}`);
       await setRole(1, 5);
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 3n, 4n]);
     });
 
-    it('finds an edit again if a person has decided during its push', async () => {
+    it('find an edit again if a person has made a decision during its push', async () => {
       await edit(1);
       await note();
       const mark = await markOf();
@@ -199,26 +199,29 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['partial', 3, [0, 3]],
       ['failed', 3, [3, 3]],
       ['complete', 0, [0, 0]],
-    ])('a new edit starts with or without failures, if the run was %s', async (outcome, failures, are) => {
-      await edit(1);
-      const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
-      await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
+    ])(
+      'after a %s run with %i failures, return %j failures for an edit made after and before its start',
+      async (outcome, failures, are) => {
+        await edit(1);
+        const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
+        await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
         values ('north', 'edits', now() - interval '1 hour', now() - interval '1 hour', '${outcome}', ${failures})`);
-      const since = await failuresNow();
-      await sql(`update sync.due set started_at = clock_timestamp() where team = 'north'`);
-      expect([since, await failuresNow()]).toEqual(are);
-      await edit(7, 42);
-      expect(await failuresNow()).toBe(failures);
-      await edit(2);
-      expect(await failuresNow()).toBe(are[0]);
-      await sql(
-        `update sync.edits set ended_at = clock_timestamp(), ended_how = 'agreed' where team_id = 41`,
-      );
-      expect(await failuresNow()).toBe(failures);
-    });
+        const since = await failuresNow();
+        await sql(`update sync.due set started_at = clock_timestamp() where team = 'north'`);
+        expect([since, await failuresNow()]).toEqual(are);
+        await edit(7, 42);
+        expect(await failuresNow()).toBe(failures);
+        await edit(2);
+        expect(await failuresNow()).toBe(are[0]);
+        await sql(
+          `update sync.edits set ended_at = clock_timestamp(), ended_how = 'agreed' where team_id = 41`,
+        );
+        expect(await failuresNow()).toBe(failures);
+      },
+    );
 
     it.each(['before the tables were analysed', 'afterwards'])(
-      'finds new edits by a look at them alone, %s',
+      'read only the rows of the new edit, measured %s',
       async (when) => {
         await sql(`
         begin; set local musterd.writing = 'on';
@@ -247,7 +250,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       },
     );
 
-    it('finds an edit whose transaction began before the mark and committed after it', async () => {
+    it('find an edit whose transaction began before the mark of noteEdits and committed after that mark', async () => {
       await note();
       await other.transaction(async (tx) => {
         await tx.executeQuery(
@@ -265,7 +268,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('leaves out edits taken back, and edits of users who have left', async () => {
+    it('leave out edits taken back, and edits of users who have left', async () => {
       await note();
       await edit(1);
       await edit(2);
@@ -276,7 +279,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([[], []]);
     });
 
-    it('finds all differing users after a failed run, and after the mark was forgotten', async () => {
+    it('find all differing users after a failed run, and after the mark was removed', async () => {
       await edit(1);
       await note();
       await edit(2);
@@ -288,7 +291,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect([await fresh(), await edited()]).toEqual([['north'], [1n, 2n]]);
     });
 
-    it('finds all differing users if the mark is of another server', async () => {
+    it('find all differing users if the mark comes from another server', async () => {
       await edit(1);
       await sql(`
         insert into sync.due (team, run_group, mark) values ('north', 'edits', '9000000000:9000000001:9000000000')`);
@@ -300,7 +303,7 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       expect(await edited()).toEqual([2n]);
     });
 
-    it('leaves edits made with triggers off to a run of the users', async () => {
+    it('do not find edits made with triggers off, which a run of all users finds', async () => {
       await note();
       await sql(`
         begin; set local session_replication_role = replica;

@@ -62,7 +62,7 @@ const user = fc.record({
   times: fc.tuple(time, time, time, time),
 });
 
-describe.each(servers())('users beside mirror and base, on $name', (server) => {
+describe.each(servers())('compareSides on $name', (server) => {
   const database = useDatabase({ server });
   let plain: Database;
   const role = `test_compare_${randomBytes(4).toString('hex')}`;
@@ -126,7 +126,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-  it('compares users alike by COPY, as JSON, and each by its key', async () => {
+  it('returns the same users by COPY, as JSON, and by a read of each user by key', async () => {
     const clear = ['mirror.users', 'sync.user_base', 'sync.absences'].map(
       (table) => `delete from ${table} where id < ${firstOfMany}`,
     );
@@ -237,7 +237,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     );
   });
 
-  it('compares users alike at first sight of a team, whatever is known of it', async () => {
+  it('returns users as unknown only if the database has no record of them, also for a new team', async () => {
     const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
     const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
     const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));
@@ -261,7 +261,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       });
   });
 
-  it('looks at a user exactly if a column differs', async () => {
+  it('returns a user as differing exactly if a column or a record of the user differs', async () => {
     const at = (month: number) => `2026-0${month}-01T09:00:00.123456Z`;
     const equal: ServiceUser = {
       id: 7n,
@@ -341,7 +341,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const fact of facts) expect(await looks(`insert ${fact}`, equal), fact).toEqual([7n]);
   });
 
-  it('a team agrees with base unless the sides differ, or a row is held, open, missing or rejected', async () => {
+  it('agreesWithBase returns null if the sides differ, or a user is held, edited, in a push, missing or rejected', async () => {
     const agreement = (statement: string) =>
       aside(database.db, async (tx) => {
         const insert = (table: string, columns: string, values: string) =>
@@ -381,7 +381,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
-  it('compares users in one statement if all agree', async () => {
+  it('compares all users in one statement if all agree', async () => {
     const watched = await watchSession(database.url);
     const users = new Map(atRest.map((one) => [one.id, one]));
     const compared = await compareSides(watched.db, teamId, { users, roles: new Map(), leftOut: [] });
@@ -391,7 +391,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     ).toHaveLength(1);
   });
 
-  it('reads compared users a few times each, whatever the table statistics', async () => {
+  it('each step of a plan reads at most 11 times the users, whatever the table statistics', async () => {
     const number = 3 * many;
     // Analysed when there was another team alone: then this one is believed to be empty.
     await write(

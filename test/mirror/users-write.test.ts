@@ -116,8 +116,8 @@ const anneInSql = {
   role_id: 3n,
 };
 
-describe('a row that is unchanged since its read', () => {
-  it('writes an unchanged row with its base, in its team alone', async () => {
+describe('applyUsers, if the row is unchanged since its read', () => {
+  it('writes the row and its base, only in its own team', async () => {
     expect(await apply(planOf())).toEqual([]);
     const seen = { name: 'Eva Dahl', role: 'owner', resolved: true, gone_at: null };
     expect(await mirrored()).toEqual([
@@ -181,7 +181,7 @@ const showOlder = 'update sync.user_base set older_since = now(), older_passes =
 const older = () =>
   query('select team_id, id from sync.user_base where older_since is not null order by 1, 2');
 
-describe('a row that has changed since its read', () => {
+describe('applyUsers, if the row has changed since its read', () => {
   const untouched = async () => {
     expect(await agreed()).toMatchObject([anneInSql]);
     expect(await query('select * from sync.changes')).toEqual([]);
@@ -209,7 +209,7 @@ describe('a row that has changed since its read', () => {
     name_split: `name_split = 'guessed'`,
     email: `email = 'anna@example.com'`,
     phone: `phone = '15550101'`,
-    'no phone': 'phone = null',
+    'phone (to null)': 'phone = null',
     role_id: 'role_id = 5',
   };
   beforeEach(async () => {
@@ -219,7 +219,7 @@ describe('a row that has changed since its read', () => {
     await query(`${showOlder} where team_id = 41`);
   });
 
-  it.each(Object.entries(edits))('does not write a row if %s was edited', async (_, edit) => {
+  it.each(Object.entries(edits))('does not write the row if %s was edited', async (_, edit) => {
     await query(`update mirror.users set ${edit} where team_id = 41`);
     const before = await mirrored();
     expect(await apply(full)).toEqual([1n]);
@@ -227,7 +227,7 @@ describe('a row that has changed since its read', () => {
     await untouched();
   });
 
-  it('leaves a row unwritten that an editor locks, and writes further rows', async () => {
+  it('skips a row that an editor has locked, and writes the next row', async () => {
     await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }));
     await query('delete from sync.changes');
     await other.transaction(async (tx) => {
@@ -240,7 +240,7 @@ describe('a row that has changed since its read', () => {
     await untouched();
   });
 
-  it('leaves a row unwritten that appeared or vanished meanwhile', async () => {
+  it('skips a row that was created or deleted since its read', async () => {
     expect(await apply({ ...full, case: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
     await untouched();
     expect(await apply(planOf({ id: 9n, write: writeOf({ id: 9n }) }))).toEqual([9n]);
@@ -249,7 +249,7 @@ describe('a row that has changed since its read', () => {
   });
 });
 
-describe('a user who is shown again', () => {
+describe('applyUsers, if the service shows a user again', () => {
   const presences: Readonly<Record<UserCase, { readonly missing: boolean; readonly stale: boolean }>> = {
     adopt: { missing: false, stale: false },
     return: { missing: false, stale: false },
@@ -261,7 +261,7 @@ describe('a user who is shown again', () => {
     waiting: { missing: true, stale: true },
   };
 
-  it('brings a user back who is shown again', async () => {
+  it('clears gone_at of the user', async () => {
     await force('update mirror.users set gone_at = now() where id = 1');
     await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
     expect(await mirrored()).toMatchObject([{ ...evaInSql, gone_at: null }]);
@@ -269,7 +269,7 @@ describe('a user who is shown again', () => {
   });
 
   it.each(Object.entries(presences))(
-    'a user as %s loses the marks missing and older: %j',
+    'a plan with the case "%s" leaves these marks of the user: %j',
     async (presence, left) => {
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
@@ -331,23 +331,28 @@ describe('a held field', () => {
     ['rejected', 'null', 'rejected', 'the same edit', 'new'],
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
   ];
-  it.each(cases)('%s until %s, then %s of %s: keeps the %s hold', async (was, until, now, edit, stands) => {
-    await heldBefore(was, until);
-    const mirror = edit === 'another value' ? 'new' : 'old';
-    if (edit !== 'the same edit') await editAgain(mirror);
-    await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
-    const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
-    const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
-    const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
-    expect(await held()).toMatchObject([stands === 'old' ? old : one]);
-    const recorded = now === 'rejected' ? [] : [{ outcome: { email: now } }];
-    expect(await query(`select outcome from sync.changes where kind = 'hold'`)).toEqual(recorded);
-    const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
+  it.each(cases)(
+    'a hold "%s" until %s, followed by a hold "%s" of %s, leaves the %s hold',
+    async (was, until, now, edit, stands) => {
+      await heldBefore(was, until);
+      const mirror = edit === 'another value' ? 'new' : 'old';
+      if (edit !== 'the same edit') await editAgain(mirror);
+      await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
+      const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
+      const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
+      const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
+      expect(await held()).toMatchObject([stands === 'old' ? old : one]);
+      const recorded = now === 'rejected' ? [] : [{ outcome: { email: now } }];
+      expect(await query(`select outcome from sync.changes where kind = 'hold'`)).toEqual(recorded);
+      const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
         join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
-    expect(await query(isOfLasting)).toEqual([{ is_lasting: stands === 'new' || edit === 'the same edit' }]);
-  });
+      expect(await query(isOfLasting)).toEqual([
+        { is_lasting: stands === 'new' || edit === 'the same edit' },
+      ]);
+    },
+  );
 
-  it('a hold of a field edited past the triggers names an edit of unknown author', async () => {
+  it('writeHolds names an edit without an author if the field was edited with triggers off', async () => {
     await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
     const held = { ...holdOf('conflict'), base: 'old' };
     await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
@@ -372,9 +377,9 @@ describe('a held field', () => {
 
     it.each([
       ['is held again', decisions({ email: { kind: 'hold', hold: holdOf('conflict') } }), null],
-      ['is held no longer', decisions({ email: { kind: 'same', ends: true } }), undefined],
-      ['shows something else', decisions({ email: { kind: 'held', shown: 'other' } }), null],
-    ] as const)('keeps a decision made meanwhile, though in the run it %s', async (_, fields, otherwise) => {
+      ['is no longer held', decisions({ email: { kind: 'same', ends: true } }), undefined],
+      ['shows another value', decisions({ email: { kind: 'held', shown: 'other' } }), null],
+    ] as const)('keeps a decision made during the run if the field %s', async (_, fields, otherwise) => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
@@ -390,7 +395,7 @@ describe('a held field', () => {
     ['asked', past, false],
     ['conflict', 'null', false],
     ['limit', ahead, true],
-  ] as const)('%s until %s outlives a change of its values: %s', async (reason, until, stays) => {
+  ] as const)('a hold "%s" until %s stays once both sides are equal: %s', async (reason, until, stays) => {
     await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
@@ -401,7 +406,7 @@ describe('a held field', () => {
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
 
-  it('a field that is held again takes the new reason', async () => {
+  it('a hold gets the new reason and detail if a run holds the field again', async () => {
     await heldBefore('conflict', 'null');
     await apply(
       planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('limit') } }), write: null }),
@@ -410,12 +415,12 @@ describe('a held field', () => {
   });
 });
 
-describe('the ledger', () => {
+describe('applyUsers in the ledger', () => {
   const rows = () => query('select kind, state, base, old, new from sync.changes order by change_id');
   const move = (kind: Move['kind'], field: Field) =>
     moveOf(kind, { base: `base of ${field}`, mirror: `mirror of ${field}`, service: `service of ${field}` });
 
-  it('the ledger records old and new values of pulls and settlements, and nothing of a push', async () => {
+  it('records old and new values of pulled and settled fields, and nothing of a push', async () => {
     await apply(
       planOf({
         fields: decisions({
@@ -443,7 +448,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('the ledger records an adopted user, and a returning user with the values of the old row', async () => {
+  it('records an adopted user, and a returning user with the values of the old row', async () => {
     const inLedger = ({ name, email, phone, roleId }: MirrorUser) => ({
       name,
       email,
@@ -459,8 +464,8 @@ describe('the ledger', () => {
   });
 });
 
-describe('a forgotten user', () => {
-  it('a forgotten user leaves nothing but a line of the ledger, in that team alone', async () => {
+describe('forgetUsers', () => {
+  it('deletes base, holds and absence of a user in one team, and adds a line to the ledger', async () => {
     for (const team of [41, 42]) {
       await query(
         `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'returned')`,

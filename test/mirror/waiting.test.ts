@@ -81,7 +81,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await admin.close();
   });
 
-  it('approves a batch by its name in any case, and wakes the daemon for edits of its team alone', async () => {
+  it('sync.approve accepts the batch name in capitals, and wakes only the daemon of its own team', async () => {
     await run(`update sync.due set mark = '7:7:'`);
     expect(await approve(asApprover, `'AAAAAAAAAAAA', reason => 'the new domain'`)).toEqual([
       [1n, 'email', 'approved'],
@@ -106,7 +106,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ]);
   });
 
-  it('names the editor of each field, even if another person edits a second field later', async () => {
+  it('views name the editor of each field, even if another person edits a second field later', async () => {
     // The edit before is over, and whoever made it is not named any more.
     await run(`update mirror.users set phone = '15550198' where id = 2`);
     await asActor(asEditor, 'Kim', `update mirror.users set phone = '15550199' where id = 2`);
@@ -126,7 +126,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       ).toEqual([[true]]);
   });
 
-  it('names a person beside the role that named them, and the person alone beside the owner', async () => {
+  it('views name an editor as "role for person", and only the person if the role is the owner', async () => {
     await asActor(asEditor, 'Kim ', `update mirror.users set email = 'kim@example.com' where id = 2`);
     const named = (await readLastEdits(database.db.kysely, 41n, [2n])).map(({ editedBy }) => editedBy);
     expect(named).toContain(`${editor} for Kim`);
@@ -136,7 +136,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ).toEqual([['Kim'], [editor], ['nobody any more for Kim']]);
   });
 
-  it('refuses under four eyes to approve edits of the approver, or of the person whom they name', async () => {
+  it('sync.approve refuses, under four eyes, edits of the approver or of the person the approver names', async () => {
     const all = `'aaaaaaaaaaaa'`;
     await run(`update sync.teams set four_eyes = true; grant musterd_editor to ${approver}`);
     await run(`update mirror.users set email = 'own@example.com' where id = 1`, asApprover);
@@ -158,7 +158,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run(`update sync.teams set four_eyes = false`);
   });
 
-  it('records the approver as the author of restored values, and no run', async () => {
+  it('sync.reject with revert records the approver, and no run, as the author of restored values', async () => {
     const lent = `begin; set local musterd.run = '77'; set local musterd.actor = 'Kim'`;
     await run(lent, asApprover);
     await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`);
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ]);
   });
 
-  it('gives back a value that an editor could not write', async () => {
+  it('sync.reject with revert restores an empty email, which an editor could not set', async () => {
     await run(
       `update sync.user_base set email = null where id = 1; update sync.held_fields set base_value = null where user_id = 1`,
     );
@@ -186,25 +186,25 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   });
 
   it.each([
-    ['a batch that is not there', `'dddddddddddd'`, 'Nothing is held in a batch dddddddddddd'],
+    ['an unknown batch', `'dddddddddddd'`, 'Nothing is held in a batch dddddddddddd'],
     [
       'a user of another batch',
       `'aaaaaaaaaaaa', only_users => '{1,4}'`,
       'User 4 is not in batch aaaaaaaaaaaa',
     ],
     ['a batch of another team than was named', `'aaaaaaaaaaaa', team => 42`, 'Nothing is held in a batch'],
-  ])('refuses %s, and does nothing', async (_, args, told) => {
+  ])('sync.approve and sync.reject refuse %s, and change nothing', async (_, args, told) => {
     for (const decide of [approve, reject]) await expect(decide(asApprover, args)).rejects.toThrow(told);
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('asks for the team if two teams have the same batch', async () => {
+  it('sync.approve requires the team if two teams have the same batch', async () => {
     await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
     await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('is held in 2 teams');
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
   });
 
-  it('a stranger cannot decide through a function of an approver', async () => {
+  it('a role without rights cannot decide through a security definer function of an approver', async () => {
     await run(
       `create or replace function public.lend() returns bigint language sql security definer
          as 'select count(*) from sync.approve(''aaaaaaaaaaaa'')'`,
@@ -214,7 +214,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
   });
 
-  it('a trigger of a stranger cannot decide in the name of an approver', async () => {
+  it('a trigger of another role cannot decide in the name of an approver', async () => {
     await run(
       `create table if not exists public.bait (id int); grant insert on public.bait to ${approver};
        create or replace function public.bite() returns trigger language plpgsql as
@@ -237,7 +237,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       `sync.decide_edits('approve', 41, (${seen}), 'so')`,
       ['held', 'approved', 'approved'],
     ],
-  ])('lets the second of two decisions see the first: %s', async (_, call, outcomes) => {
+  ])('a later decision waits, and skips the user of the earlier one: %s', async (_, call, outcomes) => {
     const second = createDatabase({ url: database.url, maxConnections: 1 });
     const waiting = () =>
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
@@ -257,7 +257,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     }
   });
 
-  it('a decision calls no function, operator or table of strangers, whatever the search_path', async () => {
+  it('a decision uses no function, operator or table of another role, whatever the search_path', async () => {
     await castShadows(asStranger);
     await run(
       `create temp table held_fields (batch text); create temp table users (id bigint);

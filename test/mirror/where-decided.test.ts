@@ -33,13 +33,13 @@ const decide = (isolation = 'read committed') =>
     return (error as Error).message;
   });
 
-describe('a decision of a role', () => {
+describe('a decision in SQL', () => {
   it.each([
-    ['at home', {}, 'Nothing is held in a batch'],
+    ['in the recorded database', {}, 'Nothing is held in a batch'],
     ['in a copy', { kind: 'copy' }, 'Nothing is decided in a copy'],
     ['in another database', { database: '1' }, 'This mirror was at another place'],
     ['on another server', { identifier: '1' }, 'This mirror was at another place'],
-  ] as const)('a decision %s gets its own answer', async (_, differs, answer) => {
+  ] as const)('sync.approve decides only in the recorded database: %s', async (_, differs, answer) => {
     await keep(null, { ...(await placeHere()), ...differs });
     expect(await decide()).toContain(answer);
   });
@@ -48,12 +48,12 @@ describe('a decision of a role', () => {
     ['read committed', 'Nothing is held in a batch'],
     ['repeatable read', 'does not see what is sent meanwhile'],
     ['serializable', 'does not see what is sent meanwhile'],
-  ])('a decision in a transaction of isolation level %s gets its own answer', async (isolation, answer) => {
+  ])('sync.approve in a %s transaction answers with "%s"', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });
 });
 
-it('a place that is noted replaces only the place on record', async () => {
+it('writePlace replaces the recorded database only if the caller has read the latest record', async () => {
   const [first, second, third] = [
     { ...home, database: '1' },
     { ...home, database: '2' },

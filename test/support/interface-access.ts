@@ -219,7 +219,7 @@ const limits: readonly Row[] = [
     tests: [
       ['service/rate-limiter.test.ts', 'sends at most the limit in any 60 s, and 95 %% of it (seed %i)'],
       ['service/rate-limiter.test.ts', '%s: uses the allowed rate, and never exceeds it'],
-      ['mirror/rate-limits.test.ts', 'the shared pace gives each place once, to many at once'],
+      ['mirror/rate-limits.test.ts', 'gives three processes that ask at once 60 separate times to send at'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
     variants: ['rate-window'],
