@@ -53,7 +53,7 @@ describe('judgeAbsences', () => {
     Object.entries(byMissing).map(([missing, is]) => [Number(missing), Number(population), is] as const),
   );
 
-  it.each(cases)('%i of %i missing: %s', (missing, population, is) => {
+  it.each(cases)('decides if %i missing rows of %i are marked as gone: %s', (missing, population, is) => {
     expect(judged(missing, population)).toBe(is);
   });
 
@@ -72,18 +72,18 @@ describe('judgeAbsences', () => {
     [100, 100, 'all of them'],
     [10_000, 100_000, 'due'],
     [10_001, 100_000, 'more than the limit'],
-  ] as const)('%i of %i missing: %s', (missing, population, is) => {
+  ] as const)('decides if %i missing rows of %i are marked as gone: %s', (missing, population, is) => {
     expect(judged(missing, population)).toBe(is);
   });
 
-  it('refuses an empty listing, or more than half missing rows, whatever the limit', () => {
+  it('refuses to mark rows as gone if the listing is empty or more than half of them are missing', () => {
     expect(judgeAbsences(absent(51), 100, settings).refused).toContain('more than half');
     expect(judgeAbsences(absent(100), 100, settings).refused).toContain('an empty list');
     expect(judgeAbsences(absent(1), 1, settings).refused).toContain('an empty list');
     expect(judgeAbsences([], 100, settings)).toEqual({ due: [], refused: null });
   });
 
-  it('marks a row as gone only after it has been missing for the whole wait', () => {
+  it('marks a row as gone only after it was missing for the whole waiting time of the settings', () => {
     const rows: readonly AbsentRow[] = [
       { id: 1n, missingForMs: undefined },
       { id: 2n, missingForMs: 0 },
@@ -94,13 +94,13 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 600_001), 100, settings).due).toEqual([1n]);
   });
 
-  it('marks no row as gone at its first missing pass, even with a wait of 0', () => {
+  it('marks no row as gone in the first run that lacks it, even if the waiting time is 0', () => {
     const first = [{ id: 1n, missingForMs: undefined }];
     expect(judgeAbsences(first, 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([]);
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
   });
 
-  it('counts approved rows against no limit, but still waits for a second pass', () => {
+  it('marks approved rows as gone whatever the limit, but not in the first run that lacks them', () => {
     const grounds = decided('approved', [1n, 2n, 3n, 4n]);
     const all = absent(4);
     expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({
@@ -129,7 +129,7 @@ describe('judgeAbsences', () => {
     ['found', 'few', 'found', null],
     ['found', 'too many', 'found', 4],
   ];
-  it.each(fates)('a row that is %s, among %s missing rows: %s', (...row) => {
+  it.each(fates)('decides about a missing row (verdict: %s) if %s rows are missing: %s', (...row) => {
     const [verdict, others, fate, counted] = row;
     const known = verdict === 'none' ? new Map() : decided(verdict, [1n]);
     const missing = absent(others === 'few' ? 3 : 5);
@@ -151,7 +151,7 @@ describe('judgeAbsences', () => {
     expect(due.includes(2n)).toBe(others === 'few');
   });
 
-  it('withholds a row that a person left out while it stays missing', () => {
+  it('withholds a missing row that a person left out of an approval, and gives that as the reason', () => {
     const grounds = decided('left', [2n]);
     const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
     expect(due).toEqual([1n, 3n]);
@@ -169,7 +169,7 @@ describe('judgeAbsences', () => {
     });
   });
 
-  it('counts present rows neither as missing nor as a sign that a listing works', () => {
+  it('leaves rows that a lookup finds out of both counts: missing rows and all rows', () => {
     const grounds = decided('found', [4n, 3n, 2n]);
     const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
     expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');
@@ -181,7 +181,7 @@ describe('judgeAbsences', () => {
 });
 
 describe('absenceHash', () => {
-  it('hashes the rows and the resource in any order', () => {
+  it('returns one hash for the same rows in any order, and another for other rows or resources', () => {
     expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));

@@ -59,14 +59,14 @@ const table: Readonly<Record<keyof typeof names, Readonly<Partial<Record<Halves,
   },
 };
 
-describe('the name that goes along', () => {
+describe('nameToCarry', () => {
   const cases = rowsOf(table).flatMap(([name, byHalves]) =>
     (Object.entries(byHalves) as [Halves, readonly Row[]][]).flatMap(([halves, rows]) =>
       rows.map((row) => [name, halves, ...row] as const),
     ),
   );
   it.each(cases)(
-    '%s, halves %s, marked as known: %s, splits need approval: %s: %s',
+    'finds the name to send with another field (%s, halves %s, known: %s, splits need approval: %s): %s',
     (name, halves, ...row) => {
       const [said, approves, along] = row;
       const state = stateOf(names[name], isYes(said) ? 'known' : 'guessed', halves);
@@ -85,7 +85,7 @@ describe('the name that goes along', () => {
     },
   );
 
-  it('carries the halves that an editor gave once a person has approved just these', () => {
+  it('sends the halves of a name along once a person has approved these very halves', () => {
     const policy = { ...holdAll, approvesSplits: true };
     const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
       const state = stateOf(joined, 'known');
@@ -121,20 +121,20 @@ describe('the name that goes along', () => {
   });
 });
 
-describe('a name that an update may clear', () => {
+describe('a service that clears a name that an update leaves out', () => {
   const { name: _, ...nameless } = shown;
   const whole = { first: 'Anne Berg', last: '' };
   it.each([
     ['is not shown', nameless, agreed.name],
     ['cannot be read', { ...shown, name: { unreadable: '[1]' } }, agreed.name],
-    ['is shown as none', { ...shown, name: null }, undefined],
-    ['is that of nobody whom the service shows', undefined, agreed.name],
-    ['is another of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
-  ] as const)('carries a name, or nothing, if it %s', (_what, service, along) => {
+    ['is null', { ...shown, name: null }, undefined],
+    ['is unknown, since the service does not show the user', undefined, agreed.name],
+    ['is another name of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
+  ] as const)('chooses the name to send along if the name on the service %s', (_what, service, along) => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 
-  it('carries the agreed halves of a name of two words, even if its split is a guess', () => {
+  it('sends the agreed halves of a name of two words along, even if the split is a guess', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
   });
@@ -149,7 +149,7 @@ describe('a name that an update may clear', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('names the halves that would go along, and the command, in the reason of a hold', () => {
+  it('names in the reason of a hold the halves to send along, and the command that approves them', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';
@@ -166,7 +166,7 @@ describe('a name that an update may clear', () => {
     expect(wordsOf(renamed, false)).toBe(guess);
   });
 
-  it('leaves a carried name unapproved if the hold was about an earlier edit', () => {
+  it('holds a later edit of the same field again, and sends no name along', () => {
     const state = stateOf(names['three words'], 'known');
     const detail = wordsOf(state, true) ?? '';
     const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;
@@ -175,7 +175,7 @@ describe('a name that an update may clear', () => {
     expect([plans[0]?.fields.email.kind, along.size]).toEqual(['hold', 0]);
   });
 
-  it('makes users with an unreadable name wait, and the run partial', () => {
+  it('lets the edit wait if the service shows the name unreadably, and makes the run partial', () => {
     const state = { ...stateOf('Anne Berg', 'known'), service: { ...shown, name: { unreadable: '[1]' } } };
     const { plans, remarks } = carried(state, false);
     expect(plans[0]?.fields.email).toEqual({ kind: 'wait' });
@@ -192,7 +192,7 @@ describe('a name that an update may clear', () => {
     [holdField('name', 'conflict', '', { base: null, mirror: null, service: null }), true],
     [{ kind: 'same', ends: false }, false],
     [{ kind: 'wait' }, false],
-  ])('waits for a person: %j', (name, waits) => {
+  ])('isNameHeld returns whether this decision holds the name: %j', (name, waits) => {
     const { fields } = planUser(makeState(), member, holdAll);
     expect(isNameHeld({ fields: { ...fields, name } })).toBe(waits);
   });
@@ -201,7 +201,7 @@ describe('a name that an update may clear', () => {
     [{}, false],
     [{ phone: '1' }, true],
     [{ phone: '1', name: agreed.name }, false],
-  ])('isNameless finds an update without a name: %j', (patch, lacks) => {
+  ])('isNameless returns whether this update has fields but no name: %j', (patch, lacks) => {
     expect(isNameless(patch)).toBe(lacks);
   });
 });

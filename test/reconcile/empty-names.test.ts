@@ -21,11 +21,11 @@ const policies = (['hold', 'service-wins', 'mirror-wins'] as const).map(
   }),
 );
 
-describe('an empty name of the service', () => {
+describe('an empty name on the service', () => {
   it.each([
     ['a run', planInLists],
     ['a resync', planResyncOf],
-  ] as const)('lets an empty name replace no full name, whatever is known of the user, in %s', (_, plan) => {
+  ] as const)('keeps every full name of mirror and base in %s, whatever the state of the user', (_, plan) => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
         let state: UserState = {
@@ -47,10 +47,10 @@ describe('an empty name of the service', () => {
     );
   });
 
-  describe.each(emptyNames)('%j', (name) => {
+  describe.each(emptyNames)('shown as %j', (name) => {
     const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
 
-    it.each(policies)('holds a full name over an empty one ($name)', (policy) => {
+    it.each(policies)('holds the full name as a conflict (policy: $name)', (policy) => {
       const state = makeState({ service: { name } });
       const plan = planInLists(state, member, policy);
       expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
@@ -62,14 +62,14 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it.each(policies)('keeps an edited name over an empty one ($name)', (policy) => {
+    it.each(policies)('pushes an edited name if the mirror wins, or else holds it ($name)', (policy) => {
       const state = makeState({ mirror: robin, service: { name } });
       const { moves, holds } = planInLists(state, member, policy);
       if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
       else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
     });
 
-    it('holds the name of a user who comes back, and an earlier edit waits', () => {
+    it('holds the name of a user who left and came back, edited or not', () => {
       const back = makeState({ mirror: { gone: true }, service: { name } });
       const plan = planInLists(back, member, holdAll);
       expect(plan).toMatchObject({
@@ -84,13 +84,13 @@ describe('an empty name of the service', () => {
       });
     });
 
-    it('gives the reason of a hold over an empty name in a resync as well', () => {
+    it('holds the full name in a resync, and gives the empty name as the reason', () => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
     });
 
-    it('renames no user by an empty name of the team listing', () => {
+    it('keeps the name of a user whom only the team listing shows, with an empty name', () => {
       const unknown = { email: null, phone: null, roleId: null };
       const listed = makeState({
         base: unknown,
@@ -107,7 +107,7 @@ describe('an empty name of the service', () => {
   });
 });
 
-describe('a name that an update of ours emptied', () => {
+describe('a name that an update by musterd has emptied', () => {
   const harmed = (pair: { first: string; last: string }, split: 'known' | 'guessed') =>
     makeState({
       base: { name: { first: '', last: '' }, joined: '' },
@@ -115,16 +115,16 @@ describe('a name that an update of ours emptied', () => {
       service: { name: '' },
     });
 
-  it.each(policies)('puts a cleared name back ($name)', (policy) => {
+  it.each(policies)('sends the name again to restore it (policy: $name)', (policy) => {
     expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
   });
 
-  it.each(policies)('sends the later edit of a cleared name ($name)', (policy) => {
+  it.each(policies)('sends a later edit of the name in its place (policy: $name)', (policy) => {
     const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
-  it('holds a cleared name as a conflict if the service has a new name, unless both agree', () => {
+  it('holds the name as a conflict if the service has a new one, and settles it if both sides agree', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
     for (const name of ['Eva Borg', 'Berg'])

@@ -60,7 +60,7 @@ const promoted = { to: { roleId: 1n } };
 const phone = { to: { phone: '15550177' } };
 const administrator = { role: 1n };
 
-describe('holds a demotion, or not, if the last administrator', () => {
+describe('lastAdministrators', () => {
   type More = Parameters<typeof stage>[1] & {
     readonly unsent?: Id;
     readonly resolved?: Id;
@@ -70,95 +70,98 @@ describe('holds a demotion, or not, if the last administrator', () => {
   it.each<
     [string, Readonly<Record<number, Person>>, More, readonly number[], Readonly<Record<number, string>>]
   >([
-    ['is demoted', { 1: demoted, 2: {} }, none, [1], {}],
-    ['is another one', { 1: demoted, 2: administrator }, none, [], {}],
-    ['is another one whose phone is edited', { 1: demoted, 2: { ...phone, role: 1n } }, none, [], {}],
+    ['missing', { 1: demoted, 2: {} }, none, [1], {}],
+    ['there', { 1: demoted, 2: administrator }, none, [], {}],
+    ['there, with an edited phone', { 1: demoted, 2: { ...phone, role: 1n } }, none, [], {}],
     [
-      'is another one whose phone is on its way',
+      'there, with a phone in flight',
       { 1: demoted, 2: administrator },
       { open: [{ userId: 2n, sent: { phone: '15550177' } }] },
       [],
       {},
     ],
     [
-      'is another one whose demotion is on its way',
+      'there, with a demotion in flight',
       { 1: demoted, 2: administrator },
       { open: [{ userId: 2n, sent: { roleId: 4n } }] },
       [1],
       {},
     ],
-    ['is demoted, while a phone of somebody else is edited', { 1: demoted, 2: phone }, none, [1], {}],
-    ['is demoted, while somebody is promoted', { 1: demoted, 2: promoted }, none, [], { 1: 'next' }],
+    ['missing, while a phone is edited', { 1: demoted, 2: phone }, none, [1], {}],
+    ['missing, while another user is promoted', { 1: demoted, 2: promoted }, none, [], { 1: 'next' }],
     [
-      'is demoted, while somebody is promoted whom the team does not list',
+      'missing, while a user is promoted whom the team does not list',
       { 1: demoted, 2: { ...promoted, listed: false } },
       none,
       [1],
       {},
     ],
-    ['is demoted, while a promotion waits', { 1: demoted, 2: promoted }, { unsent: 2n }, [1], {}],
-    ['is to be demoted later, after a promotion', { 1: demoted, 2: promoted }, { unsent: 1n }, [], {}],
-    ['is demoted as a person decided', { 1: demoted, 2: promoted }, { resolved: 1n }, [], {}],
-    ['is demoted, where some were read', { 1: demoted, 2: {} }, { isWhole: false }, [], { 1: 'whole' }],
-    ['is listed and was not read', { 1: demoted, 2: { ...administrator, reads: 'nothing' } }, none, [], {}],
+    ['missing, while a promotion waits', { 1: demoted, 2: promoted }, { unsent: 2n }, [1], {}],
+    ['missing, but the demotion is not sent now', { 1: demoted, 2: promoted }, { unsent: 1n }, [], {}],
+    ['missing, but a person resolved the demotion', { 1: demoted, 2: promoted }, { resolved: 1n }, [], {}],
+    ['missing, and only some users were read', { 1: demoted, 2: {} }, { isWhole: false }, [], { 1: 'whole' }],
+    ['listed, but not read', { 1: demoted, 2: { ...administrator, reads: 'nothing' } }, none, [], {}],
     [
-      'is neither listed nor read',
+      'neither listed nor read',
       { 1: demoted, 2: { ...administrator, reads: 'nothing', listed: false }, 3: {} },
       none,
       [1],
       {},
     ],
-    ['was read and is not listed', { 1: demoted, 2: { ...administrator, listed: false } }, none, [1], {}],
+    ['read, but not listed', { 1: demoted, 2: { ...administrator, listed: false } }, none, [1], {}],
     [
-      'was read where nobody is listed',
+      'read, and the team lists nobody',
       { 1: { ...demoted, listed: false }, 2: { ...administrator, listed: false } },
       none,
       [],
       {},
     ],
     [
-      'was not read where nobody is listed',
+      'not read, and the team lists nobody',
       { 1: { ...demoted, listed: false }, 2: { ...administrator, reads: 'nothing', listed: false } },
       none,
       [1],
       {},
     ],
     [
-      'is demoted, where two roles are those of administrators',
+      'missing, and two roles are roles of administrators',
       { 1: demoted, 2: {} },
       { admins: [1n, 2n] },
       [1],
       {},
     ],
-    ['is read without a role', { 1: demoted, 2: { ...administrator, reads: 'no role' } }, none, [], {}],
-    ['has another role of administrators', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
+    ['read without a role', { 1: demoted, 2: { ...administrator, reads: 'no role' } }, none, [], {}],
+    ['one by another such role', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
     [
-      'gets another role of administrators',
+      'missing, but the new role is one of administrators too',
       { 1: { role: 1n, to: { roleId: 2n } } },
       { admins: [1n, 2n] },
       [],
       {},
     ],
-  ])('%s', (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
-    const { plans, population } = stage(people, more);
-    const pushes = plans.map((plan) => ({
-      plan,
-      resolved: plan.id === resolved ? (['roleId'] as const) : [],
-    }));
-    const verdict = lastAdministrators(pushes, population, admins, ({ id }) => id !== unsent);
-    const ids = [...joinLimits([verdict.fieldLimits])].map(([id]) => Number(id));
-    // A person's decision passes the limit; what would be held of it is held nowhere.
-    expect({ held: ids, postponed: Object.fromEntries(verdict.postponed) }).toEqual({ held, postponed });
-  });
+  ])(
+    'decides about a demotion if the second administrator is %s',
+    (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
+      const { plans, population } = stage(people, more);
+      const pushes = plans.map((plan) => ({
+        plan,
+        resolved: plan.id === resolved ? (['roleId'] as const) : [],
+      }));
+      const verdict = lastAdministrators(pushes, population, admins, ({ id }) => id !== unsent);
+      const ids = [...joinLimits([verdict.fieldLimits])].map(([id]) => Number(id));
+      // A person's decision passes the limit; what would be held of it is held nowhere.
+      expect({ held: ids, postponed: Object.fromEntries(verdict.postponed) }).toEqual({ held, postponed });
+    },
+  );
 });
 
-describe('roles', () => {
+describe('tooManyRoles', () => {
   const roles = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [at + 1, { to: { roleId: 5n } }]));
   it.each([
     [3, []],
     [4, [1, 2, 3, 4]],
-  ])('%i role changes, beside two phone changes', (count, held) => {
+  ])('holds %i role changes only if they are more than 3, and never a phone', (count, held) => {
     const { plans } = stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
       plans.map((plan) => ({ plan, resolved: [] })),
@@ -170,7 +173,7 @@ describe('roles', () => {
   });
 });
 
-it.each([2, 3])('an address of two users is held for the user who edits it (%i edits it)', (editor) => {
+it.each([2, 3])('sharedAddresses holds an address of two users only for the editing user (%i)', (editor) => {
   const email = 'both@example.com';
   const { plans, population } = stage({ 2: { email }, 3: { email }, [editor]: { email, to: { email } } });
   const limits = sharedAddresses(
@@ -182,7 +185,7 @@ it.each([2, 3])('an address of two users is held for the user who edits it (%i e
   ]);
 });
 
-it('a field that several limits hold gets one hold, from the first', () => {
+it('joinLimits gives a field that several limits hold one hold, from the first of them', () => {
   const values = { base: null, mirror: null, service: null };
   const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values).hold;
   const joined = joinLimits([

@@ -24,32 +24,32 @@ const hold = (more: object = {}) =>
 
 describe('earlier holds', () => {
   it.each<[string, Decision | undefined, boolean]>([
-    ['nothing', undefined, true],
-    ['that it stays', { kind: 'held', shown: null }, true],
-    ['that it waits', { kind: 'wait' }, true],
-    ['that nothing is to be done, and its hold stays', { kind: 'same', ends: false }, true],
-    ['that nothing is to be done, and its hold ends', { kind: 'same', ends: true }, false],
-    ['that it is sent', push, false],
-    ['that it is pulled', { kind: 'pull', values, ends: false }, false],
-    ['that it is held anew', { kind: 'hold', hold: hold() }, false],
-  ])('a hold stays or ends by the decision about its field: %s', (_, decision, stays) => {
+    ['there is none', undefined, true],
+    ['held as before', { kind: 'held', shown: null }, true],
+    ['wait', { kind: 'wait' }, true],
+    ['nothing to do, and the hold stays', { kind: 'same', ends: false }, true],
+    ['nothing to do, and the hold ends', { kind: 'same', ends: true }, false],
+    ['push', push, false],
+    ['pull', { kind: 'pull', values, ends: false }, false],
+    ['a new hold', { kind: 'hold', hold: hold() }, false],
+  ])('stayingOf keeps or drops an earlier hold by the new decision: %s', (_, decision, stays) => {
     const held = [{ userId: id, field: 'email' as const }];
     const plans = decision === undefined ? [] : [planOf(decision)];
     expect(stayingOf(plans, held, (one) => one)).toEqual(stays ? held : []);
   });
 
   it.each([
-    ['alone', hold({ isAlone: true }), 2],
+    ['by a limit on one field', hold({ isAlone: true }), 2],
     ['by a limit on the run', hold(), 1],
-    ['because somebody asked', hold({ reason: 'asked' }), 1],
-    ['because somebody rejected it', hold({ reason: 'rejected' }), 1],
-  ])('counts a new hold beside earlier holds, or not: %s', (_, anew, count) => {
+    ['because a person requested it', hold({ reason: 'asked' }), 1],
+    ['because a person rejected the edit', hold({ reason: 'rejected' }), 1],
+  ])('countHeld adds a new hold to the earlier holds or skips it: held %s', (_, anew, count) => {
     const before = [{ userId: 99n, field: 'email' as const }];
     expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
   });
 });
 
-describe('a limit', () => {
+describe('the limits on a run', () => {
   const settings = {
     maxRows: 5,
     maxShare: 0.3,
@@ -63,32 +63,32 @@ describe('a limit', () => {
     [20, 6],
     [21, 6],
     [10, 5],
-  ])('massLimit lets for a team of %i users %i pass', (population, limit) => {
+  ])('massLimit returns, for a team of %i users, a limit of %i', (population, limit) => {
     expect(massLimit(population, settings)).toBe(limit);
   });
 
   const ids = (count: number, from = 1) => Array.from({ length: count }, (_, at) => BigInt(from + at));
   it.each([
-    ['within the limits', 40, 12, [], []],
-    ['too many', 40, 13, [], ['13 of 40 users would be pushed within a day, more than the limit of 12']],
-    ['as many as a day may have', 40, 5, ids(7, 20), []],
+    ['as many users as the limit', 40, 12, [], []],
+    ['one too many', 40, 13, [], ['13 of 40 users would be pushed within a day, more than the limit of 12']],
+    ['as many as the limit, with those of the day', 40, 5, ids(7, 20), []],
     [
-      'more than a day may have',
+      'one more than the limit, with those of the day',
       40,
       5,
       ids(8, 20),
       ['13 of 40 users would be pushed within a day, more than the limit of 12'],
     ],
-    ['those that were sent today already', 40, 5, ids(12), []],
-    ['none, on a day that is full', 40, 0, ids(30), []],
-    ['everybody of a small team', 3, 3, [], []],
-  ])('massChange gives a reason only above the limit: %s', (_, population, count, today, reasons) => {
+    ['only users who were pushed to on that day', 40, 5, ids(12), []],
+    ['no user, on a day above the limit', 40, 0, ids(30), []],
+    ['all users of a small team', 3, 3, [], []],
+  ])('massChange gives a reason to stop only above the limit: %s', (_, population, count, today, reasons) => {
     const history = { population, pushedToday: new Set(today) };
     expect(massChange(ids(count), history, settings)).toEqual(reasons);
   });
 });
 
-it('the words of a refusal', () => {
+it('The guard names three held fields in a refusal, and counts further fields and waiting users', () => {
   const alone = (count: number) =>
     new Map(Array.from({ length: count }, (_, at) => [BigInt(at + 1), [hold({ detail: `why ${at + 1}` })]]));
   const all = 'fields that limits of their own hold: ';
@@ -107,8 +107,8 @@ it('the words of a refusal', () => {
   ]);
 });
 
-describe('pushed values', () => {
-  it('a pushed value takes the base that is about to be written, if the user has none yet', () => {
+describe('a planned push', () => {
+  it('pushedValues takes the base that the plan is about to write, if it writes one', () => {
     const write = { base: { email: 'w@example.com' } } as UserPlan['write'];
     expect(pushedValues({ ...planOf(push), write }, 'email', values)).toEqual({
       ...values,
@@ -117,7 +117,7 @@ describe('pushed values', () => {
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
   });
 
-  it('a push names its edit if it is on record', () => {
+  it('pushedEdit returns the edit of a push, and nothing for another decision', () => {
     expect([pushedEdit(planOf(push), 'email'), pushedEdit(planOf({ kind: 'wait' }), 'email')]).toEqual([
       5n,
       undefined,
@@ -127,8 +127,8 @@ describe('pushed values', () => {
   it.each([
     ['the same edit', {}, 'push'],
     ['another edit of the same value', { edit: 6n }, 'wait'],
-    ['an edit that is not on record any more', { edit: undefined }, 'wait'],
-  ])('go as the guard saw them: %s', (_, more, kind) => {
+    ['an edit that is no longer on record', { edit: undefined }, 'wait'],
+  ])('onlyGuarded lets a push pass only for the edit that the guard saw: %s', (_, more, kind) => {
     const again = { ...push, ...more } as Decision;
     expect(onlyGuarded(planOf(again), planOf(push)).fields.email.kind).toBe(kind);
     expect(onlyGuarded(planOf(push), planOf({ kind: 'wait' })).fields.email.kind).toBe('wait');
@@ -138,14 +138,14 @@ describe('pushed values', () => {
   const cleared = { first: 'Anne', last: '' };
   const name = { base: cleared, mirror: whole, service: 'Anne' };
   it.each([
-    ['as our update left it', name, {}, true],
-    ['as somebody edited it', name, { edit: 5n }, false],
-    ['that the service has otherwise by now', { ...name, service: 'Anna' }, {}, false],
-    ['of other words', { ...name, mirror: { first: 'Robin', last: 'Doe' } }, {}, false],
-    ['that was all cleared', { ...name, base: { first: '', last: '' }, service: '' }, {}, true],
-    ['of which nothing was agreed on', { ...name, base: undefined, service: 'Anne' }, {}, false],
-    ['that is to be empty', { ...name, mirror: null }, {}, false],
-  ])('put back a name %s', (_, given, more, puts) => {
+    ['nobody has changed the name since', name, {}, true],
+    ['an editor has changed the name', name, { edit: 5n }, false],
+    ['the service shows another name by now', { ...name, service: 'Anna' }, {}, false],
+    ['the mirror has other words', { ...name, mirror: { first: 'Robin', last: 'Doe' } }, {}, false],
+    ['the service shows no part of it', { ...name, base: { first: '', last: '' }, service: '' }, {}, true],
+    ['base has no name', { ...name, base: undefined, service: 'Anne' }, {}, false],
+    ['the mirror has no name', { ...name, mirror: null }, {}, false],
+  ])('putsBackName returns whether a push restores a cleared name: %s', (_, given, more, puts) => {
     const decision = {
       kind: 'push',
       values: given,

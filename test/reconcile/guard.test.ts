@@ -166,7 +166,7 @@ it('The guard decides the same if it skips users whose service values equal the 
   );
 });
 
-describe('a field that would be pushed', () => {
+describe('a field that a run would push', () => {
   type Said = 'nothing' | 'approved' | 'resolved' | 'left';
   type Fate = 'sent' | 'waits' | 'held';
   const table: Record<Said, Record<`braked ${YesNo}`, Record<`refused ${YesNo}`, Fate>>> = {
@@ -194,7 +194,7 @@ describe('a field that would be pushed', () => {
   );
   const word = (text: string) => isYes(text.split(' ')[1] ?? '');
 
-  it.each(cases)('$said, $braked, $refused → $fate', ({ said, braked, refused, fate }) => {
+  it.each(cases)('sends or holds it ($said, $braked, $refused): $fate', ({ said, braked, refused, fate }) => {
     const email = word(braked) ? emailOf(3n) : 'new@example.com';
     const holds: Record<Said, readonly Hold[]> = {
       nothing: [],
@@ -217,7 +217,7 @@ describe('a field that would be pushed', () => {
     expect(found).toEqual([fate]);
   });
 
-  it('replaces the hold of a field that is held again', () => {
+  it('replaces the earlier hold if it holds the field again', () => {
     const view = viewOf({ edits: { 2: { email: emailOf(3n), phone: '15550999' } } });
     const plans = view.plans.map((plan) =>
       mapPushes(plan, (field, push) => ({ ...push, ends: field === 'email' })),
@@ -226,7 +226,7 @@ describe('a field that would be pushed', () => {
     expect(plan).toMatchObject({ releases: [], holds: [{ field: 'email' }], patch: { phone: '15550999' } });
   });
 
-  it('passes an approved field while another field of the user waits', () => {
+  it('lets an approved field pass while another field of the same user waits', () => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com', phone: '15550999' }, ...many(9) },
       held: { 2: [holdOf(2n, 'new@example.com', approved)] },
@@ -239,11 +239,11 @@ describe('a field that would be pushed', () => {
   });
 });
 
-describe('with review of each push', () => {
+describe('a review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('reports a mass change once reviews end, and keeps quiet about edits that waited for review', () => {
+  it('reports a mass change once reviews are switched off, but no edit that still waits for its review', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -254,7 +254,7 @@ describe('with review of each push', () => {
     });
   });
 
-  it('counts an earlier batch apart from edits under review, and notifies once', () => {
+  it('counts users of an earlier batch apart from users under review, and reports neither as new', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
@@ -263,7 +263,7 @@ describe('with review of each push', () => {
   });
 });
 
-describe('a name that an update of ours cleared', () => {
+describe('a name that an update by musterd has cleared', () => {
   const whole = { first: 'Anne Marie', last: 'Berg' };
   const judgeCleared = (
     left: string,
@@ -299,7 +299,7 @@ describe('a name that an update of ours cleared', () => {
   const back = [40n, { name: whole }];
 
   it.each(['', 'Anne', 'Berg'])(
-    'puts a name back although a limit stops other pushes, if "%s" is left of it',
+    'restores the name although a limit stops all other pushes (left of the name: "%s")',
     (left) => {
       expect(sent(judgeCleared(left, { edits: many(9) }))).toEqual({
         sent: [back],
@@ -309,7 +309,7 @@ describe('a name that an update of ours cleared', () => {
     },
   );
 
-  it('counts a restored name as an edit if another field was edited, and sends it without that edit', () => {
+  it('counts a user with a restored name only if another field is edited, and holds that field', () => {
     expect(judgeCleared('', { edits: many(8) }).refused).toEqual([]);
     const edited = { name: whole, split: 'known', joined: '', email: 'new@example.com' } as const;
     const { mirror } = makeState({ mirror: edited });
@@ -322,12 +322,12 @@ describe('a name that an update of ours cleared', () => {
 describe('an approved edit', () => {
   const over: Partial<Hold> = { ...approved, service: 'web@example.com' };
   it.each<readonly [string, Partial<Hold>, boolean]>([
-    ['the same', {}, true],
-    ['another value of the service', { service: 'later@example.com' }, false],
-    ['the service as it was last agreed on', { service: undefined }, false],
+    ['the same values', {}, true],
+    ['another value on the service', { service: 'later@example.com' }, false],
+    ['the agreed value on the service', { service: undefined }, false],
     ['another base', { base: 'other@example.com' }, false],
-    ['another value', { mirror: 'other@example.com' }, false],
-  ])('an approved edit with %s passes: %s', (_, other, passes) => {
+    ['another value in the mirror', { mirror: 'other@example.com' }, false],
+  ])('lets an approved edit pass if the approval saw %s: %s', (_, other, passes) => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com' }, ...many(9) },
       shows: { 2: { email: 'web@example.com' } },
@@ -341,7 +341,7 @@ describe('an approved edit', () => {
 });
 
 describe('a batch', () => {
-  it('keeps a batch waiting beside fields that a limit on single fields holds', () => {
+  it('holds a batch and, apart from it, the fields over a limit on single fields', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
@@ -369,16 +369,16 @@ describe('a batch', () => {
   type Told = 'no' | 'yes, and the run ends' | 'yes, and the run goes on';
   const another = { 30: { email: 'a@example.com' } };
   it.each<readonly [string, NonNullable<Edits['edits']>, boolean, Edits['edits'], Told, number]>([
-    ['nothing waited', {}, false, many(8), 'no', 0],
-    ['nothing waited', {}, false, many(9), 'yes, and the run ends', 9],
-    ['the same waits', many(9), false, many(9), 'no', 9],
-    ['the same waits for a day', many(9), true, many(9), 'yes, and the run goes on', 9],
-    ['a part of it waits, the rest is within the limits', many(2), false, many(9), 'no', 2],
-    ['another user waits', another, false, { ...another, ...many(9) }, 'yes, and the run goes on', 10],
-    ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
-    ['another user waits, and many are held alone', another, false, { ...another, ...sharing(9) }, 'no', 1],
-    ['what waited was taken back', many(9), true, {}, 'no', 0],
-  ])('reports a batch, or not, when %s', (_, before, isOld, edits = {}, told, waits) => {
+    ['nothing waited, and 8 users are within the limit', {}, false, many(8), 'no', 0],
+    ['nothing waited, and 9 are over it', {}, false, many(9), 'yes, and the run ends', 9],
+    ['the same users wait', many(9), false, many(9), 'no', 9],
+    ['the same users wait for a day', many(9), true, many(9), 'yes, and the run goes on', 9],
+    ['two of nine waited, and seven are within the limit', many(2), false, many(9), 'no', 2],
+    ['another user waits too', another, false, { ...another, ...many(9) }, 'yes, and the run goes on', 10],
+    ['another user waited before', another, false, many(9), 'yes, and the run goes on', 9],
+    ['another user waits; a limit holds each edit', another, false, { ...another, ...sharing(9) }, 'no', 1],
+    ['all waiting edits were taken back', many(9), true, {}, 'no', 0],
+  ])('decides whether to report a waiting batch: %s', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
     const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
@@ -392,24 +392,24 @@ describe('a batch', () => {
 
   const web = { 11: { email: 'web@example.com' } };
   it.each<readonly [string, Edits, number, number]>([
-    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 9, 0],
-    ['a part of it is edited on the service too', { edits: many(9), shows: web }, 9, 0],
+    ['some of its users are not shown', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 9, 0],
+    ['the service changes one of its values too', { edits: many(9), shows: web }, 9, 0],
     [
-      'a part of it is edited on the service too, where the mirror wins',
+      'the service changes one of its values too, and the mirror wins',
       { edits: many(9), shows: web, policy: mirrorWins },
       9,
       1,
     ],
-    ['a part of it is taken back', { edits: many(5) }, 5, 0],
-    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
-  ])('keeps a batch unsent when %s', (_, given, waits, anew) => {
+    ['some of its edits are taken back', { edits: many(5) }, 5, 0],
+    ['one value is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
+  ])('sends nothing of a waiting batch if %s', (_, given, waits, anew) => {
     const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
     expect([later.waiting.length, later.writes.holds.length]).toEqual([waits, anew]);
     expect(later).toMatchObject({ stopped: false, isNews: false });
     expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
   });
 
-  it('leaves a field with a hold of its own out of a batch', () => {
+  it('afterBatch keeps the hold of a field in conflict, which is not part of the batch', () => {
     const edits = { 2: { email: 'new@example.com' }, ...many(9) };
     const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
     const after = afterBatch(plans).map(inLists);
@@ -418,7 +418,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('keeps the count of a batch if a part is planned again and more would be pushed', () => {
+  it('still counts all 9 users of a waiting batch if one of them is planned again and 9 more would be pushed', () => {
     const held = heldBy(judge({ edits: many(9) }));
     const more = Object.fromEntries(
       Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
@@ -431,7 +431,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('reports how many users of a batch wait, and keeps quiet about as many as one run may push', () => {
+  it('gives its reasons, but stops no run, if only the limit of the day is exceeded beside a waiting batch', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
     const fresh = Object.fromEntries([2, 3, 4, 5, 6, 7, 8, 9].map((id) => [id, { phone: `1555020${id}` }]));
@@ -443,7 +443,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('names the users of a batch, and explains a void approval', () => {
+  it('names the users of a batch, and explains in a hold why its approval is void', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };
     const hold = holdOf(2n, 'new@example.com', approved);
@@ -466,7 +466,7 @@ describe('a batch', () => {
   });
 });
 
-describe('the limits on single fields', () => {
+describe('a limit on single fields', () => {
   const held = (given: Edits): readonly (readonly [number, Field])[] =>
     judge(given).plans.flatMap(({ id, holds }) => holds.map(({ field }) => [Number(id), field] as const));
   const role = (id: Id, roleId: bigint, more: Partial<Hold> = {}) => [
@@ -478,12 +478,12 @@ describe('the limits on single fields', () => {
 
   it.each<readonly [string, Edits, readonly (readonly [number, Field])[]]>([
     [
-      'that is not sent, since the service leaves it out',
+      'a demotion that is not sent, since the service leaves the role out',
       { edits: { 1: demoted }, shows: { 1: { roleId: undefined as never } } },
       [],
     ],
     [
-      'while another’s promotion is held',
+      'a demotion among five role changes',
       {
         edits: { 1: demoted, 2: { roleId: 1n }, 3: { roleId: 9n }, 4: { roleId: 9n }, 5: { roleId: 9n } },
         held: { 1: role(1n, 5n, resolved) },
@@ -497,12 +497,12 @@ describe('the limits on single fields', () => {
       ],
     ],
     [
-      'while a promotion is on its way, which may fail',
+      'a demotion while a promotion is in flight, which may fail',
       { edits: { 1: demoted }, open: [{ userId: 2n, sent: { roleId: 1n } }] },
       [[1, 'roleId']],
     ],
     [
-      'while another’s promotion waits in a plan',
+      'a demotion while a promotion waits in a batch',
       {
         edits: { 1: demoted, 2: { roleId: 1n } },
         held: { 2: role(2n, 1n) },
@@ -510,7 +510,7 @@ describe('the limits on single fields', () => {
       [[1, 'roleId']],
     ],
     [
-      'while another’s role was edited again, into a promotion',
+      'a demotion while a waiting role was edited again, to a promotion',
       {
         edits: { 1: demoted, 2: { roleId: 1n } },
         held: { 2: role(2n, 5n) },
@@ -520,12 +520,12 @@ describe('the limits on single fields', () => {
         [2, 'roleId'],
       ],
     ],
-    ['that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
-  ])('on the role of %s', (_, given, expected) => {
+    ['a demotion that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
+  ])('decides which roles to hold: %s', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('count an administrator whose values are unchanged', () => {
+  it('counts an administrator whose values are unchanged, so that another one may be demoted', () => {
     const given = { edits: { 2: { roleId: 5n } }, shows: isAdmin([2]) };
     const view = viewOf({ ...given, policy: { ...holdAll, roleId: 'mirror-wins' } });
     const { plans, postponed } = guard({ ...view, differing: [2n] }, settings);
@@ -533,7 +533,7 @@ describe('the limits on single fields', () => {
     expect(postponed).toEqual(new Map());
   });
 
-  it('count a demotion in flight as done', () => {
+  it('counts a demotion in flight as done, and holds the demotion of the last administrator', () => {
     const two = { shows: isAdmin([2]) };
     const agreed = (view: GuardView): GuardView => ({
       ...view,
@@ -546,21 +546,21 @@ describe('the limits on single fields', () => {
   });
 
   it.each<readonly [string, Edits, readonly (readonly [number, Field])[]]>([
-    ['that another user has', { edits: { 2: { email: emailOf(3n) } } }, [[2, 'email']]],
-    ['in another case', { edits: { 2: { email: emailOf(3n).toUpperCase() } } }, [[2, 'email']]],
+    ['another user has it', { edits: { 2: { email: emailOf(3n) } } }, [[2, 'email']]],
+    ['another has it in capitals', { edits: { 2: { email: emailOf(3n).toUpperCase() } } }, [[2, 'email']]],
     [
-      'that another user has on the service alone',
+      'another user has it on the service only',
       { edits: { 2: { email: 'moved@example.com' } }, shows: { 3: { email: 'moved@example.com' } } },
       [[2, 'email']],
     ],
     [
-      'that another user has given away on the service',
+      'another user has given it away on the service',
       { edits: { 2: { email: emailOf(3n) } }, shows: { 3: { email: 'moved@example.com' } } },
       [],
     ],
-    ['that nobody has', { edits: { 2: { email: 'new@example.com' } } }, []],
+    ['nobody has it', { edits: { 2: { email: 'new@example.com' } } }, []],
     [
-      'that two are to get',
+      'two users would get it',
       { edits: { 2: { phone: '15550999' }, 3: { phone: '15550999' } } },
       [
         [2, 'phone'],
@@ -568,28 +568,28 @@ describe('the limits on single fields', () => {
       ],
     ],
     [
-      'of somebody whom the service does not answer',
+      'a user has it whom the service does not show',
       { edits: { 2: { email: emailOf(3n) } }, shows: { 3: null } },
       [[2, 'email']],
     ],
     [
-      'that is on its way to another',
+      'a push of it to another user is in flight',
       { edits: { 2: { email: 'x@example.com' } }, open: [{ userId: 3n, sent: { email: 'x@example.com' } }] },
       [[2, 'email']],
     ],
     [
-      'that another is to get by a decision',
+      'another user gets it by a decision',
       {
         edits: { 2: { email: 'x@example.com' }, 3: { email: 'x@example.com' } },
         held: { 3: [holdOf(3n, 'x@example.com', resolved)] },
       },
       [[2, 'email']],
     ],
-  ])('on an address %s', (_, given, expected) => {
+  ])('decides whether to hold an address: %s', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('on roles leave out role changes that a person resolved', () => {
+  it('does not count a role change that a person resolved', () => {
     const roles = (ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, { roleId: 9n }]));
     expect(held({ edits: roles([2, 3, 4]) })).toEqual([]);
     expect(held({ edits: roles([2, 3, 4, 5]) }).length).toBe(4);
@@ -639,13 +639,13 @@ describe('the demotion of an administrator', () => {
     return found[0];
   };
 
-  it.each(cases)('$left, $promoted, $read → $fate', ({ left, promoted, read, fate }) => {
+  it.each(cases)('sends or holds it ($left, $promoted, $read): $fate', ({ left, promoted, read, fate }) => {
     const edits = { 1: { roleId: 4n }, ...(word(promoted) ? { 3: { roleId: 1n } } : {}) };
     const shows = word(left) ? { 2: { roleId: 1n } } : {};
     expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
   });
 
-  it('makes a demotion wait alone, and sends another edit of the user', () => {
+  it('postpones only the demotion, and sends another edited field of the user', () => {
     const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
     const { plans } = judge({ edits });
     expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });
@@ -669,7 +669,7 @@ describe('a plan that is made again before it is sent', () => {
     return planUser(state, member, mirrorWins);
   };
   it.each<readonly [string, UserPlan, UserPatch]>([
-    ['unchanged', plan(edited), edited],
+    ['without a change', plan(edited), edited],
     ['with another value', plan({ email: 'other@example.com' }), {}],
     ['with another field too', plan({ ...edited, phone: '15550999' }), edited],
     ['on another base', plan(edited, {}, { email: 'base@example.com' }), {}],
@@ -679,7 +679,7 @@ describe('a plan that is made again before it is sent', () => {
       plan(edited, { email: readable(shown.email)?.toUpperCase() ?? '' }),
       edited,
     ],
-  ])('%s sends only what the guard saw', (_, again, sent) => {
+  ])('sends only values that the guard saw if the plan is made again %s', (_, again, sent) => {
     const released = mapPushes(again, (_field, push) => ({ ...push, ends: true }));
     const kept = inLists(onlyGuarded(released, plan(edited)));
     expect(kept.patch).toEqual(sent);
@@ -689,7 +689,7 @@ describe('a plan that is made again before it is sent', () => {
   });
 });
 
-describe('A hold by a limit on one field', () => {
+describe('a hold by a limit on one field', () => {
   const look = (given: Edits, more: Partial<GuardSettings> = {}) => {
     const view = viewOf(given);
     const verdict = guard(
@@ -709,19 +709,19 @@ describe('A hold by a limit on one field', () => {
   const email = 'held@example.com';
   const phone = '15550999';
   it.each<readonly [string, Partial<Hold>, Partial<ServiceUser>, boolean]>([
-    ['ends where nothing limits it any more', {}, {}, true],
-    ['stays where a limit on the whole run holds it', { isAlone: undefined as never }, {}, false],
-    ['stays where it was rejected', { reason: 'rejected' }, {}, false],
-    ['stays where both sides had agreed on another value', { base: 'other@example.com' }, {}, false],
-    ['stays where the service leaves it out', {}, { email: undefined as never }, false],
-    ['stays where the service shows it unreadably', {}, { email: { unreadable: '[1]' } }, false],
+    ['ends if no limit holds the field any more', {}, {}, true],
+    ['stays if a limit on the whole run holds the field', { isAlone: undefined as never }, {}, false],
+    ['stays if a person rejected the edit', { reason: 'rejected' }, {}, false],
+    ['stays if both sides had agreed on another value', { base: 'other@example.com' }, {}, false],
+    ['stays if the service leaves the field out', {}, { email: undefined as never }, false],
+    ['stays if the service shows the field unreadably', {}, { email: { unreadable: '[1]' } }, false],
     [
-      'stays where it was resolved and the service leaves it out',
+      'stays if a person resolved it and the service leaves the field out',
       resolved,
       { email: undefined as never },
       false,
     ],
-  ])('%s, and another field of the user is sent', (_, more, says, ends) => {
+  ])('sends another field of the user, and this hold %s', (_, more, says, ends) => {
     const held = { 11: [{ ...alone(11n, email, ''), ...more }] };
     const { verdict } = look({ edits: { 11: { email, phone } }, held, shows: { 11: says } });
     expect(verdict).toMatchObject({ stopped: false, approved: new Map([[11n, []]]) });
@@ -736,24 +736,24 @@ describe('A hold by a limit on one field', () => {
   const day = { reason: 'limit', isAlone: true, detail: tooMany };
   it.each<readonly [string, number, Edits, Partial<GuardSettings>, object | null]>([
     [
-      'is a review where a person reviews each push',
+      'stays as a review if a person reviews each push',
       1,
       {},
       { isReviewed: true },
       { reason: 'review', detail: 'a person is to see it first' },
     ],
     [
-      'says so where as many as a day may have were pushed to',
+      'stays if earlier runs used up the limit of the day',
       1,
       { history: { pushedToday: today(8) } },
       {},
       day,
     ],
-    ['says so where as many are pushed to now', 1, { edits: many(8) }, {}, day],
-    ['ends where one fewer is pushed to', 1, { edits: many(7) }, {}, null],
-    ['says so, like another one, where there is place for one', 2, { edits: many(7) }, {}, day],
-    ['ends where what would be pushed is held', 1, { edits: sharing(8) }, {}, null],
-  ])('%s', (_, count, given, more, waits) => {
+    ['stays if this run uses up the limit', 1, { edits: many(8) }, {}, day],
+    ['ends if this run is one push below the limit', 1, { edits: many(7) }, {}, null],
+    ['stays for two users if only one more may be pushed to', 2, { edits: many(7) }, {}, day],
+    ['ends if limits hold the other pushes', 1, { edits: sharing(8) }, {}, null],
+  ])('decides by the limits on the run whether the hold may end: it %s', (_, count, given, more, waits) => {
     const ids = Array.from({ length: count }, (__, at) => at + 31);
     const mine = Object.fromEntries(ids.map((id) => [id, { email: `held${id}@example.com` }]));
     const held = Object.fromEntries(ids.map((id) => [id, [alone(BigInt(id), `held${id}@example.com`, '')]]));
@@ -778,14 +778,14 @@ describe('A hold by a limit on one field', () => {
   it.each<readonly [string, Id, 'email' | 'roleId', FieldValue, string]>([
     ['an address that another user has', 11n, 'email', emailOf(12n), has(12)],
     ['a demotion that waits for a promotion', 1n, 'roleId', 4n, ''],
-  ])('ends a hold by a limit beside %s, which stays held', (_, id, field, value, detail) => {
+  ])('ends the hold of one field while another field stays held: %s', (_, id, field, value, detail) => {
     const edits = { [Number(id)]: { [field]: value, phone }, 2: { roleId: 1n } };
     const held = { [Number(id)]: [alone(id, value, detail, field), alone(id, phone, '', 'phone')] };
     const plan = planOf(look({ edits, held }).verdict.plans.map(inLists), id);
     expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
-  it('ends the hold of a role once few enough roles are left to change', () => {
+  it('ends the hold of a role once no more than three roles would change', () => {
     const change = (count: number) => {
       const ids = Array.from({ length: count }, (_, at) => at + 11);
       const words = `${count} roles would change in one run, more than 3`;

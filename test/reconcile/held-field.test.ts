@@ -161,7 +161,7 @@ describe('a held field', () => {
   const cases = rowsOf(table).flatMap(([kind, fates]) =>
     (Object.entries(fates) as [Event, Fate][]).map(([event, fate]) => [kind, event, fate] as const),
   );
-  it.each(cases)('%s, %s: %s', (kind, event, fate) => {
+  it.each(cases)('decides about a field held for "%s" after "%s": %s', (kind, event, fate) => {
     const maxRows = event === 'limit lifted' ? 1_000 : settings.maxRows;
     const present = kind === 'limit alone' && event !== 'limit lifted' ? [other] : [];
     expect(fateOf(change[event](stateOf(kind)), maxRows, 'hold', present)).toBe(fate);
@@ -220,7 +220,7 @@ describe('a held field', () => {
         rowsOf(fates).map(([decision, fate]) => [decision, edit, service, fate] as const),
       ),
     );
-    it.each(table)('%s: the edit %s, the service %s: %s', (decision, edit, service, fate) => {
+    it.each(table)('follows "%s", or not (edit %s; service %s): %s', (decision, edit, service, fate) => {
       const state = stateOf(kinds[decision]);
       const held = state.held.map((hold): Hold => {
         const seen = { ...hold, edit: 1n };
@@ -232,7 +232,7 @@ describe('a held field', () => {
     });
   });
 
-  it.each(['limit on a run', 'limit alone'] as const)('explains a void decision: %s', (kind) => {
+  it.each(['limit on a run', 'limit alone'] as const)('explains why a decision became void: %s', (kind) => {
     const seen = stateOf(kind);
     const decision = kind === 'limit alone' ? 'resolved' : 'approved';
     const held = seen.held.map(
@@ -249,7 +249,7 @@ describe('a held field', () => {
     ['hold', 'stays'],
     ['mirror-wins', 'held anew'],
     ['service-wins', 'pulled'],
-  ])('a decided field follows the policy %s if the service has moved: %s', (policy, fate) => {
+  ])('follows the policy %s if the service has a new value, approved or not: %s', (policy, fate) => {
     for (const approved of [false, true]) {
       const state = stateOf('limit on a run');
       const moved = change['service moved'](approved ? change.approved(state) : state);
@@ -257,7 +257,7 @@ describe('a held field', () => {
     }
   });
 
-  it('pulls a resolved field if the service wins and has a new value', () => {
+  it('pulls a field that a person resolved if the service has a new value and the policy lets it win', () => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
@@ -269,7 +269,7 @@ describe('a held field', () => {
     ['edit withdrawn', 'ends'],
     ['service moved', 'stays'],
     ['user leaves and comes back', 'returned'],
-  ])('after an approval, %s: %s', (event, fate) => {
+  ])('decides about an approved field after "%s": %s', (event, fate) => {
     expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
 });
@@ -285,12 +285,12 @@ describe('the values of a hold', () => {
   const moved = { ...values, service: 'c@example.com' };
   it.each<[string, Hold | undefined, Values, string | undefined]>([
     ['no hold', undefined, moved, undefined],
-    ['nobody’s decision', undecided, moved, undefined],
+    ['no decision', undecided, moved, undefined],
     ['another edit', { ...hold, edit: 4n }, moved, undefined],
-    ['what is as it was seen', hold, values, undefined],
-    ['what was decided', hold, moved, since],
-    ['another value of an edit', hold, { ...moved, mirror: 'd@example.com' }, undefined],
-  ])('voidDetail explains why an approval is void: %s', (_, given, now, words) => {
+    ['no change since', hold, values, undefined],
+    ['another value of the service', hold, moved, since],
+    ['another value of both sides', hold, { ...moved, mirror: 'd@example.com' }, undefined],
+  ])('voidDetail gives a reason only if the service changed since: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);
   });
 
@@ -300,7 +300,7 @@ describe('the values of a hold', () => {
     ['conflict', undefined, false],
     ['refused', undefined, false],
     ['limit', true, false],
-  ] as const)('isStopped judges the reason %s, alone: %s', (reason, isAlone, waits) => {
+  ] as const)('isStopped finds a hold of a batch (reason %s, on one field: %s)', (reason, isAlone, waits) => {
     expect(isStopped({ ...hold, reason, isAlone } as Hold)).toBe(waits);
   });
 });

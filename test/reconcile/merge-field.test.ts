@@ -24,7 +24,7 @@ describe('decide', () => {
     ),
   );
 
-  it.each(cases)('%s, %s, %s → %s', (edited, moved, agree, verdict) => {
+  it.each(cases)('chooses what happens to a field (%s, %s, %s): %s', (edited, moved, agree, verdict) => {
     expect(decide(said(edited), said(moved), said(agree))).toBe(verdict);
   });
 });
@@ -160,13 +160,13 @@ describe.each([
     ),
   );
 
-  it.each(cases)('%s: mirror %s, service %s → %s', (field, mirrorIs, serviceIs, verdict) => {
+  it.each(cases)('merges %s (mirror %s, service %s): %s', (field, mirrorIs, serviceIs, verdict) => {
     const mirror = { ...row, ...mirrorAs[field][mirrorIs] };
     expect(mergeField(field, agreed, mirror, serviceOf(field, serviceIs))).toBe(verdict);
   });
 });
 
-describe('a field in which both sides agreed on nothing', () => {
+describe('a field that both sides agreed to be empty', () => {
   const table: Record<'not edited' | 'edited', Record<'left out' | 'unreadable', Verdict>> = {
     'not edited': { 'left out': 'nothing', unreadable: 'unread' },
     edited: { 'left out': 'push', unreadable: 'unread' },
@@ -175,7 +175,7 @@ describe('a field in which both sides agreed on nothing', () => {
     rowsOf(byService).map(([serviceIs, verdict]) => ({ mirrorIs, serviceIs, verdict })),
   );
 
-  it.each(cases)('$mirrorIs, and $serviceIs by the service: $verdict', ({ mirrorIs, serviceIs, verdict }) => {
+  it.each(cases)('merges it ($mirrorIs, $serviceIs): $verdict', ({ mirrorIs, serviceIs, verdict }) => {
     for (const field of fields) {
       const empty = field === 'name' ? { name: { first: '', last: '' }, joined: '' } : { [field]: null };
       const mirror = mirrorIs === 'edited' ? row : { ...row, ...empty };
@@ -185,19 +185,19 @@ describe('a field in which both sides agreed on nothing', () => {
 });
 
 describe('the name', () => {
-  it('pushes a new split of the same joined name', () => {
+  it('pushes a new split of the same name into first and last name', () => {
     const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
     const mirror = { ...row, name: { first: 'Anne Marie', last: 'Berg' } };
     expect(mergeField('name', agreed, mirror, { ...shown, name: 'Anne Marie Berg' })).toBe('push');
   });
 
-  it('compares by the joined name of the service, not by the pair in base', () => {
+  it('canonicalBase returns the joined name of the service, not the pair of first and last name', () => {
     expect(canonicalBase('name', { ...base, joined: ' Anne  B. Berg ' })).toBe('Anne B. Berg');
     expect(canonicalBase('email', { ...base, email: ' ANNE@example.com' })).toBe('anne@example.com');
   });
 });
 
-describe('nothing at all', () => {
+describe('an empty field', () => {
   it.each(['email', 'phone', 'roleId'] as const)('treats null and an empty %s as the same', (field) => {
     const agreed = { ...base, [field]: null };
     const mirror = { ...row, [field]: null };

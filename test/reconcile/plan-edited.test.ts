@@ -68,21 +68,21 @@ describe('a limit on one field', () => {
   const others = [planOf(4n, {}), planOf(5n, renamed)];
   it.each<readonly [string, Id, Partial<MirrorUser>, Partial<ServiceUser>, readonly Id[]]>([
     ['a name', 3n, renamed, {}, []],
-    ['an email that nobody had', 3n, { email: 'new@example.com' }, {}, []],
-    ['the email of another, in another case', 3n, { email: 'USER4@example.com' }, {}, [4n]],
-    ['the phone of another, written otherwise', 3n, { phone: '+1 (555) 0104' }, {}, [4n]],
-    ['no phone', 3n, { phone: null }, {}, []],
-    ['the role of somebody who is no administrator', 3n, { roleId: 5n }, {}, []],
-    ['the promotion of somebody', 3n, { roleId: 1n }, {}, []],
+    ['an email that no user had', 3n, { email: 'new@example.com' }, {}, []],
+    ['the email of another user in another case', 3n, { email: 'USER4@example.com' }, {}, [4n]],
+    ['the phone of another user, written differently', 3n, { phone: '+1 (555) 0104' }, {}, [4n]],
+    ['a cleared phone', 3n, { phone: null }, {}, []],
+    ['a role of a user who is not an administrator', 3n, { roleId: 5n }, {}, []],
+    ['the promotion of a user', 3n, { roleId: 1n }, {}, []],
     ['the demotion of an administrator', 1n, { roleId: 4n }, {}, [1n, 2n]],
     [
-      'the same, which is not sent where the service leaves the role out',
+      'a demotion that is not sent, since the service leaves the role out',
       1n,
       { roleId: 4n },
       { roleId: undefined as never },
       [],
     ],
-  ])('picks the users to compare with for %s', (_, id, edit, says, concerned) => {
+  ])('picks the users whom it must compare with before a push of %s', (_, id, edit, says, concerned) => {
     const plans = [planOf(id, edit, says), ...others];
     expect(concernedBy(plans, present, admins)).toEqual(concerned);
     const { emails, phones, roleIds } = concernOf(plans, admins);
@@ -99,9 +99,9 @@ describe('a limit on one field', () => {
 
   const phones = { emails: [], phones: ['15550199'], roleIds: [] };
   it.each<readonly [string, Partial<MirrorUser>, readonly unknown[]]>([
-    ['nothing for a name', renamed, []],
-    ['who has an address that is pushed beside a name', { ...renamed, phone: '15550199' }, [phones]],
-  ])('makes the mirror read %s', async (_, edit, asked) => {
+    ['nobody for a name', renamed, []],
+    ['users with a phone that is pushed beside a name', { ...renamed, phone: '15550199' }, [phones]],
+  ])('reads from the mirror only users that a push concerns: %s', async (_, edit, asked) => {
     const told: unknown[] = [];
     const answer = (about: unknown) => {
       told.push(about);
@@ -121,14 +121,14 @@ describe('a limit on one field', () => {
   it.each<readonly [string, Id, Partial<MirrorUser>, readonly unknown[], readonly Id[]]>([
     ['nobody for a name', 3n, renamed, [], []],
     [
-      'who has an email that is pushed',
+      'the user who has a pushed email',
       3n,
       { email: 'user5@example.com' },
       [asking(['user5@example.com'])],
       [5n],
     ],
     [
-      'who had a phone that is pushed, and has another by now',
+      'the user who had a pushed phone, and has another one by now',
       3n,
       { phone: '15550104' },
       [asking([], ['15550104']), asking(['user4@example.com'])],
@@ -141,7 +141,7 @@ describe('a limit on one field', () => {
       [asking(['user1@example.com', 'user2@example.com'])],
       [1n, 2n],
     ],
-  ])('makes the service look up %s', async (_, id, edit, filters, found) => {
+  ])('looks up only users that a push concerns: %s', async (_, id, edit, filters, found) => {
     const service = createServiceStandIn(
       ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
     );
@@ -152,7 +152,7 @@ describe('a limit on one field', () => {
   });
 });
 
-describe('a look at a few users', () => {
+describe('a run of the edits', () => {
   it('warns if the service refuses an address that would be pushed', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);
@@ -195,7 +195,7 @@ it.each([
   [20, 5, 0],
   [20, 6, 6],
 ])(
-  'The guard lets a share of %d present users through: of %d edits it holds %d',
+  'The guard measures its limit by all %d users of the mirror: of %d edits it holds %d',
   async (population, count, held) => {
     const edited = Array.from({ length: count }, (_, at) => BigInt(at + 3));
     const mirror = Object.assign(
@@ -214,7 +214,7 @@ it.each([
 it.each([
   [3, false],
   [4, true],
-])('leaves users alone if lookups stop answering for %d users at once: %s', async (count, leaves) => {
+])('A run leaves users unchanged if lookups stop finding %d of them at once: %s', async (count, leaves) => {
   const lost = Array.from({ length: count }, (_, at) => BigInt(at + 1));
   const mirror = createMirrorStandIn(lost.map((id) => stateOf(id)));
   const notes = createRunNotes();
@@ -257,7 +257,7 @@ describe('a plan of one edit in a large team', () => {
     return { sent: plans.map(pushOf), held: plans.flatMap(holdsOf), refused: verdict.refused };
   };
 
-  it('reads listed users once for each answer, however many edits follow', async () => {
+  it('reads the listed users once for each answer of the service, however many edits follow', async () => {
     const { members, takeRead } = createListing();
     const team = teamOf(members);
     expect(await plan(team, 3n, { email: 'new@example.com' })).toMatchObject({
@@ -279,7 +279,7 @@ describe('a plan of one edit in a large team', () => {
     });
   });
 
-  it('reads no listed user for a name or a role', async () => {
+  it('reads no listed user if only a name or a role is edited', async () => {
     const { members, takeRead } = createListing();
     await plan(teamOf(members), 3n, { name: { first: 'Bea', last: 'Berg' }, roleId: 5n });
     expect(takeRead()).toEqual([]);

@@ -56,20 +56,23 @@ describe('a name that cannot be sent', () => {
     ),
   );
 
-  it.each(cases)('$split split of $words, edited: $halves → $fate', ({ split, words, halves, fate }) => {
-    const joined = names[words];
-    const agreed = { ...base, joined, name: splitName(joined) };
-    const mirror = { ...row, split, name: { ...agreed.name, ...edits[halves] } };
-    const reason = unsendable('name', mirror, agreed);
-    expect(reason === undefined).toBe(fate === 'sent');
-    if (halves === 'neither') return;
-    const state = makeState({ base: agreed, mirror, service: { name: joined } });
-    const planned = plan('name', state);
-    expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
-    expect(holdIn(planned)?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
-  });
+  it.each(cases)(
+    'sends or holds a name ($split split of $words, edited: $halves): $fate',
+    ({ split, words, halves, fate }) => {
+      const joined = names[words];
+      const agreed = { ...base, joined, name: splitName(joined) };
+      const mirror = { ...row, split, name: { ...agreed.name, ...edits[halves] } };
+      const reason = unsendable('name', mirror, agreed);
+      expect(reason === undefined).toBe(fate === 'sent');
+      if (halves === 'neither') return;
+      const state = makeState({ base: agreed, mirror, service: { name: joined } });
+      const planned = plan('name', state);
+      expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
+      expect(holdIn(planned)?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
+    },
+  );
 
-  it('names the half that is still missing', () => {
+  it('names the half that the editor must still set', () => {
     const agreed = { ...base, joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
     const first = unsendable('name', { ...row, name: { ...agreed.name, first: 'Anne' } }, agreed);
     expect(first).toContain('set last_name too');
@@ -79,13 +82,13 @@ describe('a name that cannot be sent', () => {
   });
 
   it.each([
-    ['what is left of it', 'Marie', 'Anne Marie', 'Berg', true],
-    ['nothing', '', 'Anne Marie', 'Berg', true],
+    ['the middle word, which stays in it', 'Marie', 'Anne Marie', 'Berg', true],
+    ['no words', '', 'Anne Marie', 'Berg', true],
     ['other words', 'Robin Doe', 'Anne Marie', 'Berg', false],
-    ['what is left of it, with one half as it was', 'Anne Berg', 'Anne Marie', 'Berg', false],
-    ['what is left of it, and was cut elsewhere', 'Marie', 'Anne', 'Marie Berg', false],
-    ['what is left of a shorter one', 'Anne', 'Marie', 'Anne', false],
-  ])('judges a guessed split of three words over %s', (_, joined, first, last, held) => {
+    ['two of its words, and changes one half', 'Anne Berg', 'Anne Marie', 'Berg', false],
+    ['one of its words, but is not the usual guess', 'Marie', 'Anne', 'Marie Berg', false],
+    ['one word, and has two words', 'Anne', 'Marie', 'Anne', false],
+  ])('holds a guessed split, or not, if the agreed name has %s', (_, joined, first, last, held) => {
     const agreed = { ...base, joined, name: splitName(joined) };
     const reason = unsendable('name', { ...row, name: { first, last } }, agreed);
     expect(reason).toBe(
@@ -96,7 +99,7 @@ describe('a name that cannot be sent', () => {
     expect(unsendable('name', { ...row, split: 'known', name: { first, last } }, agreed)).toBeUndefined();
   });
 
-  it('holds a name without a letter', () => {
+  it('holds a name that consists of spaces only', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
     expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
   });
@@ -127,7 +130,7 @@ describe('other values that cannot be sent', () => {
     rowsOf(byValue).map(([value, fate]) => ({ field, value, fate })),
   );
 
-  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('$field: $value → $fate', (expected) => {
+  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('edits $field to $value: $fate', (expected) => {
     const { field, value, fate } = expected;
     const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
     const planned = plan(field, makeState({ mirror: { [field]: edited } }));
@@ -139,12 +142,12 @@ describe('other values that cannot be sent', () => {
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],
     ['roleId', null, 'the service gives no way to remove a role'],
-  ] as const)('get a reason: %s, %s', (field, value, why) => {
+  ] as const)('gives the reason why it cannot send a value: %s, %s', (field, value, why) => {
     expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });
 
-it('A field that the service leaves out waits, and for a person if it was edited', () => {
+it('A field that the service leaves out waits; if it was edited, a plan holds it for a person', () => {
   const leftOut = (mirror: Partial<MirrorRow>) => ({ ...makeState({ mirror }), service: without('email') });
   expect(plan('email', leftOut({}))).toEqual({ kind: 'wait' });
   expect(holdIn(plan('email', leftOut({ email: 'anna@example.com' })))?.detail).toContain(
@@ -167,7 +170,7 @@ function conflictOf(field: Field): { readonly state: UserState; readonly hold: H
 }
 
 describe('a hold', () => {
-  it.each(fields)('keeps all three values of a conflict in %s', (field) => {
+  it.each(fields)('records base, mirror and service in the hold of a conflict in %s', (field) => {
     const { state, hold } = conflictOf(field);
     expect(hold).toMatchObject({
       reason: 'conflict',
@@ -178,7 +181,7 @@ describe('a hold', () => {
     });
   });
 
-  it.each(fields)('a requested hold on %s lasts until its time, whatever the values do', (field) => {
+  it.each(fields)('lasts until its time on %s if a person requested it, whatever the values', (field) => {
     const { state } = conflictOf(field);
     const asked = (endsInMs: number) =>
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
@@ -190,14 +193,14 @@ describe('a hold', () => {
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
   });
 
-  it.each(fields)('a hold on %s lasts if the service leaves the field out', (field) => {
+  it.each(fields)('stays on %s if the service leaves the field out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
     expect(plan(field, { ...state, service: without(field) })).toMatchObject({ kind: 'held' });
   });
 });
 
-describe('half an edit of a guessed split', () => {
+describe('an edit of one half of a guessed name', () => {
   const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
   const half = makeState({
     base: agreed,
@@ -212,7 +215,7 @@ describe('half an edit of a guessed split', () => {
     mirror: { ...row, ...half.mirror, ...mirror },
   });
 
-  it('sends half an edit once the split is accepted, even if no name changed', () => {
+  it('sends the held half once an editor marks the split as known', () => {
     expect(plan('name', withMirror({ split: 'known' }))).toMatchObject({
       kind: 'push',
       ends: true,

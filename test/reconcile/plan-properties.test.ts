@@ -85,7 +85,7 @@ function expectFromSomewhere(
 }
 
 describe('a plan', () => {
-  it('decides each field of a plan once, whatever the state', () => {
+  it('decides each field once, whatever the state of the user', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -103,7 +103,7 @@ describe('a plan', () => {
     );
   });
 
-  it('an applied plan writes nothing more, and sends the same', () => {
+  it('writes nothing more if it is made again after it was applied, and sends the same values', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const plan = planInLists(state, member, policy);
@@ -116,7 +116,7 @@ describe('a plan', () => {
     );
   });
 
-  it('releases a field that waits for a name only for halves that an editor gave', () => {
+  it('ends the hold of a field that waits for the name only if an editor gave the halves of the name', () => {
     const releasesOf = (split: 'known' | 'guessed') => {
       const mirror = settling.mirror && { ...settling.mirror, split };
       return planInLists({ ...settling, mirror }, undefined, holdAll).releases;
@@ -150,7 +150,7 @@ describe('a plan', () => {
     );
   });
 
-  it('invents no value: each comes from mirror, base or service, or is cut from a name that it joins to', () => {
+  it('invents no value: takes each from mirror, base, service or listing, or splits a name of theirs', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, patch } = planInLists(state, member, policy);
@@ -170,7 +170,7 @@ describe('a plan', () => {
     );
   });
 
-  it('leaves base with a pair that joins to its name', () => {
+  it('writes a first and a last name into base that join to the full name of base', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write } = planInLists(state, member, policy);
@@ -181,7 +181,7 @@ describe('a plan', () => {
     );
   });
 
-  it('treats each field independently', () => {
+  it('decides each field independently of the other fields', () => {
     fc.assert(
       fc.property(anyState, anyState, anyPolicy, fieldAt, (one, other, policy, field) => {
         const { mirror, service } = one;
@@ -242,7 +242,7 @@ describe('a plan', () => {
 const saidBy = ({ service }: UserState, field: Field) => service && serviceValue(service, field);
 
 describe('a field', () => {
-  it('keeps base and both values of a field in conflict', () => {
+  it('keeps its values in base, mirror and hold if it is in conflict', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
         const plan = planInLists(state, member, holdAll);
@@ -264,7 +264,7 @@ describe('a field', () => {
     );
   });
 
-  it('changes neither side of a field that is left out or unreadable', () => {
+  it('changes on neither side if the service leaves it out or shows it unreadably', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, moves } = planInLists(state, member, policy);
@@ -283,7 +283,7 @@ describe('a field', () => {
     );
   });
 
-  it('keeps the hold of a field while it is unknown whether it moved', () => {
+  it('keeps its hold while the service does not show whether its value changed', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
@@ -297,7 +297,7 @@ describe('a field', () => {
     );
   });
 
-  it('moves base only to a value that the service shows, and never by a push', () => {
+  it('changes in base only to a value that the service shows, and never because of a push', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, patch, case: userCase } = planInLists(state, member, policy);
@@ -319,7 +319,7 @@ describe('a field', () => {
     );
   });
 
-  it('keeps an edit that the service lacks until it is settled or the policy gives it up', () => {
+  it('keeps an edit in the mirror, pushed or held, until the service has its value', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
         const { write, patch, holds, held, case: userCase } = planInLists(state, member, holdAll);
@@ -350,7 +350,7 @@ describe('a field', () => {
 describe('a name', () => {
   const pushedName = (plan: UserPlan) => pushOf(plan).name;
 
-  it('sends a name as the whole pair of the mirror, and never empty', () => {
+  it('sends first and last name of the mirror together, and never an empty name', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -363,7 +363,7 @@ describe('a name', () => {
     );
   });
 
-  it('does not push half a guess of three words or more', () => {
+  it('does not push one edited half of a name of three or more words whose split is a guess', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));
@@ -376,7 +376,7 @@ describe('a name', () => {
     );
   });
 
-  it('does not push a name whose halves are unedited', () => {
+  it('does not push a name if neither half was edited', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         if (state.mirror === undefined || state.base === undefined) return;
@@ -387,7 +387,7 @@ describe('a name', () => {
     );
   });
 
-  it('a plan turns a known split into a guess, and never a guess into a known split', () => {
+  it('never marks a guessed split as known', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write } = planInLists(state, member, policy);

@@ -27,11 +27,11 @@ const holdOf = (field: Field, more: Partial<Hold> = {}): Hold => ({
   ...more,
 });
 
-describe('taking everything from the service', () => {
+describe('a resync', () => {
   const resync = (state: UserState, of: typeof member | null = member) =>
     inLists(planResyncOf(state, of ?? undefined, holdAll));
 
-  it.each(fields)('pulls %s', (field) => {
+  it.each(fields)('pulls %s, and ends its hold', (field) => {
     const plan = resync(makeState({ service: { [field]: there[field] }, held: [holdOf(field)] }));
     expect(plan).toMatchObject({
       case: 'merge',
@@ -43,7 +43,7 @@ describe('taking everything from the service', () => {
     expect(plan.write?.base[field]).toEqual(taken[field]);
   });
 
-  it.each(fields)('holds an edit of %s, as a conflict if the service has moved, and moves base', (field) => {
+  it.each(fields)('holds an edit of %s for review, or as a conflict with a new service value', (field) => {
     for (const service of [shown[field], there[field]]) {
       const state = makeState({ mirror: { [field]: here[field] }, service: { [field]: service } });
       const plan = resync(state);
@@ -56,14 +56,14 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it('holds an edit over the new base if the service shows the email in other letters', () => {
+  it('holds an edit of the email, and updates base if the service shows the email in another case', () => {
     const state = makeState({ mirror: { email: here.email }, service: { email: 'ANNE@example.com' } });
     const plan = resync(state);
     expect(plan.holds).toMatchObject([{ reason: 'review', base: 'ANNE@example.com' }]);
     expect(applyPlan(state, plan).base?.email).toBe('ANNE@example.com');
   });
 
-  it.each(fields)('leaves a field alone that waits already: %s', (field) => {
+  it.each(fields)('keeps an earlier hold on %s, and changes neither mirror nor base', (field) => {
     for (const hold of [holdOf(field), holdOf(field, { reason: 'asked', endsInMs: 1, mirror: null })]) {
       const state = makeState({
         mirror: { [field]: here[field], split: 'known' },
@@ -77,7 +77,7 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it.each(fields)('holds an approved edit of %s again', (field) => {
+  it.each(fields)('holds an edit of %s again although a person had approved it', (field) => {
     for (const decision of ['approved', 'resolved'] as const) {
       const state = makeState({ mirror: { [field]: here[field] }, held: [holdOf(field, { decision })] });
       const { holds } = resync(state);
@@ -86,18 +86,18 @@ describe('taking everything from the service', () => {
     }
   });
 
-  it('settles all fields of a user without a base, and adopts a user whose row was lost', () => {
+  it('settles a user without a base, and restores a user whose mirror row was lost', () => {
     const settled = resync(makeState({ base: null }));
     expect(settled.moves.map(({ kind }) => kind)).toEqual(fields.map(() => 'settle'));
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
   });
 
-  it('a resync takes an older version, too', () => {
+  it('pulls even if the service shows an older version than before', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
   });
 
-  it('holds the edits of users that it cannot read, except fields already on hold', () => {
+  it('holds the edits of users who are not read or have an open push, except fields already on hold', () => {
     const edited = makeState({
       mirror: { email: here.email, phone: here.phone },
       service: null,

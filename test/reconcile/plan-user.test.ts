@@ -18,13 +18,13 @@ const otherValues: UserValues = {
 const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('a merge', () => {
-  it('pulls a field of a user whose name the service has emptied', () => {
+  it('pulls the email of a user although it holds the name that the service has emptied', () => {
     const { holds, write } = merge(makeState({ service: { name: '', email: otherShown.email } }));
     expect(holds.map(({ field }) => field)).toEqual(['name']);
     expect(write?.mirror.email).toBe(otherShown.email);
   });
 
-  it('sends a field that waited for the name once the name is sent as well', () => {
+  it('sends an email that waited for the name together with an edited name', () => {
     const agreed = { name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie Berg' };
     const { name, email } = otherValues;
     const hold = { field: 'email', reason: 'unsupported', detail: '', mirror: email } as const;
@@ -39,7 +39,7 @@ describe('a merge', () => {
 });
 
 describe('the split of a name', () => {
-  it.each(['known', 'guessed'] as const)('leaves a split %s when an edit is settled', (split) => {
+  it.each(['known', 'guessed'] as const)('keeps a split %s when it settles an edit of the name', (split) => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name, split });
@@ -48,17 +48,17 @@ describe('the split of a name', () => {
 });
 
 describe('a merge without a base', () => {
-  it('waits without a base if a field is unreadable', () => {
+  it('lets every field wait if one of them is unreadable', () => {
     const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
     expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
   });
 });
 
-describe('a user who is back', () => {
+describe('a user who left the team and came back', () => {
   const back = (given: Parameters<typeof makeState>[0]) =>
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
-  it('adopts a user who is back', () => {
+  it('takes the service’s values for mirror and base', () => {
     const { write, holds, case: userCase } = merge(back({ service: otherShown }));
     expect(userCase).toBe('return');
     expect(holds).toEqual([]);
@@ -66,7 +66,7 @@ describe('a user who is back', () => {
     expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
   });
 
-  it.each(fields)('holds an earlier edit of %s, neither pushed nor taken into base', (field) => {
+  it.each(fields)('holds an edit of %s from before, and neither pushes it nor changes base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
     const detail = 'the user had left the team and came back; the edit from before waits';
@@ -78,24 +78,24 @@ describe('a user who is back', () => {
     expect(next).toMatchObject({ case: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
-  it('adopts a user who is back even if the service leaves the name out', () => {
+  it('keeps the agreed name if the service leaves the name out', () => {
     const { holds, write } = merge({ ...back({}), service: without('name') });
     expect([holds, write?.base]).toEqual([[], base]);
   });
 
-  it('keeps the halves of an edited name that the service has by now', () => {
+  it('keeps the edited halves of a name if the service shows the same name by now', () => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(back({ mirror: { name }, service: { name: 'Anne Marie Berg' } }));
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 
-  it('keeps no hold on a name that both sides have emptied', () => {
+  it('does not hold a name that both sides have emptied', () => {
     const plan = merge(back({ mirror: { name: { first: '', last: '' } }, service: { name: '' } }));
     expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
   });
 });
 
-describe('a requested hold', () => {
+describe('a hold that a person requested', () => {
   const asked = (field: Field, endsInMs: number): Hold => ({
     field,
     reason: 'asked',
@@ -106,13 +106,13 @@ describe('a requested hold', () => {
     endsInMs,
   });
 
-  it('a requested hold ends with the return once its time is over', () => {
+  it('ends when the user comes back after the time of the hold', () => {
     const held = [asked('phone', 0)];
     const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
     expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
   });
 
-  it('a requested hold ends once its time is over, although the service leaves the field out', () => {
+  it('ends once its time is over, even if the service leaves the field out', () => {
     const planned = (mirror: Partial<UserValues>, reason: HoldReason = 'asked') =>
       merge({
         ...makeState({ mirror, held: [{ ...asked('phone', 0), reason }] }),
@@ -123,13 +123,13 @@ describe('a requested hold', () => {
     expect(planned({}, 'conflict')).toMatchObject({ releases: [], held: ['phone'] });
   });
 
-  it('a requested hold stays if the user is only listed again', () => {
+  it('stays if only the team listing shows the user again', () => {
     const mirror = { phone: '15550177', email: 'robin@example.com', gone: true };
     const plan = merge(makeState({ mirror, service: null, held: [asked('phone', 1)] }));
     expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
   });
 
-  it('a requested hold on the name outweighs the listing for a member without a lookup', () => {
+  it('keeps the name although the team listing shows another name', () => {
     const unknown = { email: null, phone: null, roleId: null };
     const state = makeState({ base: unknown, mirror: unknown, service: null, held: [asked('name', 1)] });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
@@ -137,8 +137,8 @@ describe('a requested hold', () => {
   });
 });
 
-describe('an adoption', () => {
-  it('adopts mirror and base from the service together', () => {
+describe('a user without a row in the mirror', () => {
+  it('writes the service’s values to mirror and base together', () => {
     const { write } = merge(makeState({ base: null, mirror: null, service: { phone: '' } }));
     expect(write).toMatchObject({
       expected: null,
@@ -148,7 +148,7 @@ describe('an adoption', () => {
     });
   });
 
-  it('keeps the agreed values of a lost row if the service leaves fields out', () => {
+  it('restores a field of a lost row from base if the service leaves the field out', () => {
     const hold = {
       field: 'email',
       reason: 'refused',
@@ -168,7 +168,7 @@ describe('an adoption', () => {
     }
   });
 
-  it('adopts a nameless user', () => {
+  it('writes an empty first and last name for a user without a name', () => {
     for (const name of [null, '', ' ']) {
       const { write } = merge(makeState({ base: null, mirror: null, service: { name } }));
       expect(write?.mirror.name).toEqual({ first: '', last: '' });
@@ -178,10 +178,10 @@ describe('an adoption', () => {
   });
 });
 
-describe('a member whom no lookup answers', () => {
+describe('a member whom only the team listing shows', () => {
   const unknown = makeState({ base: null, mirror: null, service: null });
 
-  it('adds a member without a lookup with the values of the team listing', () => {
+  it('adds an unresolved user with the name and the role of the team listing', () => {
     const plan = planInLists(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
     const values = { name: { first: 'Anne Marie', last: 'Berg' }, email: null, phone: null, roleId: null };
     expect(plan).toMatchObject({
@@ -198,7 +198,7 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
 
-  it('keeps an edit of the name over the name in the listing', () => {
+  it('keeps an edited name although the listing shows another name', () => {
     const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const name = { first: 'Robin', last: 'Doe' };
     const edited = { ...first, mirror: { ...row, ...first.mirror, name } };
@@ -206,7 +206,7 @@ describe('a member whom no lookup answers', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
-  it('pulls name and role from the listing for a member without a lookup', () => {
+  it('pulls a new name and a new role from the listing', () => {
     const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,
@@ -233,7 +233,7 @@ describe('a member whom no lookup answers', () => {
     expect('role' in same).toBe(false);
   });
 
-  it('leaves both sides of a member without a lookup, and keeps their edits', () => {
+  it('changes neither mirror nor base of a known user, and keeps the edits', () => {
     const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
     expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
@@ -243,20 +243,20 @@ describe('a member whom no lookup answers', () => {
     expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
   });
 
-  it('keeps the name of an unresolved member if more than the name was agreed on', () => {
+  it('keeps the name if base also has an address of the user', () => {
     const known = { phone: null, roleId: null };
     const state = makeState({ base: known, mirror: known, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
     expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
-  it('gives an unresolved member no base out of the mirror', () => {
+  it('creates no base from the values of the mirror', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
     const { fields: decided, write } = planInLists(state, member, holdAll);
     expect([decided, write]).toEqual([decideEach(() => ({ kind: 'wait' })), null]);
   });
 
-  it('keeps the addresses of base for an unresolved member whose row was lost', () => {
+  it('restores a lost mirror row with the addresses of base', () => {
     const state = makeState({ mirror: null, service: null });
     expect(planInLists(state, { ...member, role: null }, holdAll)).toMatchObject({
       case: 'adopt',
@@ -268,7 +268,7 @@ describe('a member whom no lookup answers', () => {
 describe('a row that only the mirror has', () => {
   const state = makeState({ base: null, service: null });
 
-  it('holds a row that only the mirror has once, since the interface cannot create users', () => {
+  it('holds the row once, since the interface cannot create users', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',
@@ -290,7 +290,7 @@ describe('a row that only the mirror has', () => {
     ['missing', {}],
     ['waiting', { mirror: { gone: true } }],
     ['forget', { mirror: null }],
-  ] as const)('tells a row that only the mirror has from a row with a base: %s', (userCase, given) => {
+  ] as const)('holds nothing if base has the user too: case %s', (userCase, given) => {
     const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
     expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
   });

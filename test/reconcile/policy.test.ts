@@ -36,7 +36,7 @@ const cases = rowsOf(table).flatMap(([policy, byVerdict]) =>
 );
 
 describe('applyPolicy', () => {
-  it.each(cases)('$policy: $verdict → $becomes', ({ policy, verdict, becomes }) => {
+  it.each(cases)('turns the verdict $verdict under $policy into $becomes', ({ policy, verdict, becomes }) => {
     const other = policy === 'service-wins' ? 'mirror-wins' : 'service-wins';
     for (const field of fields) {
       const all = { name: other, email: other, phone: other, roleId: other } as const;
@@ -44,7 +44,7 @@ describe('applyPolicy', () => {
     }
   });
 
-  it('holds every conflict by default', () => {
+  it('holds each conflict by default', () => {
     expect(fields.map((field) => applyPolicy(holdAll, field, 'conflict'))).toEqual(
       fields.map(() => 'conflict'),
     );

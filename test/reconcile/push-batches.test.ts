@@ -16,57 +16,57 @@ const calm: PushLessons = { safety: 'keeps', troubled: new Set() };
 const shape = (batches: ReturnType<typeof arrangeBatches>) =>
   batches.map((batch) => batch.map(({ id }) => id).join(' '));
 
-describe('users in one request', () => {
+describe('arrangeBatches', () => {
   it.each([
-    ['nobody', [], 25, calm, []],
-    ['as many as fit', ids(5).map((id) => push(id)), 2, calm, ['1 2', '3 4', '5']],
-    ['all', ids(5).map((id) => push(id)), 25, calm, ['1 2 3 4 5']],
+    ['no user', [], 25, calm, []],
+    ['as many users as fit into each', ids(5).map((id) => push(id)), 2, calm, ['1 2', '3 4', '5']],
+    ['all users, if they fit into one', ids(5).map((id) => push(id)), 25, calm, ['1 2 3 4 5']],
     [
-      'one alone first, while it is not known what happens to names',
+      'first one user, while the effect of an update on names is unknown',
       ids(4).map((id) => push(id)),
       2,
       { ...calm, safety: 'unknown' },
       ['1', '2 3', '4'],
     ],
     [
-      'the first without a name',
+      'first a user whose update has no name',
       [push(1, named), push(2), push(3)],
       2,
       { ...calm, safety: 'unknown' },
       ['2', '1 3'],
     ],
     [
-      'all, where all have a name',
+      'all users together, if each update has a name',
       [push(1, named), push(2, named)],
       2,
       { ...calm, safety: 'unknown' },
       ['1 2'],
     ],
-    ['all, where it is known', [push(1), push(2)], 2, { ...calm, safety: 'clears' }, ['1 2']],
+    ['all users together, if that is known', [push(1), push(2)], 2, { ...calm, safety: 'clears' }, ['1 2']],
     [
-      'who was not answered for, alone and last',
+      'last and by itself, each user whose earlier push got no answer',
       ids(4).map((id) => push(id)),
       3,
       { ...calm, troubled: new Set([1n, 3n]) },
       ['2 4', '1', '3'],
     ],
     [
-      'who was not answered for does not go first',
+      'not first, a user whose earlier push got no answer',
       ids(2).map((id) => push(id)),
       3,
       { safety: 'unknown', troubled: new Set([1n]) },
       ['2', '1'],
     ],
-  ] as const)('arrangeBatches puts into batches: %s', (_, pushes, size, lessons, expected) => {
+  ] as const)('divides users into requests: %s', (_, pushes, size, lessons, expected) => {
     expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
   });
 });
 
-it('readLessons skips the mirror if there is no user to push to', async () => {
+it('readLessons returns the defaults if no user is pushed to', async () => {
   expect(await readLessons(createMirrorStandIn([]), [])).toEqual(calm);
 });
 
-describe('the requests of pushes', () => {
+describe('countRequests', () => {
   const both = { email: 'a@example.com', phone: '4915112345' };
   const noPhone = { email: 'b@example.com', phone: null };
   const noEmail = { email: null, phone: '+49 151 999' };
@@ -84,24 +84,24 @@ describe('the requests of pushes', () => {
   };
 
   it.each([
-    ['nothing', [], 0],
-    ['by email', [[both, noPhone]], 2],
-    ['by phone', [[noEmail]], 2],
-    ['by email and then by phone', [[both, noEmail]], 3],
-    ['without an address: all are asked for', [[neither]], 2],
-    ['with an address, and without', [[both, neither]], 4],
-    ['of one of each kind', [[noPhone, noEmail, neither]], 4],
-    ['batch by batch', [[both], [noEmail], [noPhone, both]], 6],
-  ])('countRequests: %s', (_, batches, requests) => {
+    ['no user', [], 0],
+    ['users with an email', [[both, noPhone]], 2],
+    ['a user with a phone', [[noEmail]], 2],
+    ['a user with an email, and one with a phone', [[both, noEmail]], 3],
+    ['a user without an address, read with all users', [[neither]], 2],
+    ['a user with addresses, and one without', [[both, neither]], 4],
+    ['one user of each kind', [[noPhone, noEmail, neither]], 4],
+    ['three batches', [[both], [noEmail], [noPhone, both]], 6],
+  ])('counts reads and updates: %s', (_, batches, requests) => {
     expect(cost(batches)).toBe(requests);
   });
 
-  it('ask for a hundred addresses at a time', () => {
+  it('counts one read for each hundred addresses', () => {
     const many = (count: number) => ids(count).map((id) => ({ email: `${id}@example.com`, phone: null }));
     expect([cost([many(100)]), cost([many(101)])]).toEqual([2, 3]);
   });
 
-  it('include a vain lookup for a user who is not shown', () => {
+  it('counts a vain lookup for a user whom the service does not show', () => {
     expect(countRequests([[push(1)]], new Map())).toBe(3);
   });
 });

@@ -85,20 +85,20 @@ describe('judge', () => {
   };
   const cases = rowsOf(table).map(([seen, outcome]) => ({ seen, outcome }));
 
-  it.each(cases)('the service shows $seen: $outcome', ({ seen, outcome }) => {
+  it.each(cases)('judges a push if the service shows $seen: $outcome', ({ seen, outcome }) => {
     for (const field of fields) {
       expect(judge(sent[field], base, seenAs(field, seen))).toEqual({ [field]: outcome });
     }
   });
 
-  it('judges the fields that were sent alone', () => {
+  it('judges only the fields that were sent', () => {
     const all: UserPatch = { ...sent.name, ...sent.email, ...sent.phone };
     const seen = { ...without('phone'), name: 'Anna Marie Berg', email: 'anne@example.com', roleId: 77n };
     expect(judge(all, base, seen)).toEqual({ name: 'confirmed', email: 'ineffective', phone: 'missing' });
     expect(judge({}, base, seen)).toEqual({});
   });
 
-  it('takes an empty, null or absent phone for a cleared one', () => {
+  it('confirms a cleared phone if the service shows it empty, as null, or not at all', () => {
     for (const phone of ['', null]) {
       expect(judge({ phone: null }, base, { ...shown, phone })).toEqual({ phone: 'confirmed' });
     }
@@ -136,7 +136,7 @@ describe('judgeLate', () => {
     rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
   );
 
-  it.each(cases)('a value that can be seen, $when, the service shows $seen: $outcome', (expected) => {
+  it.each(cases)('judges an open push of a new value ($when, shown: $seen): $outcome', (expected) => {
     const { seen, when, outcome } = expected;
     for (const field of fields) {
       const outcomes = judgeLate(sent[field], base, seenAs(field, seen), when === 'quiet');
@@ -161,7 +161,7 @@ describe('judgeLate', () => {
     rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
   );
 
-  it.each(unseenCases)('a value that cannot be seen, $when, shows $seen: $outcome', (expected) => {
+  it.each(unseenCases)('judges one that changes only bytes ($when, shown: $seen): $outcome', (expected) => {
     const { seen, when, outcome } = expected;
     for (const [field, { sent: patch, third }] of rowsOf(unseen)) {
       const users: Record<SeenOfUnseen, ServiceUser | null> = {
@@ -175,7 +175,7 @@ describe('judgeLate', () => {
   });
 });
 
-describe('a value that differs in case or spaces alone', () => {
+describe('a pushed value that differs only in case, spaces or split', () => {
   const agreed = { ...base, name: { first: 'José', last: 'Berg' }, joined: 'José Berg' };
   /** What was sent, the very bytes of it, and the same value in others. */
   const bytes: readonly (readonly [Field, UserPatch, Partial<ServiceUser>, Partial<ServiceUser>])[] = [
@@ -197,7 +197,7 @@ describe('a value that differs in case or spaces alone', () => {
       : agreed;
   };
 
-  it.each(bytes)('counts as confirmed if it is shown byte for byte: %s %j', (field, patch, same, other) => {
+  it.each(bytes)('is confirmed only by its very bytes: %s %j', (field, patch, same, other) => {
     const before = beforeOf(patch);
     for (const quiet of [false, true])
       expect(judgeLate(patch, before, { ...shown, ...same }, quiet)).toEqual({ [field]: 'confirmed' });
@@ -211,7 +211,7 @@ describe('a value that differs in case or spaces alone', () => {
     expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
   });
 
-  it('leaves the outcome of new halves of a name unknown, whatever its bytes', () => {
+  it('has an unknown outcome if only the split of a name is new, whatever bytes the service shows', () => {
     const before = { ...base, name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie  Berg' };
     for (const [first, last] of [
       ['Anne', 'Marie Berg'],
@@ -227,19 +227,19 @@ describe('a value that differs in case or spaces alone', () => {
 });
 
 describe('nameWasTouched', () => {
-  it('sees a name that was cleared or lost a half though it was not sent', () => {
+  it('returns true if a name that was not sent is cleared or has lost a half', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne' })).toBe(true);
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' })).toBe(true);
     expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
   });
 
-  it('takes other words for an edit of the same moment', () => {
+  it('returns false if the service shows other words, which are an edit of the same moment', () => {
     for (const name of ['Anne Borg', 'Robin', 'Anne Marie Berg', 'Berg Anne', 'Annemarie']) {
       expect(nameWasTouched(sent.email, base, { ...shown, name })).toBe(false);
     }
   });
 
-  it('compares with the name right before the push, if it is known', () => {
+  it('compares with the name that was shown right before the push, if it is known', () => {
     const half = { ...shown, name: 'Anne' };
     expect(nameWasTouched(sent.email, base, half, half)).toBe(false);
     expect(nameWasTouched(sent.email, base, half, { ...shown, name: 'Anne Borg' })).toBe(true);
@@ -248,7 +248,7 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' }, { ...shown, name: null })).toBe(false);
   });
 
-  it('sees no damage in other bytes, in a missing answer, or in a name that was sent', () => {
+  it('returns false for other spaces, a missing answer, or a name that was sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
     expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
@@ -301,14 +301,14 @@ describe('a hold after a push', () => {
       }),
     ),
   );
-  it.each(cases)('%s, under a decision: %s, tried before: %i: %s', (outcome, isDecided, tries, reason) => {
+  it.each(cases)('follows "%s" (approved: %s, tried before: %i): %s', (outcome, isDecided, tries, reason) => {
     expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
       outcomes: { phone: outcome },
       held: reason === '' ? '' : `phone ${reason}`,
     });
   });
 
-  it('notes on an ineffective field that it was approved once', () => {
+  it('explains in the hold of an approved field that the push was sent once and had no effect', () => {
     const outcomes = { phone: 'ineffective' } as const;
     const answered = { intent: phoneSent(['phone']), seen: shown, outcomes, requestId: null };
     expect(resultOf(answered, new Map(), 3).holds).toMatchObject([
@@ -321,7 +321,7 @@ describe('a hold after a push', () => {
   });
 });
 
-describe('the words of a hold', () => {
+describe('the reason in a hold', () => {
   const intentOf = (values: UserPatch, along?: Intent['along']): Intent => ({
     ...phoneSent([]),
     sent: values,
@@ -331,7 +331,7 @@ describe('the words of a hold', () => {
     resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0];
   const detailOf = (...given: Parameters<typeof holdOf>) => holdOf(...given)?.detail;
 
-  it('name the outcome of the push', () => {
+  it('states that the service shows neither the old nor the pushed value', () => {
     const intent = intentOf(sent.phone);
     const seen = { ...shown, updatedAt: '2026-03-01T10:00:00Z' };
     expect(detailOf({ intent, seen, outcomes: { phone: 'changed' } })).toBe(
@@ -340,27 +340,27 @@ describe('the words of a hold', () => {
   });
 
   it.each<readonly [string, ServiceError | undefined, Intent['along'], string]>([
-    ['a label', refusal(422), undefined, 'the service answered 422, "error"'],
+    ['status and label', refusal(422), undefined, 'the service answered 422, "error"'],
     [
-      'no label',
+      'a status without a label',
       new ServiceError('no', { operation: '', phase: 'answered', status: 403 }),
       undefined,
       'the service answered 403',
     ],
     [
-      'a name that went along',
+      'a status, for a name that was sent along',
       refusal(400),
       { first: 'Anne', last: 'Berg' },
       'the service answered 400, "error"; the name went along, which would be cleared',
     ],
-    ['nothing that is known', undefined, undefined, 'the service refused it'],
-  ])('name how the service refused it: with %s', (_, error, along, words) => {
+    ['no known status', undefined, undefined, 'the service refused it'],
+  ])('states how the service refused the value: with %s', (_, error, along, words) => {
     const intent = intentOf(sent.phone, along);
     const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
   });
 
-  it('name how often a request with several users was refused', () => {
+  it('states how often the service refused the value in a request with several users', () => {
     const refused = { outcomes: { phone: 'unsent' }, refusal: refusal(422) } as const;
     expect(detailOf({ intent: intentOf(sent.phone), seen: null, ...refused }, 2)).toBe(
       'the service answered 422, "error", 3 times together with others',
@@ -372,7 +372,7 @@ describe('the words of a hold', () => {
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
     ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", different from character 9 on'],
     ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", different from character 8 on'],
-  ])('show where %s and %s begin to differ', (phone, shownPhone, words) => {
+  ])('names the character from which on %s and the shown %s differ', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },
@@ -385,7 +385,7 @@ describe('the words of a hold', () => {
     ['no user', null],
     ['no such field', without('phone')],
     ['nothing readable', { ...shown, phone: { unreadable: '[]' } }],
-  ] as const)('leave out a difference if the service shows %s, which has not moved', (_, seen) => {
+  ] as const)('names no difference if the service shows %s', (_, seen) => {
     const answered = { intent: intentOf(sent.phone), seen, outcomes: { phone: 'missing' } as const };
     expect(holdOf(answered, 2)).toMatchObject({
       detail: 'pushed 3 times to no effect or without an answer',
@@ -405,7 +405,7 @@ describe('the name that base takes', () => {
     return { name: taken.name, joined, harmed };
   };
 
-  it('keeps the remaining half if an update harmed it', () => {
+  it('is the remaining half if an update harmed the name', () => {
     expect(resultFor(sent.phone, { ...shown, name: 'Anne' })).toEqual({
       name: { first: 'Anne', last: '' },
       joined: 'Anne',
@@ -419,7 +419,7 @@ describe('the name that base takes', () => {
       });
   });
 
-  it('takes the bytes of the service if it shows the name, else the sent bytes', () => {
+  it('has the bytes that the service shows, or the sent bytes if the service shows no name', () => {
     expect(resultFor(sent.name, { ...shown, name: 'Anna  Marie Berg' })).toMatchObject({
       name: { first: 'Anna Marie', last: 'Berg' },
       joined: 'Anna  Marie Berg',
@@ -430,7 +430,7 @@ describe('the name that base takes', () => {
   });
 });
 
-it.each([true, false, undefined])('a result says whether the answer itself shows it: %s', (isDirect) => {
+it.each([true, false, undefined])('resultOf records whether the answer shows the outcome: %s', (isDirect) => {
   const answered = {
     intent: phoneSent([]),
     seen: shown,
@@ -445,7 +445,7 @@ it.each<readonly [PushOutcome, ServiceError | undefined, boolean]>([
   ['unsent', undefined, false],
   ['unsent', refusal(422), true],
   ['unanswered', undefined, true],
-])('a result says whether it has left: %s, refused %s: %s', (phone, error, hasLeft) => {
+])('resultOf records whether the request has left: outcome %s, refusal %s: %s', (phone, error, hasLeft) => {
   const answered = { intent: phoneSent([]), seen: null, outcomes: { phone }, requestId: null };
   const result = resultOf(error === undefined ? answered : { ...answered, refusal: error }, new Map(), 3);
   expect(result.hasLeft).toBe(hasLeft);

@@ -91,7 +91,7 @@ async function drain(latencyMs: number, transactionMs: number) {
 }
 
 describe('many edits', () => {
-  it('pushes many edits at 95 % of the limit with a latency of 150 ms and 4 ms for each transaction', async () => {
+  it('uses 95 % of the rate limit for 5,000 edits if a request takes 150 ms and a transaction 4 ms', async () => {
     const { arrivals, notes } = await drain(150, 4);
     expect(notes).toMatchObject({ counts: { pushed: 5_000 }, reasons: [] });
     expect(arrivals).toHaveLength(200 + 200);

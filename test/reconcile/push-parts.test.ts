@@ -47,14 +47,14 @@ function createParts(users: number) {
   return { ids, service, mirror, intents, notes, places };
 }
 
-describe('a request', () => {
+describe('a request with updates', () => {
   const deadline = {
     mirror: { markSent: () => Promise.resolve([]), requireLease: () => undefined },
     sendByMs: 100,
     breaker: { open: false },
   };
 
-  it('lets a request leave at its deadline, and not later', async () => {
+  it('leaves at its deadline, but not later', async () => {
     const leave = async (now: number) => {
       const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
       await options.beforeSend?.();
@@ -64,7 +64,7 @@ describe('a request', () => {
     await expect(leave(101)).rejects.toThrow('it had waited for too long since it was prepared');
   });
 
-  it('names the user whose edit was taken back before it left', async () => {
+  it('does not leave if an edit was taken back, and the error names the user', async () => {
     const mirror = { ...deadline.mirror, markSent: () => Promise.resolve([2n, 3n]) };
     const { beforeSend } = guardSend({ ...deadline, mirror, monotonicMs: () => 0 }, [1n, 2n, 3n]);
     await expect(beforeSend?.()).rejects.toThrow(
@@ -74,7 +74,7 @@ describe('a request', () => {
 });
 
 describe('the outcome of a push', () => {
-  it('counts earlier tries only for a user whose push had no effect', async () => {
+  it('counts earlier tries only for a user whose pushed value the service does not show', async () => {
     const { intents, mirror, places } = createParts(4);
     const all: readonly FieldOutcomes[] = [
       { roleId: 'confirmed' },
@@ -98,36 +98,36 @@ describe('the outcome of a push', () => {
 describe('an open push of an earlier run', () => {
   const [sent, before] = [{ phone: '15550177', roleId: 5n }, { phone: '15550101' }];
   it.each<readonly [string, FieldOutcomes, Partial<ServiceUser>, FieldOutcomes, boolean]>([
-    ['nothing is known', {}, before, { phone: 'unanswered', roleId: 'unanswered' }, true],
+    ['no answer is known', {}, before, { phone: 'unanswered', roleId: 'unanswered' }, true],
     [
-      'a part was confirmed, and something else is shown by now',
+      'one field was confirmed, and the service shows another value by now',
       { phone: 'confirmed' },
       { phone: '15550199' },
       { phone: 'confirmed', roleId: 'unknown' },
       false,
     ],
     [
-      'a part was confirmed, and is shown',
+      'one field was confirmed, and the service shows its value',
       { phone: 'confirmed' },
       { phone: '15550177' },
       { phone: 'confirmed', roleId: 'unanswered' },
       true,
     ],
     [
-      'a part was refused, and is not shown',
+      'one field was refused, and the service does not show its value',
       { phone: 'refused' },
       before,
       { phone: 'refused', roleId: 'unanswered' },
       true,
     ],
     [
-      'all was refused, and is shown',
+      'all fields were refused, and the service shows their values',
       { phone: 'refused', roleId: 'refused' },
       sent,
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])('settles an open push by answer and shown values: %s', async (_, known, says, outcomes, isSeen) => {
+  ])('is settled by the answer and the shown values: %s', async (_, known, says, outcomes, isSeen) => {
     const { service, mirror, intents, places } = createParts(1);
     for (const intent of intents)
       mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
@@ -138,7 +138,7 @@ describe('an open push of an earlier run', () => {
 });
 
 describe('the read after a push', () => {
-  it('asks first by each address that may find the user: shown, agreed, before, sent and listed', async () => {
+  it('looks a user up by every known address: shown, agreed, from before, sent and listed', async () => {
     const { intents, places, service } = createParts(1);
     const addresses = (at: number) => ({ email: `a${at}@example.com`, phone: `1555020${at}` });
     const listed = { id: 1n, name: 'Anne Berg', role: null, ...addresses(5) };
@@ -175,11 +175,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('uses the read of a plan in place of a new read for a second', async () => {
+  it('replaces a new read before the push for up to one second', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('reads again if a name has to go along, or if the read of the plan lacks a user', async () => {
+  it('does not replace a new read if a name must be sent along, or if the plan did not read all users', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });
