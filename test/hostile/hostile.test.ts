@@ -6,13 +6,13 @@ import { playRows } from './play-rows.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
 
-it('a client takes generated answers for values that can be stored or for errors, and tells no secret', async () => {
+it('The client turns each generated answer into storable values or an error, and leaks no secret', async () => {
   const { outcomes, broken } = await playAnswers(600, seed);
   expect(broken).toEqual([]);
   expect([...outcomes.keys()].toSorted()).toEqual(['service', 'taken']);
 });
 
-it('runs take only values in generated rows, and send only values that an editor wrote', async () => {
+it('Runs write only values of the generated rows, and send only values that an editor wrote', async () => {
   const database = await createTestDatabase();
   try {
     const { answers, outcomes, broken } = await playRows(database.db, 800, seed, 300);

@@ -29,7 +29,7 @@ describe('canonicalEmail', () => {
     expect(canonicalEmail(email)).toBe(canonical);
   });
 
-  it('lowers ASCII letters alone, and returns the same when applied twice', () => {
+  it('lowers only ASCII letters, and changes nothing when applied twice', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalEmail(canonicalEmail(text))).toBe(canonicalEmail(text));
@@ -54,7 +54,7 @@ describe('canonicalPhone', () => {
     expect(canonicalPhone(phone)).toBe(canonical);
   });
 
-  it('returns digits alone, and the same when applied twice', () => {
+  it('returns only digits, and changes nothing when applied twice', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalPhone(canonicalPhone(text))).toBe(canonicalPhone(text));
@@ -66,7 +66,7 @@ describe('canonicalPhone', () => {
 });
 
 describe('canonicalRoleId', () => {
-  it('keeps ids past 2^53 apart', () => {
+  it('returns different texts for ids above 2^53', () => {
     expect(canonicalRoleId(null)).toBe('');
     expect(canonicalRoleId(0n)).toBe('0');
     expect(canonicalRoleId(2n ** 53n + 1n)).not.toBe(canonicalRoleId(2n ** 53n));
@@ -89,7 +89,7 @@ describe('the canonical form of a field', () => {
     roleId: { equal: { roleId: 3n }, other: { roleId: 4n } },
   };
 
-  it.each(fields)('matches on both sides for %s', (field) => {
+  it.each(fields)('is equal for two spellings of one %s, and differs for another value', (field) => {
     const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
     const mine = canonicalValue(field, values);
     expect(readingOf(field, service(said[field].equal))).toEqual({ value: mine });
@@ -97,7 +97,7 @@ describe('the canonical form of a field', () => {
     expect(isReadAs(readingOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
-  it.each(fields)('differs for %s left out, unreadable and null, and takes null for empty', (field) => {
+  it.each(fields)('tells a left-out %s from an unreadable one and from null, which is empty', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
     const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
     expect(readingOf(field, { id: 1n, raw: {} })).toBe('left out');
@@ -117,13 +117,13 @@ describe('sameBytes', () => {
     roleId: { roleId: 4n },
   };
 
-  it.each(fields)('finds an edit of %s alone, even one that no canonical form shows', (field) => {
+  it.each(fields)('finds an edit of %s and of no other field, even if only bytes changed', (field) => {
     const edited = { ...values, ...edits[field] };
     expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
     expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
   });
 
-  it('tells null from an empty text', () => {
+  it('returns false for null and an empty text', () => {
     expect(sameBytes('phone', { ...values, phone: null }, { ...values, phone: '' })).toBe(false);
   });
 });

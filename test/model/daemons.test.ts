@@ -16,12 +16,12 @@ const seen = (pid: number, saidMs: number, endedMs?: number): SeenDaemon => ({
 });
 
 it.each([
-  ['says that it runs', seen(1, 0), true],
-  ['was late twice', seen(1, 2.9 * sayEveryMs), true],
-  ['was late for as long as may be', seen(1, silentAfterMs), true],
-  ['is silent', seen(1, silentAfterMs + 1), false],
+  ['reported just now', seen(1, 0), true],
+  ['reported almost three intervals ago', seen(1, 2.9 * sayEveryMs), true],
+  ['reported as long ago as is allowed', seen(1, silentAfterMs), true],
+  ['reported longer ago than is allowed', seen(1, silentAfterMs + 1), false],
   ['has ended', seen(1, 1_000, 1_000), false],
-])('a daemon that %s', (_, daemon, expected) => {
+])('isUp decides whether a daemon is running that %s', (_, daemon, expected) => {
   expect(isUp(daemon, now)).toBe(expected);
 });
 
@@ -31,13 +31,13 @@ const ended = seen(3, 1_260_000, 900_000);
 const elsewhere = { ...seen(4, 10, 10), team: 'north' };
 
 it.each([
-  ['none has ever said that it runs', [], undefined],
-  ['of another team alone something is known', [elsewhere], undefined],
+  ['no daemon has ever reported', [], undefined],
+  ['only a daemon of another team has reported', [elsewhere], undefined],
   ['one runs', [alive], undefined],
-  ['one runs, and others have ended', [ended, silent, alive, elsewhere], undefined],
+  ['one runs, and two do not', [ended, silent, alive, elsewhere], undefined],
   ['one is silent', [silent], silent],
   ['one has ended', [ended], ended],
-  ['we heard last of the one that ended', [silent, ended, elsewhere], ended],
-])('stoppedOf returns the daemon heard last, if no daemon of the team runs: %s', (_, daemons, expected) => {
+  ['one is silent, and one has ended later', [silent, ended, elsewhere], ended],
+])('stoppedOf returns the last daemon of a team of which none is running: %s', (_, daemons, expected) => {
   expect(stoppedOf(daemons, 'harbour', now)).toBe(expected);
 });

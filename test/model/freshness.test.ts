@@ -45,7 +45,7 @@ describe('one group', () => {
     [-60_000, hour, hour, true, 0],
     [-hour, hour, hour, false, hour],
   ] as const)(
-    'complete %s ms ago, known for %s ms, process up for %s ms: fresh %s',
+    'counts as fresh or not (complete %s ms ago, known for %s ms, process up for %s ms): %s',
     (completeForMs, knownForMs, upForMs, fresh, ageMs) => {
       const standings = knownForMs === null ? [] : [standing('users', { completeForMs, knownForMs })];
       expect(judgeFreshness(standings, users, upForMs)).toEqual([
@@ -59,7 +59,7 @@ describe('one group', () => {
   );
 
   it.each(['complete', 'partial', 'failed', 'refused', 'running', null])(
-    'looks at the last complete run, whatever came after it: %s',
+    'counts by its last complete run, whatever the latest outcome is: %s',
     (outcome) => {
       const at = (completeForMs: number) =>
         judgeFreshness([standing('users', { outcome, completeForMs, failures: 9 })], users, hour)[0]?.fresh;
@@ -69,7 +69,7 @@ describe('one group', () => {
 });
 
 describe('judgeFreshness', () => {
-  it('judges each group by its own interval; one that is stale makes the team stale', () => {
+  it('judges each group by its own interval, and a team as stale if one of its groups is stale', () => {
     const intervals = new Map([
       ['harbour', { users: 5 * minute, listings: hour, counts: 15 * minute }],
       ['quay', { users: hour }],
@@ -93,7 +93,7 @@ describe('judgeFreshness', () => {
     ]);
   });
 
-  it('freshness skips edits, and groups that have no schedule', () => {
+  it('skips the group of edits, and groups without a schedule', () => {
     const standings = [standing('edits', { completeForMs: 1000 * hour }), standing('counts')];
     expect(judgeFreshness(standings, new Map([['harbour', {}]]), hour)).toEqual([
       { team: 'harbour', fresh: true, groups: [] },
@@ -102,7 +102,7 @@ describe('judgeFreshness', () => {
 });
 
 describe('ageStandings', () => {
-  it('adds the passed time, and invents no complete run', () => {
+  it('adds the passed time to known ages, and to no run that was never complete', () => {
     const [first, second] = ageStandings(
       [standing('users', { completeForMs: 1, knownForMs: 2 }), standing('counts', { knownForMs: 3 })],
       10,
@@ -126,14 +126,14 @@ describe('isAtWork', () => {
   const fresh = of('quay', minute);
   // teams, upForMs → at work
   it.each([
-    ['no team', [], hour, true],
-    ['fresh', fresh, hour, true],
-    ['stale since before the start', stale, limitMs, true],
-    ['stale for longer than a start explains', stale, limitMs + 1, false],
-    ['one of two stale', [...stale, ...fresh], hour, true],
-    ['one of two groups stale', of('harbour', hour, hour / 2), hour, false],
-    ['both stale', [...stale, ...of('quay', hour)], hour, false],
-  ] as const)('judges whether the process is at work if teams are: %s', (_, teams, upForMs, atWork) => {
+    ['there is no team', [], hour, true],
+    ['one team is fresh', fresh, hour, true],
+    ['one is stale, as right after a start', stale, limitMs, true],
+    ['one is stale for longer than a start explains', stale, limitMs + 1, false],
+    ['one of two teams is stale', [...stale, ...fresh], hour, true],
+    ['one of two groups is stale', of('harbour', hour, hour / 2), hour, false],
+    ['both teams are stale', [...stale, ...of('quay', hour)], hour, false],
+  ] as const)('returns whether the process serves its teams: %s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);
   });
 });

@@ -12,7 +12,7 @@ describe('a moment', () => {
     ['2026-03-01t09:00z', '2026-03-01T09:00:00.000Z'],
     ['2026-03-01T09:00:00.5+02:00', '2026-03-01T07:00:00.500Z'],
     ['2026-03-01T09:00-0530', '2026-03-01T14:30:00.000Z'],
-  ])('%s is %s', (text, expected) => {
+  ])('momentMs reads %s as %s', (text, expected) => {
     expect(new Date(momentMs(text)).toISOString()).toBe(expected);
   });
 
@@ -47,7 +47,7 @@ describe('a moment', () => {
     '',
   ];
 
-  it.each(impossible)('%j is rejected by --until, --since and a scheduled message', (text) => {
+  it.each(impossible)('momentMs, --until and --since reject %j', (text) => {
     expect(momentMs(text)).toBeNaN();
     expect(() => readUntil(text)).toThrow('--until');
     expect(() => readTimeFromNow('--since', text)).toThrow('--since');

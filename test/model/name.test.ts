@@ -24,7 +24,7 @@ describe('splitName', () => {
     expect(splitName(name)).toEqual({ first, last });
   });
 
-  it('joins back to the canonical name, whatever the text', () => {
+  it('returns halves that join back to the canonical name, whatever the text', () => {
     fc.assert(
       fc.property(anyText, (name) => {
         expect(joinName(splitName(name))).toBe(canonicalName(name));
@@ -33,7 +33,7 @@ describe('splitName', () => {
     );
   });
 
-  it('leaves only the first half to hold a space, and gives a last name from the second word on', () => {
+  it('returns a last name without a space, and an empty one for a name of one word', () => {
     fc.assert(
       fc.property(oddName, (name) => {
         const { first, last } = splitName(name);
@@ -86,7 +86,7 @@ describe('canonicalName', () => {
     );
   });
 
-  it('is idempotent', () => {
+  it('changes nothing when applied twice', () => {
     fc.assert(
       fc.property(anyText, (name) => {
         expect(canonicalName(canonicalName(name))).toBe(canonicalName(name));
@@ -110,22 +110,22 @@ describe('canonicalName', () => {
     ['dotted and dotless i', 'İnci', 'Inci'],
     ['ß and ss', 'Straße', 'Strasse'],
     ['compatibility forms', '\uFB01n', 'fin'],
-    ['a space that is not white', 'O\u200BBrien', 'OBrien'],
-    ['marks of direction', '\u202Eمحمد', 'محمد'],
-  ])('tells %s apart', (_, one, other) => {
+    ['a space without width', 'O\u200BBrien', 'OBrien'],
+    ['a mark of direction', '\u202Eمحمد', 'محمد'],
+  ])('returns different names for texts that differ in %s', (_, one, other) => {
     expect(canonicalName(one)).not.toBe(canonicalName(other));
   });
 });
 
-describe('a pair', () => {
-  it('joins two halves by one space, and returns a single half alone', () => {
+describe('first and last name', () => {
+  it('joinName joins two halves by one space, and returns a single half unchanged', () => {
     expect(joinName({ first: ' Anne  Marie ', last: '\tBerg' })).toBe('Anne Marie Berg');
     expect(joinName({ first: '', last: 'Berg' })).toBe('Berg');
     expect(joinName({ first: 'Cher', last: '' })).toBe('Cher');
     expect(joinName({ first: ' ', last: '' })).toBe('');
   });
 
-  it('a name equals another only if both halves match byte for byte', () => {
+  it('samePair returns true only if both halves match byte for byte', () => {
     const pair = { first: 'Anne', last: 'Marie Berg' };
     expect(samePair(pair, { ...pair })).toBe(true);
     expect(samePair(pair, { first: 'Anne Marie', last: 'Berg' })).toBe(false);

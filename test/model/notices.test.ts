@@ -34,18 +34,18 @@ describe('eventsOf', () => {
   const mended = group(true, 'failed');
   const silent = [group(false, null), group(false, 'complete'), group(false, 'refused')];
   it.each<[string, number | null, readonly GroupStanding[], string, string, string]>([
-    ['nothing', null, [], 'over', 'over', 'over'],
+    ['no group', null, [], 'over', 'over', 'over'],
     ['a fresh group', null, [fresh], 'over', 'over', 'over'],
     ['a failure that is tolerated', null, [mended], 'over', 'over', 'over'],
     ['a group that fails', null, [fresh, failing], 'over', 'stands', 'covered'],
     ['a group that stays partial', null, [partial], 'over', 'stands', 'covered'],
-    ['one that fails and one that is silent', null, [failing, ...silent], 'over', 'stands', 'covered'],
+    ['a group that fails, and silent ones', null, [failing, ...silent], 'over', 'stands', 'covered'],
     ['a silent group that never ran', null, silent.slice(0, 1), 'over', 'covered', 'stands'],
     ['a silent group that was complete', null, silent.slice(1, 2), 'over', 'covered', 'stands'],
     ['a silent group that was refused', null, silent.slice(2), 'over', 'covered', 'stands'],
     ['refused credentials', 5, [fresh], 'stands', 'covered', 'covered'],
-    ['refused credentials and what follows', 5, [failing, ...silent], 'stands', 'covered', 'covered'],
-  ])('with %s', (_, refusedSinceMs, groups, ...states) => {
+    ['refused credentials, and failing groups', 5, [failing, ...silent], 'stands', 'covered', 'covered'],
+  ])('returns which events stand, are covered or over: with %s', (_, refusedSinceMs, groups, ...states) => {
     const events = eventsOf({ ...quiet, refusedSinceMs, groups });
     const told = [events['credentials-refused'], events.failing, events.stale];
     expect(told.map(inWord)).toEqual(states);
@@ -64,10 +64,10 @@ describe('eventsOf', () => {
   });
 
   it.each([
-    ['at home', null, 'over', 'stands'],
-    ['a copy, as meant', 'copy', 'over', 'covered'],
-    ['somewhere else', 'elsewhere', 'stands', 'covered'],
-  ] as const)('covers waiting decisions only while pushes are blocked: %s', (_, why, elsewhere, piles) => {
+    ['a mirror that may send', null, 'over', 'stands'],
+    ['a declared copy', 'copy', 'over', 'covered'],
+    ['a mirror at another address', 'elsewhere', 'stands', 'covered'],
+  ] as const)('covers waiting decisions only if pushes are blocked: %s', (_, why, elsewhere, piles) => {
     const sendBlock = why === null ? null : { why, sinceMs: 3 };
     const events = eventsOf({
       ...quiet,
@@ -82,7 +82,7 @@ describe('eventsOf', () => {
     if (why === 'elsewhere') expect(events.elsewhere).toBe(3);
   });
 
-  it('starts with the oldest failing group', () => {
+  it('dates a failure by the group that has been failing longest', () => {
     const failingGroups = [group(false, 'failed', { sinceMs: 2 }), group(false, 'failed', { sinceMs: 9 })];
     const events = eventsOf({ ...quiet, groups: [...failingGroups, group(false, null, { sinceMs: 1 })] });
     expect(events.failing).toBe(2);
@@ -125,29 +125,29 @@ describe('nextNotice', () => {
   };
 
   it.each<[string, EventState, Notice | undefined, number, string]>([
-    ['covered, none', 'covered', undefined, 0, '-'],
-    ['covered, told', 'covered', last(), 2 * day, '-'],
-    ['covered, not accepted yet', 'covered', last(unsent), day, '-'],
-    ['stands, none', stands, undefined, 0, 'send new stands'],
-    ['stands, over before', stands, last({ stands: false }), 1, 'send new stands'],
-    ['stands, its end not accepted yet', stands, last({ stands: false, ...unsent }), 1, 'send new stands'],
-    ['stands, sent just now', stands, last(unsent), minute - 1, '-'],
-    ['stands, not accepted for a minute', stands, last(unsent), minute, 'send same stands'],
-    ['stands, not accepted for days', stands, last(unsent), 9 * day, 'send same stands'],
-    ['stands, told', stands, last(), day - 1, '-'],
-    ['stands, told a day ago', stands, last(), day, 'send new stands reminder'],
-    ['over, none', 'over', undefined, 0, '-'],
-    ['over, told', 'over', last(), 0, 'send new over'],
-    ['over, not accepted so far', 'over', last(unsent), 0, 'send new over'],
-    ['over, told so', 'over', last({ stands: false }), 9 * day, '-'],
-    ['over, sent just now', 'over', last({ stands: false, ...unsent }), minute - 1, '-'],
-    ['over, not accepted for a minute', 'over', last({ stands: false, ...unsent }), minute, 'send same over'],
-    ['over, in vain for a day', 'over', last({ stands: false, ...unsent }), day, 'write same over done'],
-  ])('nextNotice chooses the next step: %s', (_, state, notice, nowMs, expected) => {
+    ['covered, no notice', 'covered', undefined, 0, '-'],
+    ['covered, notice accepted', 'covered', last(), 2 * day, '-'],
+    ['covered, notice not accepted yet', 'covered', last(unsent), day, '-'],
+    ['stands, no notice', stands, undefined, 0, 'send new stands'],
+    ['stands, notice of an end', stands, last({ stands: false }), 1, 'send new stands'],
+    ['stands, notice of end is pending', stands, last({ stands: false, ...unsent }), 1, 'send new stands'],
+    ['stands, notice sent just now', stands, last(unsent), minute - 1, '-'],
+    ['stands, notice open for a minute', stands, last(unsent), minute, 'send same stands'],
+    ['stands, notice open for days', stands, last(unsent), 9 * day, 'send same stands'],
+    ['stands, notice accepted', stands, last(), day - 1, '-'],
+    ['stands, notice accepted a day ago', stands, last(), day, 'send new stands reminder'],
+    ['over, no notice', 'over', undefined, 0, '-'],
+    ['over, notice accepted', 'over', last(), 0, 'send new over'],
+    ['over, notice not accepted yet', 'over', last(unsent), 0, 'send new over'],
+    ['over, notice of the end accepted', 'over', last({ stands: false }), 9 * day, '-'],
+    ['over, notice sent just now', 'over', last({ stands: false, ...unsent }), minute - 1, '-'],
+    ['over, notice open for a minute', 'over', last({ stands: false, ...unsent }), minute, 'send same over'],
+    ['over, notice open for a day', 'over', last({ stands: false, ...unsent }), day, 'write same over done'],
+  ])('chooses the next step by event and last notice: %s', (_, state, notice, nowMs, expected) => {
     expect(sum(state, notice, nowMs)).toBe(expected);
   });
 
-  it('claims a notice for a minute, in which a call ends, and keeps its id', () => {
+  it('reserves a notice for one minute to send it, and keeps its id', () => {
     expect(nextNotice(stands, last(unsent), at(minute))).toEqual({
       send: true,
       notice: last({ ...unsent, nextTryMs: start + 2 * minute }),

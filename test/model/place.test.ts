@@ -92,20 +92,20 @@ function given(...[record, identifier, database, , found, address]: (typeof case
   return { known, here };
 }
 
-describe('a place', () => {
-  it.each(cases)('on record: %s; identifier %s, oid %s; %s', (...one) => {
+describe('judgePlace', () => {
+  it.each(cases)('compares the mirror with the record (%s; identifier %s, oid %s; %s)', (...one) => {
     const { known, here } = given(...one);
     const [record, identifier, database, , found] = one;
     expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
   });
 
-  it('a place gets every verdict in at least one case', () => {
+  it('returns every verdict in at least one case', () => {
     const verdicts = new Set(cases.map((one) => judgePlace(given(...one).known, given(...one).here)));
     expect([...verdicts].toSorted()).toEqual(['copy', 'elsewhere', 'here', 'unrecorded']);
   });
 });
 
-describe('the words about a place', () => {
+describe('a message about the address of the mirror', () => {
   const until = new Date('2026-03-11T02:10:00Z');
   const at = (known: KnownPlace | null, here: Partial<PresentPlace>) => {
     const now = {
@@ -134,7 +134,7 @@ describe('the words about a place', () => {
       { address: { at: 'localhost:5432/muster', machine: 'bb' } },
       'localhost:5432/muster, on another machine now',
     ],
-  ])('name the former and the present place: %s', (_, here, end) => {
+  ])('names the former and the present address: %s', (_, here, end) => {
     const placing = at(home, here);
     expect(placeInWords(placing)).toBe(
       `this mirror was at db-1:5432/muster or localhost:5432/muster until 2026-03-11T02:10:00Z, and is at ${end}: nothing is sent from here`,
@@ -142,7 +142,7 @@ describe('the words about a place', () => {
     expect(adviceOn(placing)).toContain('musterd adopt --reason …, and stop the other one');
   });
 
-  it('suggest --also only if the database can be the same one under a new name', () => {
+  it('suggests --also only if the database can be the same one under a new name', () => {
     expect(maybeAlso(at(home, {}))).toBe(true);
     expect(maybeAlso(at(null, {}))).toBe(false);
     expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);
@@ -151,7 +151,7 @@ describe('the words about a place', () => {
     expect(adviceOn(at(home, { identifier: '2' }))).not.toContain('--also');
   });
 
-  it('name who declared a copy', () => {
+  it('names the person who declared the mirror a copy', () => {
     const placing = at(records.copy, { address: { at: 'db-1:5432/muster', machine: null } });
     expect(placeInWords(placing)).toBe(
       'this is a copy, said by kim at 2026-03-01T00:00:00Z: staging; it reads, and sends nothing',
@@ -163,28 +163,28 @@ describe('the words about a place', () => {
     ['a', ['a', 'a']],
     ['a or b', ['a', 'b']],
     ['a, b, c or d', ['a', 'b', 'c', 'd']],
-  ])('name %s', (words, names) => {
+  ])('names the addresses %s', (words, names) => {
     expect(addressesInWords({ addresses: names.map((name) => ({ at: name, machine: null })) })).toBe(words);
   });
 
   const there = { address: { at: 'db-1:5432/muster', machine: null } };
   it.each([
     [
-      'a copy of which nobody says why',
+      'a copy without a reason',
       at({ ...records.copy, why: null }, there),
       'this is a copy, said by kim at 2026-03-01T00:00:00Z; it reads, and sends nothing',
       'If it is to send: musterd adopt --reason …',
     ],
     [
-      'a copy of which nobody says who',
+      'a copy without an author',
       at({ ...records.copy, by: null }, there),
       'this is a copy, since 2026-03-01T00:00:00Z; it reads, and sends nothing',
       'If it is to send: musterd adopt --reason …',
     ],
-    ['a place that is home', at(home, there), 'db-1:5432/muster or localhost:5432/muster', ''],
-    ['a place not on record', at(null, {}), 'db-2:5432/muster, which the first run records', ''],
+    ['a mirror at its own address', at(home, there), 'db-1:5432/muster or localhost:5432/muster', ''],
+    ['a mirror that is not on record', at(null, {}), 'db-2:5432/muster, which the first run records', ''],
     [
-      'a home of which no address is on record',
+      'a record without an address',
       at({ ...home, addresses: [] }, {}),
       'db-2:5432/muster, which the first run records',
       '',
@@ -195,11 +195,11 @@ describe('the words about a place', () => {
       'this mirror was at db-1:5432/muster or localhost:5432/muster, and is at db-2:5432/muster now: nothing is sent from here',
       'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …',
     ],
-  ])('name the place and the next step for %s', (_, placing, words, advice) => {
+  ])('states the address and the next step for %s', (_, placing, words, advice) => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
-  it('call the former place unknown if a dump records none', () => {
+  it('reports the former address as not on record if the record has none', () => {
     expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
       'was at a place that is not on record',
     );

@@ -7,7 +7,7 @@ const textsOf = (sql: string) => {
   return { ended: statements.map(({ text }) => text), rest: rest?.text ?? null };
 };
 
-describe('SQL is cut at the semicolons between its statements', () => {
+describe('splitSql', () => {
   it.each([
     ['select 1', [], 'select 1'],
     ['select 1;', ['select 1'], null],
@@ -46,12 +46,12 @@ describe('SQL is cut at the semicolons between its statements', () => {
       'x',
     ],
     ['create procedure p() begin atomic a; end;x', ['create procedure p() begin atomic a; end'], 'x'],
-  ])('cuts %j', (sql, ended, rest) => {
+  ])('cuts SQL at the semicolons between statements: %j', (sql, ended, rest) => {
     expect(textsOf(sql)).toEqual({ ended, rest });
   });
 
   it.each(["select 'a;", 'select "a;', "select E'a\\", 'do $$ a;', 'select (1;', '/* a;', 'select 1 /* b;'])(
-    '%j stays unfinished',
+    'ends no statement while a quote, bracket or comment is open: %j',
     (sql) => expect(textsOf(sql)).toEqual({ ended: [], rest: sql }),
   );
 
@@ -65,7 +65,7 @@ describe('SQL is cut at the semicolons between its statements', () => {
     expect(['/* a', 'select 1; /* a'].map((sql) => splitSql(sql).rest?.keyword)).toEqual(['', '']);
   });
 
-  it('cuts nowhere else, whatever stands between', () => {
+  it('cuts at no semicolon inside quotes, comments or brackets', () => {
     const inner = fc.string({ maxLength: 8 });
     const piece = fc.oneof(
       inner.map((text) => `'${text.replaceAll("'", "''")}'`),

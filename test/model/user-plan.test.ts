@@ -58,7 +58,7 @@ describe('the decision about a field', () => {
       held: { decision: heldAsBefore, word: 'held', row: false },
       wait: { decision: { kind: 'wait' }, word: 'wait', row: false },
     };
-  it.each(Object.entries(words))('gets one word, and a line if it changes a value: %s', (_, of) => {
+  it.each(Object.entries(words))('gets one word, and a line of a plan if it changes a value: %s', (_, of) => {
     expect(wordOf(of.decision)).toBe(of.word);
     const row = {
       change: of.word,
@@ -99,7 +99,7 @@ describe('the decision about a field', () => {
   });
 });
 
-it('The words for a hold give its reason, and the event if it is known', () => {
+it('sayHold returns the reason of a hold, and the detail if there is one', () => {
   const said = ['', 'both'].map((detail) => sayHold({ reason: 'conflict', detail }));
   expect(said).toEqual(['conflict', 'conflict: both']);
 });
@@ -118,12 +118,12 @@ describe('the pushes of a plan', () => {
     roleId: heldAsBefore,
   });
 
-  it('a push lists the values that are sent, with null for a cleared one', () => {
+  it('pushOf returns the values to send, with null for a cleared one', () => {
     expect(pushOf(both)).toEqual({ email: 'b', phone: null });
     expect([isPush(both), isPush(plan({ email: moveOf('pull') }))]).toEqual([true, false]);
   });
 
-  it('mapPushes replaces the decision of each pushed field alone', () => {
+  it('mapPushes replaces the decisions of pushed fields, and of no other field', () => {
     const seen: unknown[] = [];
     const mapped = mapPushes(both, (field, { values: of }) => {
       seen.push([field, of.mirror]);
@@ -154,7 +154,7 @@ describe('the name of a role', () => {
     observed: { name: '', role, resolved, details: null },
   });
 
-  it('a role name changes if only the team listing knows the user', () => {
+  it('roleMove returns a new role name only if just the team listing knows the user', () => {
     expect(roleMove(write('admin', false))).toEqual({ old: 'agent', new: 'admin' });
     expect(roleMove(write('agent', false))).toBeUndefined();
     expect(roleMove(write('admin', true))).toBeUndefined();

@@ -27,11 +27,11 @@ describe('momentsOf', () => {
     ['2027-01-15 09:00', 'Pacific/Kiritimati', ['2027-01-14T19:00Z']],
     ['2027-01-15 09:00', 'Etc/GMT+12', ['2027-01-15T21:00Z']],
     ['2027-01-15 09:00', 'UTC', ['2027-01-15T09:00Z']],
-  ])('reads %s in %s as %j', (wall, zone, moments) => {
+  ])('reads the local time %s in %s as %j', (wall, zone, moments) => {
     expect(momentsOf(Date.parse(`${wall.replace(' ', 'T')}Z`), zone)).toEqual(moments.map(Date.parse));
   });
 
-  it('finds every moment again by the time that inZone shows', () => {
+  it('returns every moment again for the local time that inZone shows', () => {
     const zone = fc.constantFrom('Europe/Berlin', 'America/St_Johns', 'Asia/Kolkata', 'Africa/Casablanca');
     const quarter = fc.integer({ min: 0, max: 2_000_000 }).map((count) => count * 900_000);
     fc.assert(
@@ -50,7 +50,7 @@ it.each([
   ['Berlin', false],
   ['', false],
   ['Europe/Berlin; drop', false],
-])('isZone(%j) is %s', (zone, expected) => {
+])('isZone returns for %j: %s', (zone, expected) => {
   expect(isZone(zone)).toBe(expected);
 });
 
@@ -58,7 +58,7 @@ it.each([
   ['UTC', '2027-01-15T23:30:00Z', '2027-01-15', '23:30:00'],
   ['Europe/Berlin', '2027-01-16T00:30:00+01:00', '2027-01-16', '00:30:00'],
   ['America/St_Johns', '2027-01-15T20:00:00-03:30', '2027-01-15', '20:00:00'],
-])('shows people a moment in %s as %s', (zone, time, day, clock) => {
+])('showTime shows a moment in the time zone %s as %s', (zone, time, day, clock) => {
   const moment = new Date('2027-01-15T23:30:00.5Z');
   try {
     showTimesIn(zone);

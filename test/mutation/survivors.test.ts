@@ -7,7 +7,7 @@ import { page, pageOf, parsePage } from './survivors.ts';
 
 const text = readFileSync(join(ROOT, page), 'utf8');
 
-it('names only code that exists, and gives a reason for each survivor', () => {
+it('docs/mutation.md names only code that exists, and gives a reason for each surviving change', () => {
   const { survivors } = parsePage(text);
   const isThere = (file: string, code: string) =>
     readFileSync(join(ROOT, 'src', file), 'utf8').includes(code);
@@ -15,7 +15,7 @@ it('names only code that exists, and gives a reason for each survivor', () => {
   expect(survivors.filter(({ why }) => why === '')).toEqual([]);
 });
 
-it('loses noticed changes at a report, and keeps the reasons of surviving changes', () => {
+it('A new report drops changes that tests notice, and keeps the reasons of surviving changes', () => {
   const at = (line: number, from: number, to: number) => ({
     start: { line, column: from },
     end: { line, column: to },

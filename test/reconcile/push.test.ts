@@ -119,7 +119,7 @@ const robin: UserValues = {
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('many edits', () => {
-  it('pushes 1,000 edits in 80 requests: each batch is read, and then sent', async () => {
+  it('pushes 1,000 edits in 80 requests: one read and one update for each batch of 25', async () => {
     const { service, mirror, run, ids } = createStage({ users: 1_000 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { notes } = await run();
@@ -132,7 +132,7 @@ describe('many edits', () => {
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
     ['field by field', 3, 1, ({ roleId }, id) => id === 1n && roleId !== undefined],
-  ])('sends two batches at a time, once the first was taken %s', async (_, users, batchSize, refuses) => {
+  ])('sends two batches at a time once the first was taken %s', async (_, users, batchSize, refuses) => {
     const { service, mirror, run, ids } = createStage({ users, batchSize });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) }, roleId: 9n });
     service.refusesPatch = refuses;
@@ -151,9 +151,9 @@ describe('many edits', () => {
   });
 
   it.each([
-    ['none', () => ({ kind: 'status', status: 401 }) as const],
+    ['a 401', () => ({ kind: 'status', status: 401 }) as const],
     ['no connection', () => ({ kind: 'not-sent' }) as const],
-  ])('stops pushing at the first batch turned away, with known outcomes recorded: %s', async (_, fault) => {
+  ])('stops pushing at the first batch that fails, and records known outcomes: %s', async (_, fault) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches, request) => (request > 1 && patches.has(30n) ? fault() : { kind: 'nothing' });
@@ -165,7 +165,7 @@ describe('many edits', () => {
     expect(service.updates.length).toBeLessThanOrEqual(1 + 3);
   });
 
-  it('keeps waiting updates back once an earlier update has harmed a name', async () => {
+  it('does not send waiting updates once an earlier update has harmed a name', async () => {
     const { service, mirror, run, ids } = createStage({ users: 200 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -188,7 +188,7 @@ describe('many edits', () => {
   it.each([
     ['is too late', undefined],
     ['is answered 429', 429],
-  ])('reads no update again once an earlier one has harmed a name, if one of them %s', async (_, status) => {
+  ])('reads no user again once an update has harmed a name, if a later update %s', async (_, status) => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
@@ -234,7 +234,7 @@ describe('many edits', () => {
   it.each([
     ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
     ['credentials', refusal(401)],
-  ])('ends the pushes with the error that ends the run, whatever failed before: %s', async (code, ending) => {
+  ])('throws the error that must end the run, even if an update failed before: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.fault = (patches) => (patches.has(30n) ? { kind: 'not-sent' } : { kind: 'nothing' });
@@ -247,7 +247,7 @@ describe('many edits', () => {
     expect(error).toMatchObject({ code });
   });
 
-  it('sends one batch at a time until one of them was taken', async () => {
+  it('reads and sends one batch at a time until the service has taken a batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.slice(0, 25));
@@ -255,7 +255,7 @@ describe('many edits', () => {
     expect(service.filters.map(({ emails }) => emails.length).filter(Boolean)).toEqual([25, 25, 25, 25, 25]);
   });
 
-  it('reports the progress of pushes, and the longest request', async () => {
+  it('reports the progress of pushes and the duration of the longest request', async () => {
     const { service, mirror, run, ids } = createStage({ users: 75 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     const { events, notes } = await run();
@@ -271,7 +271,7 @@ describe('many edits', () => {
 });
 
 describe('an edit that the service takes', () => {
-  it.each(fields)('sends %s alone; base and mirror take the bytes of the service', async (field) => {
+  it.each(fields)('sends only %s; base and mirror take the bytes of the service', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
     const { notes } = await run();
@@ -287,7 +287,7 @@ describe('an edit that the service takes', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('sends edits in batches of a limited size, and an event reports the time of each', async () => {
+  it('sends edits in batches of the set size, and reports the duration of each batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 7, batchSize: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     const { notes, events } = await run();
@@ -303,12 +303,12 @@ describe('an edit that the service takes', () => {
   it.each([
     ['a moment ago', 900, [{ name: robin.name }], 'keeps', 0],
     ['too long ago', 1_100, [{ name: robin.name }], 'keeps', 1],
-    ['a moment ago, where the name is known to be kept', 900, [{ phone: robin.phone }], 'keeps', 0],
-    ['a moment ago, where the name may be cleared', 900, [{ phone: robin.phone }], 'clears', 1],
-    ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'clears', 0],
-    ['a moment ago, and one of them has no name', 900, [{ name: robin.name }, { roleId: 9n }], 'clears', 1],
+    ['a moment ago, and updates keep the name', 900, [{ phone: robin.phone }], 'keeps', 0],
+    ['a moment ago, and updates may clear the name', 900, [{ phone: robin.phone }], 'clears', 1],
+    ['a moment ago, and each update has a name', 900, [{ name: robin.name }], 'clears', 0],
+    ['a moment ago, and one update has no name', 900, [{ name: robin.name }, { roleId: 9n }], 'clears', 1],
   ] as const)(
-    'reads a user again before the push, or not: the plan read it %s',
+    'decides whether to read users again before a push: the plan read them %s',
     async (_, readAgoMs, edits, safety, reads) => {
       const { service, mirror, run, show } = createStage({ users: edits.length });
       mirror.nameSafety = safety;
@@ -320,7 +320,7 @@ describe('an edit that the service takes', () => {
     },
   );
 
-  it('records an edit before it is sent', async () => {
+  it('records a push in the mirror before sending it', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     mirror.edit(2n, { name: robin.name, phone: null });
@@ -337,7 +337,7 @@ describe('an edit that the service takes', () => {
     expect(mirror.intents.size).toBe(0);
   });
 
-  it('clears a phone', async () => {
+  it('clears the phone on the service and in base if an editor emptied it', async () => {
     const { mirror, run, show } = createStage();
     mirror.edit(1n, { phone: null });
     await run();
@@ -346,7 +346,7 @@ describe('an edit that the service takes', () => {
 });
 
 describe('right before an edit is sent', () => {
-  it('reads the user again, and merges a change that came in between', async () => {
+  it('reads the user again, and merges what the service changed in between', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const roster = service.users;
@@ -366,7 +366,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ held: 1 });
   });
 
-  it('leaves a field that has moved for the next run, and counts it', async () => {
+  it('postpones a field whose value has changed on the service, and counts it', async () => {
     const { service, mirror, run } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     const { users } = service;
@@ -379,7 +379,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ pushed: 1, postponed: 1 });
   });
 
-  it('leaves a user alone whose state on the service is older, and warns', async () => {
+  it('pushes nothing to a user whom the service shows in an older version, and warns', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
     const { users } = service;
@@ -393,7 +393,7 @@ describe('right before an edit is sent', () => {
     expect(notes.warnings).toHaveLength(1);
   });
 
-  it('skips a user who cannot be read again, and ends partial', async () => {
+  it('skips a user whom it cannot read again, and makes the run partial', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 9n });
     mirror.edit(2n, { roleId: 9n });
@@ -403,7 +403,7 @@ describe('right before an edit is sent', () => {
     expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
-  it('sends nothing of an edit that is taken back at that very moment', async () => {
+  it('does not send an edit that an editor takes back at that moment', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const takenBack = (ids: readonly Id[]) => {
@@ -417,10 +417,10 @@ describe('right before an edit is sent', () => {
   });
 
   it.each([
-    ['it stands, and the guard let it pass', 'approved', ['email']],
-    ['it stands', 'approved', []],
-    ['the guard let it pass', undefined, ['email']],
-  ] as const)('sends nothing of a user whose approval has become void: %s', async (_, decision, passed) => {
+    ['the hold is there, and the guard let the edit pass', 'approved', ['email']],
+    ['the hold is there', 'approved', []],
+    ['the hold is gone', undefined, ['email']],
+  ] as const)('sends nothing to a user with a void approval: %s', async (_, decision, passed) => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     const known = mirror.state(1n);
@@ -505,8 +505,8 @@ describe('a batch that waits before it leaves', () => {
   it.each([
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],
-    ['is sent, although it waits for a place each time,', 5_500, 1_000],
-  ])('a batch %s when its second read takes %i ms, and a place %i ms', async (says, ms, placeMs) => {
+    ['is sent, since waits for the rate limit do not count,', 5_500, 1_000],
+  ])('a batch %s if its second read takes %i ms and each wait %i ms', async (says, ms, placeMs) => {
     const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
     const { users } = service;
     mirror.edit(1n, { roleId: 9n });
@@ -555,7 +555,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('leaves a late batch for the next run, and sends the next batch', async () => {
+  it('leaves a batch that is too old for the next run, and sends the next batch', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -572,7 +572,7 @@ describe('a batch that waits before it leaves', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('does not send a batch if the lease was lost meanwhile', async () => {
+  it('does not send a batch if the run lost its lease while the batch waited', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeDispatch = () => {
@@ -585,7 +585,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('merges a batch again in the next run after a 429, and stops pushing after three of them', async () => {
+  it('stops pushing after three answers 429, and merges their batches again in the next run', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 8, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = () => ({ kind: 'status', status: 429 });
@@ -605,10 +605,10 @@ describe('a batch that waits before it leaves', () => {
   });
 });
 
-describe('a batch that is refused', () => {
+describe('a batch that the service refuses', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
-  it('sends a refused batch again user by user and field by field, until only the bad value is held', async () => {
+  it('sends the batch again user by user and field by field, and holds only the bad value', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 25 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
     mirror.edit(13n, { email: robin.email });
@@ -645,7 +645,7 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('splits a refused batch within one run, however slow the service is', async () => {
+  it('splits the batch and sends all its good values in one run, even if the service is slow', async () => {
     const stage = createStage({ users: 25 });
     const { service, mirror, run, ids, show } = stage;
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
@@ -661,9 +661,9 @@ describe('a batch that is refused', () => {
   });
 
   it.each([
-    ['before it', [2n], [], [1n, 3n]],
-    ['again', [], [2n], [1n, 2n, 3n]],
-  ])('drops a user from a refused batch who could not be read %s', async (_, before, after, first) => {
+    ['before the batch', [2n], [], [1n, 3n]],
+    ['again after the refusal', [], [2n], [1n, 2n, 3n]],
+  ])('drops a user from the batch whom it could not read %s', async (_, before, after, first) => {
     const { service, mirror, run, ids, show } = createStage({ users: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.hidden = new Set(before);
@@ -679,9 +679,9 @@ describe('a batch that is refused', () => {
   });
 
   it.each([
-    ['is not sent on once three of its users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
-    ['is followed by the next where its users get no answer one by one', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
-  ])('a refused batch %s', async (_, batchSize, sent) => {
+    ['three of four users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
+    ['two users get no answer, and the next batch follows', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
+  ])('stops at the third user without an answer: %s', async (_, batchSize, sent) => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -693,7 +693,7 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).not.toContain('the service refused every user of a batch: pushing stopped');
   });
 
-  it('records the request that refused a batch', async () => {
+  it('records with each user the request that was refused', async () => {
     const { service, mirror, run, ids } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -710,7 +710,7 @@ describe('a batch that is refused', () => {
     ]);
   });
 
-  it('stops pushing if every field of every user is refused', async () => {
+  it('stops pushing if the service refuses every field of every user', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: `1555090${id}` });
     service.refusesPatch = () => true;
@@ -722,7 +722,7 @@ describe('a batch that is refused', () => {
     expect(new Set(pushes)).toEqual(new Set([null]));
   });
 
-  it('continues with the next batch if one field of each user is refused', async () => {
+  it('sends the next batch if the service refuses only one field of each user', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, email: `new${id}@example.com` });
     service.refusesPatch = (patch) => patch.roleId !== undefined;
@@ -732,7 +732,7 @@ describe('a batch that is refused', () => {
     expect(ids.map((id) => show(id).held.map(({ field }) => field))).toEqual(ids.map(() => ['roleId']));
   });
 
-  it('reads no user again if the refused request had one field', async () => {
+  it('reads no user again if the refused request had only one field', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { roleId: 5n });
     service.refusesPatch = () => true;
@@ -740,7 +740,7 @@ describe('a batch that is refused', () => {
     expect([service.updates.length, service.filters.length]).toEqual([1, 1]);
   });
 
-  it('reads the user again by the address that has found it', async () => {
+  it('reads the user again by the email that the service showed, not by the agreed email', async () => {
     const { service, mirror, run, show } = createStage();
     service.unfiltered = 'refuse';
     const user = { email: addressesOf(1n)[0], phone: null };
@@ -758,12 +758,9 @@ describe('a batch that is refused', () => {
   });
 
   it.each([
-    ['nobody finds', (service: ServiceStandIn) => (service.hidden = new Set([1n]))],
-    [
-      'is shown without that field',
-      ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n))),
-    ],
-  ])('sends a refused field three times at most to a user whom afterwards %s', async (_, hide) => {
+    ['does not show the user', (service: ServiceStandIn) => (service.hidden = new Set([1n]))],
+    ['leaves the field out', ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n)))],
+  ])('sends a refused field at most three times if the service then %s', async (_, hide) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177', roleId: 5n });
     const before = new Map(service.held);
@@ -783,7 +780,7 @@ describe('a batch that is refused', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it('holds a user that is refused with a 403, and pushes the remaining users', async () => {
+  it('holds the field of a user whom the service refuses with a 403, and pushes all other users', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
@@ -795,14 +792,14 @@ describe('a batch that is refused', () => {
   });
 });
 
-describe('one user whose fields are sent one by one', () => {
+describe('fields of one user that are sent one by one', () => {
   const stage = () => {
     const made = createStage();
     made.mirror.edit(1n, { ...robin });
     return made;
   };
 
-  it.each([401])('ends the push field by field at a %i, and holds nothing for it', async (status) => {
+  it.each([401])('ends at a %i for one field, and holds nothing for it', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -819,7 +816,7 @@ describe('one user whose fields are sent one by one', () => {
     });
   });
 
-  it('reads the user again before each field, however young the read of the plan is', async () => {
+  it('reads the user again before each field, however recent the read of the plan is', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
     service.refusesPatch = (patch) => Object.keys(patch).length > 1;
@@ -833,7 +830,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(service.filters).toHaveLength(3);
   });
 
-  it('keeps a value that the answer to the field before shows', async () => {
+  it('holds a field if the answer to the field before shows a new value of it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -854,7 +851,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
   });
 
-  it('takes the bytes of the service even if the last answer leaves the user out', async () => {
+  it('writes the bytes that the service shows into base even if the last answer lacks the user', async () => {
     const { service, run, show } = stage();
     service.fault = (_, request) => (request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' });
     service.answer = (user) => (user.name === 'Robin Doe' ? undefined : user);
@@ -884,7 +881,7 @@ function rename({ service, mirror }: ReturnType<typeof createStage>, id: Id, joi
 const harmedFirst =
   'an update of user 1 changed a name that was not sent: pushing stopped, and the next run puts the name back';
 
-describe('one user whose fields are sent one by one, on a service that clears names', () => {
+describe('fields that are sent one by one to a service that clears names', () => {
   const anne = { first: 'Anne', last: 'Berg' };
   const stage = (safety: 'keeps' | 'clears' | 'unknown', edit: Partial<UserValues>) => {
     const made = createStage();
@@ -896,7 +893,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
   const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
 
   it.each(['unknown', 'clears'] as const)(
-    'keeps the old name beside later fields if the new name is refused (%s)',
+    'sends the old name along with later fields if the service refuses the new name (%s)',
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
       service.refusesPatch = refusesRobin;
@@ -917,7 +914,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     },
   );
 
-  it('sends nothing beside a refused name if the halves of the old name are unknown', async () => {
+  it('holds later fields after a refused name if the halves of the old name are unknown', async () => {
     const made = stage('clears', {});
     const { service, mirror, run, show } = made;
     rename(made, 1n, 'Anne Marie Berg');
@@ -936,7 +933,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     });
   });
 
-  it('opens the breaker if names turn out to be cleared', async () => {
+  it('stops all pushes if an update without the name turns out to clear it', async () => {
     const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
@@ -958,7 +955,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     ]);
   });
 
-  it('reads no user again once a field has cleared a name', async () => {
+  it('reads no user again once the update of a field has cleared a name', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
     service.refusesPatch = (patch) => Object.keys(patch).length > 1;
@@ -979,7 +976,7 @@ describe('a push without an answer', () => {
     return made;
   };
 
-  it('confirms an unanswered push at once if a lookup of the new address shows it', async () => {
+  it('confirms the push at once if a lookup by the new address finds the user', async () => {
     const { service, mirror, run, show } = lostStage(true);
     service.unfiltered = 'none';
     // Without a phone the email is the only address, and the old one finds nobody any more.
@@ -1000,7 +997,7 @@ describe('a push without an answer', () => {
     ['phone', 'agreed on'],
     ['phone', 'shown before'],
   ] as const)(
-    'finds an unanswered push by the %s that was %s, if the user has no second address',
+    'finds the user again by the %s that was %s, if there is no second address',
     async (field, old) => {
       const policy: Policy = { ...holdAll, [field]: 'mirror-wins' };
       const { service, mirror, run, show } = createStage({ policy });
@@ -1024,7 +1021,7 @@ describe('a push without an answer', () => {
     },
   );
 
-  it('keeps a push without effect open, and sends it again only after the quiet period', async () => {
+  it('keeps a push open whose value does not show, and sends it again only after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -1044,7 +1041,7 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('confirms an unanswered push in the next run if it arrives late', async () => {
+  it('confirms the push in the next run if the service shows its value by then', async () => {
     const { service, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
@@ -1054,7 +1051,7 @@ describe('a push without an answer', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
-  it('keeps an unanswered push open if its user is shown older than before', async () => {
+  it('keeps the push open while the service shows an older version of the user', async () => {
     const { service, mirror, run, show } = lostStage(true);
     const showOlder = (stale: boolean) => mirror.states.set(1n, { ...mirror.state(1n), stale });
     service.fault = () => {
@@ -1069,7 +1066,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('ends partial if no lookup shows the user of an unanswered push after the quiet period', async () => {
+  it('closes the push and makes the run partial if no lookup shows the user after the quiet period', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -1081,7 +1078,7 @@ describe('a push without an answer', () => {
     ]);
   });
 
-  it('confirms values of an unanswered push that a lookup shows, and keeps unseen values open', async () => {
+  it('confirms the values of the push that a lookup shows, and keeps its other values open', async () => {
     const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
     await run();
@@ -1094,7 +1091,7 @@ describe('a push without an answer', () => {
 });
 
 describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)', (sendBlock) => {
-  it('neither sends nor records an edit', async () => {
+  it('sends no edit, and records no push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     await run({ sendBlock });
@@ -1103,7 +1100,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
   });
 
   it.each([true, false])(
-    'keeps an earlier push open, however old it is (had it left: %s)',
+    'keeps an earlier push open, however old (request had left: %s)',
     async (hasLeft) => {
       const { service, mirror, run, show } = createStage();
       mirror.edit(1n, { email: robin.email });
@@ -1116,7 +1113,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
     },
   );
 
-  it('a push that arrived in part stays open as a whole', async () => {
+  it('keeps a push open as a whole if the service shows only a part of it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1127,7 +1124,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
     expect(show(1n).open).toEqual({ email: robin.email, phone: robin.phone });
   });
 
-  it('confirms a push that has arrived', async () => {
+  it('confirms an earlier push whose value the service shows', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1140,7 +1137,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
 });
 
 describe('a user whose pushes never get an answer', () => {
-  it('sends to a user without answers alone and last, and holds the field in the end', async () => {
+  it('sends the push last and in a request of its own, and holds the field after three tries', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = (patches) => (patches.has(2n) ? { kind: 'lost', applied: false } : { kind: 'nothing' });
@@ -1171,7 +1168,7 @@ describe('a user whose pushes never get an answer', () => {
     });
   });
 
-  it('stops nothing if the three unanswered users were the last', async () => {
+  it('does not report a stop if the three users without an answer were the last ones', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1190,13 +1187,13 @@ describe('an update that leaves the name out', () => {
     return made;
   };
 
-  it('sends an update without the name alone and first if its effect on the name is unknown', async () => {
+  it('sends one such update first and by itself if its effect on the name is unknown', async () => {
     const { service, run } = nameless('unknown');
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
   });
 
-  it('sends a nameless update first if the name can be put back, and never beside a held name', async () => {
+  it('sends first the update of a user whose name it could restore, and does not hold', async () => {
     const made = nameless('unknown');
     const { service, run } = made;
     rename(made, 2n, 'Anne Marie Berg');
@@ -1220,12 +1217,12 @@ describe('an update that leaves the name out', () => {
     ['whose name has two words', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [], 2n],
     ['whose name is not held', ['Anne Berg', 'Anne Marie Berg', 'Cher'], [1n], 3n],
     [
-      'who is the first, where all names are held',
+      'who is the first one, if all names are held',
       ['Anne Marie Berg', 'Anne Berg', 'Cher'],
       [1n, 2n, 3n],
       1n,
     ],
-  ] as const)('sends an update without the name first for a user %s', async (_, names, held, first) => {
+  ] as const)('sends first the update of a user %s', async (_, names, held, first) => {
     const made = createStage({ users: 3, batchSize: 2 });
     made.mirror.nameSafety = 'unknown';
     for (const [at, name] of names.entries()) {
@@ -1240,14 +1237,14 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('sends updates without the name one after another until one of them was taken', async () => {
+  it('sends such updates one after another until the service has taken one', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('sends the name along if updates without it clear it', async () => {
+  it('sends the name along if the service clears a name that an update leaves out', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1274,7 +1271,7 @@ describe('an update that leaves the name out', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('holds an update if the halves of its name are unknown, until an editor gives them', async () => {
+  it('holds the edit if the split of the name is a guess, until an editor marks the split as known', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1304,8 +1301,8 @@ describe('an update that leaves the name out', () => {
   });
 });
 
-describe('a service that turns us away', () => {
-  it.each([500, 502, 503])('reads a user back after a %i, which may have taken the push', async (status) => {
+describe('an answer 5xx', () => {
+  it.each([500, 502, 503])('reads users back after a %i, which may have taken the push', async (status) => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'status', status, applied: [2n] });
@@ -1315,7 +1312,7 @@ describe('a service that turns us away', () => {
   });
 });
 
-it('a run that is stopped before an update leaves ends at once', async () => {
+it('A run that is stopped before an update leaves ends at once, and closes the push', async () => {
   const { service, mirror, run, show } = createStage();
   mirror.edit(1n, { email: robin.email });
   service.beforeDispatch = () => Promise.reject(new MusterdError('stopped', 'somebody asked for it'));
@@ -1324,7 +1321,7 @@ it('a run that is stopped before an update leaves ends at once', async () => {
   expect(show(1n)).toMatchObject({ open: undefined, held: [], base: { email: 'user1@example.com' } });
 });
 
-describe('a field that cannot be read any more', () => {
+describe('a field that the service no longer shows', () => {
   const odd = { unreadable: '{}' };
   /** From the lookup with this number on, the service does not show the field. */
   const hideFrom = (
@@ -1345,7 +1342,7 @@ describe('a field that cannot be read any more', () => {
     ['left out', (user: ServiceUser) => without('phone', user)],
   ] as const;
 
-  it.each(hidden)('does not send a field that turns unreadable before the push: %s', async (_, hide) => {
+  it.each(hidden)('does not send the field if it is missing right before the push: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.mirror.edit(2n, { roleId: 9n });
@@ -1361,7 +1358,7 @@ describe('a field that cannot be read any more', () => {
     expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
   });
 
-  it.each(hidden)('does not resend a field that turns unreadable after a refusal: %s', async (_, hide) => {
+  it.each(hidden)('does not send the field again after a refusal: %s', async (_, hide) => {
     const made = createStage({ users: 2 });
     for (const id of made.ids) made.mirror.edit(id, { phone: String(15559000n + id) });
     made.service.fault = (__, request) =>
@@ -1375,7 +1372,7 @@ describe('a field that cannot be read any more', () => {
   it.each([
     ['unreadable', (user: ServiceUser) => ({ ...user, name: odd })],
     ['left out', (user: ServiceUser) => without('name', user)],
-  ] as const)('keeps an unseen name from going along: %s', async (_, hide) => {
+  ] as const)('sends no update that must carry an unseen name: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email });
     made.mirror.nameSafety = 'clears';
@@ -1388,7 +1385,7 @@ describe('a field that cannot be read any more', () => {
 });
 
 describe('an incomplete answer', () => {
-  it('looks up a user that the answer leaves out: confirms a seen value, and keeps an unseen one open', async () => {
+  it('looks up a user whom the answer leaves out, and keeps the push open if its value does not show', async () => {
     const { service, mirror, run, show } = createStage({ users: 3 });
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
@@ -1400,7 +1397,7 @@ describe('an incomplete answer', () => {
     expect(service.updates).toHaveLength(1);
   });
 
-  it('keeps a field open that the answer leaves out', async () => {
+  it('keeps the push of a field open that the answer leaves out, until a lookup shows the field', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => without('phone', user);
@@ -1412,8 +1409,8 @@ describe('an incomplete answer', () => {
   });
 });
 
-describe('a push to no effect', () => {
-  it('sends a push without effect three times, and holds it then', async () => {
+describe('a push without effect', () => {
+  it('sends the value three times, and then holds the field', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     service.take = (user) => user;
@@ -1445,7 +1442,7 @@ describe('a push to no effect', () => {
 });
 
 describe('a push that leads to a third value', () => {
-  it('holds a field with both values if the answer shows a third value, and base stays', async () => {
+  it('holds the field as a conflict with both values, and keeps base', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
     service.take = (user) => ({ ...user, name: 'Ludwig van d' });
@@ -1461,8 +1458,8 @@ describe('a push that leads to a third value', () => {
   });
 });
 
-describe('an update of an email that changes the name as well', () => {
-  it('opens the breaker if an update of an email changes the name, and the next run puts the name back', async () => {
+describe('an update of an email that also changes the name', () => {
+  it('stops all pushes of the run, and restores the name in the next run', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com` });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null, name: '' });
@@ -1482,7 +1479,7 @@ describe('an update of an email that changes the name as well', () => {
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne Berg' }, service: { name: 'Anne Berg' } });
   });
 
-  it('does not blame an update for a name that was in conflict before', async () => {
+  it('does not stop if the name was in conflict before the update', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
@@ -1499,8 +1496,8 @@ describe('an update of an email that changes the name as well', () => {
   });
 });
 
-describe('a row that an editor holds', () => {
-  it('confirms a push in the next run if an editor holds the row when the answer comes', async () => {
+describe('a row that an editor has locked', () => {
+  it('confirms the push in the next run if the row is locked when the answer comes', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = async () => {
@@ -1518,7 +1515,7 @@ describe('a row that an editor holds', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('ends partial if an editor locks a row when its push is recorded, and sends further pushes', async () => {
+  it('makes the run partial if the row is locked when its push is recorded, and sends other pushes', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.locked = new Set([1n]);
@@ -1530,7 +1527,7 @@ describe('a row that an editor holds', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('ends partial if an editor holds a row that is read again', async () => {
+  it('makes the run partial if the row is locked when its user is read again', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
     const { ...as } = mirror;
@@ -1550,7 +1547,7 @@ describe('a row that an editor holds', () => {
 });
 
 describe('a conflict that the mirror wins', () => {
-  it('postpones a winning edit if the service moves before it leaves', async () => {
+  it('postpones the edit if the service changes the value again before the push', async () => {
     const { service, mirror, run, show } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
     mirror.edit(1n, { email: robin.email });
     service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
@@ -1567,8 +1564,8 @@ describe('a conflict that the mirror wins', () => {
   });
 });
 
-describe('a recorded push whose run ended before it left', () => {
-  it('closes a push that never left, and sends it in the next run as its first try', async () => {
+describe('a recorded push of a run that ended early', () => {
+  it('closes a push whose request never left, and sends the value in the next run as a first try', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     const isAlive = mirror.checkLease;
@@ -1593,7 +1590,7 @@ describe('a recorded push whose run ended before it left', () => {
     expect(service.filters).toHaveLength(1);
   });
 
-  it('keeps a push that may have left open until the quiet period is over', async () => {
+  it('keeps a push open whose request may have left', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     service.fault = () => ({ kind: 'lost', applied: false });

@@ -71,7 +71,7 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
 }
 
 describe('the pushes of a run', () => {
-  it('pushes no user whose row an editor locked during the write', async () => {
+  it('does not push to a user whose row an editor had locked, until the next run', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin1@example.com' });
@@ -94,7 +94,7 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([new Map([[1n, { email: 'robin1@example.com' }]])]);
   });
 
-  it('pushes no user whose row is locked right before the push', async () => {
+  it('does not push to a user whose row is locked right before the push', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
@@ -108,7 +108,7 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([new Map([[2n, { email: 'robin2@example.com' }]])]);
   });
 
-  it('pushes no edit made after the guard had looked', async () => {
+  it('does not push an edit that was made after the verdict of the guard, until the next run', async () => {
     const { service, mirror, run } = createStage();
     const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin@example.com', phone: '15550177' });
@@ -137,7 +137,7 @@ describe('the pushes of a run', () => {
     ]);
   });
 
-  it('marks a push as approved if a person let pass all that is sent of the user', async () => {
+  it('records a push as approved only if a person approved every field of it', async () => {
     const { mirror, run } = createStage();
     const openIntents = mirror.openIntents.bind(mirror);
     const asked: (readonly Id[])[] = [];
@@ -157,7 +157,7 @@ describe('the pushes of a run', () => {
     expect(asked).toEqual([[1n]]);
   });
 
-  it('neither pushes nor pulls if the guard refuses the plan', async () => {
+  it('neither pushes nor pulls if the guard stops the run', async () => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.applyUsers = () => Promise.reject(new Error('written'));
@@ -168,7 +168,7 @@ describe('the pushes of a run', () => {
   });
 });
 
-describe('a part of a run that the service does not answer', () => {
+describe('one part of a run that fails', () => {
   const empty = { status: 'complete', because: '', rows: [], rejected: [], pages: 1, learned: {} };
   const parts: Readonly<Record<string, (error: Error) => object>> = {
     users: (error: Error) => ({ users: () => Promise.reject(error) }),
@@ -193,7 +193,7 @@ describe('a part of a run that the service does not answer', () => {
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;
 
-  it.each(Object.entries(parts))('makes it partial, and later parts finish: %s', async (_, says) => {
+  it.each(Object.entries(parts))('makes the run partial, but does not end it: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(refusal(500)) });
     expect((await run(...groups)).reasons).toEqual([expect.stringContaining('answered 500')]);
   });
@@ -203,7 +203,7 @@ describe('a part of a run that the service does not answer', () => {
     await expect(run(...groups)).rejects.toMatchObject({ code: 'credentials' });
   });
 
-  it.each(Object.entries(parts))('ends the run at a stop: %s', async (_, says) => {
+  it.each(Object.entries(parts))('ends the run if it is stopped during a part: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(new MusterdError('stopped', 'stopped')) });
     await expect(run(...groups)).rejects.toMatchObject({ code: 'stopped' });
   });

@@ -139,7 +139,7 @@ const due = { id: 7n, missingForMs: 600_000 };
 const first = { id: 8n, missingForMs: undefined };
 
 describe('refresh', () => {
-  it('publishes the rows, and remembers how the listing pages', async () => {
+  it('publishes the rows, and stores how the service divides the listing into pages', async () => {
     const { run, told, notes } = createStage({});
     await run();
     expect(notes).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
@@ -159,7 +159,7 @@ describe('refresh', () => {
     rows: '3',
   });
 
-  it('publishes nothing while the answers equal the settled answers of the run before', async () => {
+  it('publishes nothing if the service gives the same answers as in the run before', async () => {
     const agreed = agreedOn(Date.now() - 23 * hour);
     const { run, told, notes } = createStage({ agreed, isKnown: true });
     await run();
@@ -168,17 +168,17 @@ describe('refresh', () => {
   });
 
   it.each([
-    ['they are a day old', agreedOn(Date.now() - 24 * hour)],
-    ['they are of a time to come', agreedOn(Date.now() + hour)],
-    ['another program read them', agreedOn(Date.now() - 1 * hour, toJson(['2', 100]))],
-    ['pages have another size', agreedOn(Date.now() - 1 * hour, toJson(['1', 50]))],
-  ])('reads all rows again when %s', async (_, agreed) => {
+    ['are a day old', agreedOn(Date.now() - 24 * hour)],
+    ['are from the future', agreedOn(Date.now() + hour)],
+    ['are from another version of musterd', agreedOn(Date.now() - 1 * hour, toJson(['2', 100]))],
+    ['have pages of another size', agreedOn(Date.now() - 1 * hour, toJson(['1', 50]))],
+  ])('reads all rows again if the stored answers %s', async (_, agreed) => {
     const { run, told } = createStage({ agreed });
     await run();
     expect([told.published, ...told.asked]).toEqual([1, memory, 100]);
   });
 
-  it('reads all rows in a plan', async () => {
+  it('reads all rows for a plan, even if it has stored answers', async () => {
     const { of, mirror, told } = createStage({ agreed: agreedOn(Date.now() - 1 * hour) });
     await planRefresh(of, mirror, settings, createRunNotes());
     expect(told.asked).toEqual([memory, 100]);
@@ -186,16 +186,16 @@ describe('refresh', () => {
 
   it.each([
     ['a complete listing', {}, [expect.objectContaining({ digests: ['one'], count: 3 })]],
-    ['one that is incomplete', { listing: { because: 'a page is missing' } }, [null]],
-    ['one whose pages were asked for in another order', { digests: null }, [null]],
-    ['one with a row that lacks something', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
-  ])('keeps the answers of a listing, or none: %s', async (_, options, answers) => {
+    ['an incomplete listing', { listing: { because: 'a page is missing' } }, [null]],
+    ['a listing whose pages were read in another order', { digests: null }, [null]],
+    ['a listing whose row lacks a field', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
+  ])('stores the answers for the next run, or none: %s', async (_, options, answers) => {
     const { run, told } = createStage({ digests: ['one'], row: () => Promise.resolve(null), ...options });
     await run();
     expect(told.answers).toEqual(answers);
   });
 
-  it('reports that the service has no such listing, also in a plan', async () => {
+  it('warns if the service does not have the listing, in a run and in a plan', async () => {
     const stage = createStage({ listing: { isOffered: false } });
     const warnings = ['tags: the service has no such listing (404), which counts as an empty one'];
     await stage.run();
@@ -233,7 +233,7 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([]);
     });
 
-    it('reads 50 rows in a run, and leaves further rows to the next', async () => {
+    it('reads at most 50 rows in a run', async () => {
       let asked = 0;
       const row = (id: bigint) => {
         asked += 1;
@@ -251,7 +251,7 @@ describe('refresh', () => {
       expect(told.replaced).toEqual([[0, survey(1, { question: '' })]]);
     });
 
-    it('begins behind the last row of the run before, so that three failing rows block no later row', async () => {
+    it('continues after the last row of the run before, so that three failing rows block no later row', async () => {
       const six = [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null }));
       const asked: bigint[] = [];
       const stage = (lastRow: string | undefined) =>
@@ -273,13 +273,13 @@ describe('refresh', () => {
       expect(after.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
     });
 
-    it('reads rows only if the listing leaves a field out', async () => {
+    it('reads single rows only of a listing that leaves a field out', async () => {
       const row = () => Promise.reject(new Error('asked'));
       await createStage({ lacking, row }).run();
     });
   });
 
-  it('leaves out a row of another team, and records it', async () => {
+  it('leaves out rows of another team, and records them', async () => {
     const { of, mirror, told, notes } = createStage({ resource: inboxes });
     const added: unknown[] = [];
     const gathered = mirror.gatherListing;
@@ -300,7 +300,7 @@ describe('refresh', () => {
     expect(notes.warnings).toEqual(['inboxes: 2 rows of another team were left out']);
   });
 
-  it('marks no row as gone by an incomplete listing', async () => {
+  it('marks no row as gone if the listing is incomplete', async () => {
     const { run, told, notes } = createStage({
       listing: {
         because: 'page 2 was refused',
@@ -315,7 +315,7 @@ describe('refresh', () => {
     expect(notes.counts['tags_gone']).toBeUndefined();
   });
 
-  it('marks a row as gone if its lookup finds nothing, and learns the pages again while rows are missing', async () => {
+  it('marks a row as gone if its lookup finds nothing, and forgets how the listing pages meanwhile', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       row: () => Promise.resolve(null),
@@ -326,7 +326,7 @@ describe('refresh', () => {
     expect(told.memory).toEqual([nothingLearned]);
   });
 
-  it('keeps a row that its lookup finds', async () => {
+  it('keeps a missing row that a lookup finds, and warns', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due] },
       row: (id) => Promise.resolve({ id, raw: {} }),
@@ -339,7 +339,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('asks again for some of the rows that the listing leaves out, for those first that waited longest', async () => {
+  it('looks up 20 of the rows that the listing leaves out, first those looked up longest ago', async () => {
     const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
     const asked: bigint[] = [];
     const { run, told, notes } = createStage({
@@ -358,13 +358,13 @@ describe('refresh', () => {
     expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
-  it('marks a row as gone by the listing alone if the interface has no lookup', async () => {
+  it('marks a row as gone without a lookup if the interface has none', async () => {
     const { run, told } = createStage({ result: { absent: [due] } });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });
   });
 
-  it('keeps all rows if too many are missing, and names the command that approves', async () => {
+  it('marks no row as gone if too many are missing, and names the command that approves it', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first], population: 3 },
       row: () => Promise.reject(new Error('asked')),
@@ -376,7 +376,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('only compares in a plan', async () => {
+  it('compares for a plan, and writes nothing', async () => {
     const { of, mirror, told, notes } = createStage({ result: { absent: [due] } });
     const result = await planRefresh(of, mirror, settings, notes);
     expect(result.absent).toEqual([due]);
@@ -410,7 +410,7 @@ describe('countContacts', () => {
 });
 
 describe('a listing', () => {
-  it('warns about each id that came twice with different values, and records it', async () => {
+  it('warns about ids that the service gave twice with different values, and records them', async () => {
     const { run, told, notes } = createStage({ differing: [7n, 8n] });
     await run();
     expect(notes.warnings).toEqual([

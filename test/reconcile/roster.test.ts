@@ -97,7 +97,7 @@ describe('isRefusal', () => {
     504: false,
   };
 
-  it.each(rowsOf(table).map(([status, is]) => ({ status, is })))('status $status: $is', ({ status, is }) => {
+  it.each(rowsOf(table).map(([status, is]) => ({ status, is })))('maps $status to $is', ({ status, is }) => {
     const code = status === 'none' ? undefined : Number(status);
     const error = new ServiceError('', { operation: 'GET /', phase: 'answered', status: code });
     expect(isRefusal(error)).toBe(is);
@@ -109,9 +109,9 @@ describe('isRefusal', () => {
   });
 });
 
-describe('a service that answers no filter', () => {
+describe('a request for all users', () => {
   it.each(['none', 'refuse', 2] as const)(
-    'asks by known addresses if the service answers no filter with %s',
+    'looks users up by address if a request without a filter returns: %s',
     async (unfiltered) => {
       const service = createServiceStandIn(users);
       service.unfiltered = unfiltered;
@@ -128,7 +128,7 @@ describe('a service that answers no filter', () => {
     },
   );
 
-  it.each([401, 403, 429, 500])('fails if the service answers no filter with a %i', async (status) => {
+  it.each([401, 403, 429, 500])('fails if a request without a filter gets a %i', async (status) => {
     const service = createServiceStandIn(users);
     const failing = answeringBy(service, () => Promise.reject(refusal(status)));
     await expect(read(failing)).rejects.toMatchObject({ status });
@@ -159,7 +159,7 @@ describe('members that only a lookup by address shows', () => {
     ]);
   });
 
-  it('looks members up by addresses of the team listing, and by user_lookups last', async () => {
+  it('looks members up by addresses of the team listing first, and by mirror.user_lookups last', async () => {
     const service = closed();
     const mirror = createMirrorStandIn([]);
     mirror.lookups = { emails: ['user1@example.com', 'USER2@example.com'], phones: ['15550103'] };
@@ -174,7 +174,7 @@ describe('members that only a lookup by address shows', () => {
     ]);
   });
 
-  it('leaves members unresolved at no cost if their addresses are unknown', async () => {
+  it('leaves members unresolved without a further request if their addresses are unknown', async () => {
     const service = closed();
     const { roster, notes } = await read(service);
     expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -182,7 +182,7 @@ describe('members that only a lookup by address shows', () => {
     expect(notes.reasons).toEqual([]);
   });
 
-  it('looks members up in every spelling, since some deployments match case', async () => {
+  it('looks members up by every known spelling of an email, since some services match case', async () => {
     const user = makeUser(1n, { phone: '' });
     const service = Object.assign(createServiceStandIn([user]), { unfiltered: 'none' as const });
     service.exactEmails = true;
@@ -193,7 +193,7 @@ describe('members that only a lookup by address shows', () => {
     expect(service.filters[1]?.emails).toEqual(['user1@example.com', 'User1@example.com']);
   });
 
-  describe('in answers that are cut short', () => {
+  describe('answers that are cut short', () => {
     /** A deployment that answers for so many users at once. */
     const capped = (count: number, cap: number) => {
       const many = Array.from({ length: count }, (_, i) => makeUser(BigInt(i + 1), { phone: '' }));
@@ -207,7 +207,7 @@ describe('members that only a lookup by address shows', () => {
       return { service, ids, mirror: createMirrorStandIn(ids.map((id) => known(id, { phone: null }))) };
     };
 
-    it.each([1, 7, 30, 99])('looks members up with fewer addresses at a time: %i at once', async (cap) => {
+    it.each([1, 7, 30, 99])('finds all members if an answer has at most %i users', async (cap) => {
       const { service, ids, mirror } = capped(150, cap);
       const { roster, found } = await read(service, mirror, teamOf(ids));
       expect(found).toEqual(ids);
@@ -215,7 +215,7 @@ describe('members that only a lookup by address shows', () => {
       expect(service.filters.length).toBeLessThan(4 + (4 * 150) / cap);
     });
 
-    it('makes two more requests if the answers are whole, however many users they lack', async () => {
+    it('makes only two more requests for missing users if no answer is cut short', async () => {
       const { service, ids, mirror } = capped(400, 1000);
       service.hidden = new Set(ids.filter((id) => id % 3n === 0n));
       const { roster } = await read(service, mirror, teamOf(ids));
@@ -228,7 +228,7 @@ describe('members that only a lookup by address shows', () => {
 });
 
 describe('an address that the service refuses', () => {
-  it('finds a refused address by halving, and gets answers for all remaining addresses', async () => {
+  it('finds the address by halving requests, and reads the users of all other addresses', async () => {
     const many = Array.from({ length: 16 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
@@ -245,7 +245,7 @@ describe('an address that the service refuses', () => {
   });
 });
 
-describe('a user who is given twice', () => {
+describe('a user whom the service gives twice', () => {
   const all = [1n, 2n, 3n, 4n, 5n].map((id) => known(id));
   const readTwice = async (unfiltered: ServiceStandIn['unfiltered'], given: Partial<ServiceUser>) => {
     const service = Object.assign(createServiceStandIn(users), { unfiltered });
@@ -260,18 +260,18 @@ describe('a user who is given twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('takes the last row of a user who is given twice, in one answer or in two', async () => {
+  it('keeps the last row of the user, in one answer or in two', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });
 
-  it('notes a user with two equal rows if all users were requested', async () => {
+  it('reports two equal rows only if all users were requested', async () => {
     expect(await readTwice('all', {})).toEqual([addressesOf(2n)[1], [[2n, false]]]);
     expect(await readTwice('none', {})).toEqual([addressesOf(2n)[1], []]);
   });
 });
 
-describe('rows that are not the team’s', () => {
+describe('rows of users', () => {
   it('rejects rows of another team, and keeps them out of the roster', async () => {
     const service = createServiceStandIn([makeUser(1n), makeUser(2n, { teamId: 77n })]);
     const { roster, found } = await read(service, createMirrorStandIn([]), teamOf([1n]));
@@ -279,7 +279,7 @@ describe('rows that are not the team’s', () => {
     expect(roster.rejected).toMatchObject([{ resource: 'users', id: 2n, reason: 'it is of team 77' }]);
   });
 
-  it('recognizes a foreign row by its team id alone: a missing or null id is accepted', async () => {
+  it('accepts a row without a team id, or with null', async () => {
     const unnamed = makeUser(1n);
     const withoutTeam: ServiceUser = { id: 1n, email: unnamed.email ?? null, raw: {} };
     const service = createServiceStandIn([withoutTeam, makeUser(2n, { teamId: null })]);
@@ -287,7 +287,7 @@ describe('rows that are not the team’s', () => {
     expect(found).toEqual([1n, 2n]);
   });
 
-  it('passes on rows that could not be decoded, from the team and from each answer', async () => {
+  it('returns the rows that it cannot decode, from the team listing and from each answer', async () => {
     const rejected = { resource: 'users', id: null, reason: 'no id', excerpt: '{}' };
     const service = createServiceStandIn(users);
     service.rejected = [rejected];
@@ -329,14 +329,14 @@ describe('a lookup', () => {
     ['an address of the mirror', 3n, undefined],
     ['an address of the team', 1n, { ...member, id: 1n, email: 'user1@example.com' }],
     ['an address of mirror.user_lookups', 2n, undefined],
-  ])('asks by %s when the ones that it was given find nobody', async (_, id, member) => {
+  ])('asks by %s if the given addresses find nobody', async (_, id, member) => {
     const service = createServiceStandIn(users);
     service.unfiltered = 'refuse';
     expect(await find(service, [id], { emails: ['gone@example.com'], phones: [] }, member)).toContain(id);
     expect(service.filters[1]?.emails).not.toContain('gone@example.com');
   });
 
-  it('drops the filter if no address finds the user, and takes a refusal for an empty answer', async () => {
+  it('asks for all users if no address finds the user, and finds nobody if the service refuses that', async () => {
     const service = createServiceStandIn(users);
     const nowhere = { emails: ['gone@example.com'], phones: [] };
     expect(await find(service, [4n], nowhere)).toContain(4n);
@@ -346,8 +346,8 @@ describe('a lookup', () => {
   });
 });
 
-describe('A roster of 100,000', () => {
-  it('yields to the event loop while it is read', async () => {
+describe('readRoster', () => {
+  it('yields to the event loop while it reads 100,000 users', async () => {
     const ids = Array.from({ length: 100_000 }, (_, n) => BigInt(n + 1));
     const everybody = ids.map((id) => makeUser(id));
     const service = createServiceStandIn([]);

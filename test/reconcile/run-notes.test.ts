@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { chunks } from '../../src/reconcile/chunks.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 
-describe('createFindings', () => {
-  it('says each reason and each warning once, in the order in which they came up', () => {
+describe('createRunNotes', () => {
+  it('reports each reason and each warning once, in the order of their first appearance', () => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
     notes.partial('tags: cut off');
@@ -21,7 +21,7 @@ describe('createFindings', () => {
     ]);
   });
 
-  it('adds counts up, and leaves out zero', () => {
+  it('adds counts up, and leaves out a count of zero', () => {
     const notes = createRunNotes();
     notes.count('pulled');
     notes.count('pulled', 2);
@@ -29,7 +29,7 @@ describe('createFindings', () => {
     expect(notes.counts).toEqual({ pulled: 3 });
   });
 
-  it('keeps the request ids that there are, and passes every other event on', () => {
+  it('collects request ids other than null, and passes other events on', () => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
     notes.requestId('a');
@@ -51,7 +51,7 @@ describe('chunks', () => {
     [6, 3, [3, 3]],
     [3, 1, [1, 1, 1]],
     [3, 100, [3]],
-  ])('cuts %i by %i into %j', (length, size, lengths) => {
+  ])('cuts %i items into chunks of at most %i: %j', (length, size, lengths) => {
     expect(chunks(Array.from({ length }), size).map((chunk) => chunk.length)).toEqual(lengths);
   });
 

@@ -231,14 +231,14 @@ function tableBelow(heading: string): readonly (readonly string[])[] {
 }
 
 describe('the specification', () => {
-  it('fits on a few screens', () => {
+  it('has at most 150 lines', () => {
     expect(readFileSync('docs/specification.ts', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(
       150,
     );
   });
 
   it(
-    'decides like musterd in many states of a user',
+    'decides each field like musterd in many random states of a user',
     () => {
       const seen = new Set<string>();
       const walk = createWalk(seed);
@@ -258,7 +258,7 @@ describe('the specification', () => {
   );
 
   it(
-    'stops like the guard in many runs',
+    'sends and holds the same pushes as the guard in many random runs',
     () => {
       const random = createRandom(seed);
       const walk = createWalk(seed + 1);
@@ -279,7 +279,7 @@ describe('the specification', () => {
     longHungAfterMs,
   );
 
-  it('matches the guide on the three versions', () => {
+  it('matches the table of the guide about values that either side changed', () => {
     const values = {
       'as in the base': base.email,
       changed: 'new@example.com',
@@ -300,7 +300,7 @@ describe('the specification', () => {
     ]);
   });
 
-  it('matches the guide on the end of each hold', () => {
+  it('matches the table of the guide about the end of each hold', () => {
     const other = 'x@example.com';
     // A value that could not be sent is looked at again where it can be.
     const mineOf = (reason: Hold['reason']) => (reason === 'unsupported' ? ' ' : 'new@example.com');

@@ -31,7 +31,7 @@ const members = Array.from(
   }),
 );
 
-it('the index of the members, of their addresses, and the count of those whom nobody lists', async () => {
+it('A run yields to the event loop while it indexes 3,000 members and counts unlisted users', async () => {
   expect(await turnsAtEachLook(() => indexMembers({ members }))).toBeGreaterThan(1);
   const listed = membersOf({ members });
   expect([listed.size, listed.get(7n)]).toEqual([members.length, members[6]]);
@@ -55,7 +55,7 @@ it('the index of the members, of their addresses, and the count of those whom no
   ).toBeGreaterThan(1);
 });
 
-it('the plans of many users', async () => {
+it('A run yields to the event loop while it plans 1,000 users', async () => {
   const states = Array.from({ length: 1_000 }, (_, at) => ({
     ...makeState({ mirror: { phone: `1777${at}` } }),
     id: BigInt(at + 1),

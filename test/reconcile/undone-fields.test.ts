@@ -22,34 +22,28 @@ const planOf = (field: Field, values: Values, edit: bigint | undefined): UserPla
   ),
 });
 
-describe('musterd', () => {
+describe('undoneFields', () => {
   it.each<readonly [string, Field, Values, ReturnType<typeof wasUndone>, boolean]>([
-    ['holds a value that was put back', 'phone', phone, wasUndone('phone', phone), true],
-    ['sends another value', 'phone', { ...phone, mirror: '15550103' }, wasUndone('phone', phone), false],
+    ['a value that the service put back: holds it', 'phone', phone, wasUndone('phone', phone), true],
+    ['another value: sends it', 'phone', { ...phone, mirror: '15550103' }, wasUndone('phone', phone), false],
     [
-      'sends a value over another one',
+      'a value over another base: sends it',
       'phone',
       { ...phone, base: '15550103' },
       wasUndone('phone', phone),
       false,
     ],
-    ['sends another field', 'phone', phone, wasUndone('email', phone), false],
-    [
-      'sends a value that was put back for somebody else',
-      'phone',
-      phone,
-      wasUndone('phone', phone, 2n),
-      false,
-    ],
-    ['holds a name that was edited and put back', 'name', anne, wasUndone('name', anne), true],
-  ])('%s', (_, field, values, undone, isHeld) => {
+    ['another field: sends it', 'phone', phone, wasUndone('email', phone), false],
+    ['a value put back for another user: sends it', 'phone', phone, wasUndone('phone', phone, 2n), false],
+    ['a name that the service put back: holds it', 'name', anne, wasUndone('name', anne), true],
+  ])('holds only a push of a value that the service put back: %s', (_, field, values, undone, isHeld) => {
     const push = { plan: planOf(field, values, 7n), pushed: [[field, values]] as const };
     const held = { field, reason: 'conflict', detail: 'changed back', edit: 7n, ...values };
     expect(undoneFields([{ ...push, approved: [] }], { undone }).get(1n)).toEqual(isHeld ? [held] : []);
     expect(undoneFields([{ ...push, approved: [field] }], { undone }).get(1n)).toEqual([]);
   });
 
-  it('sends a name that gets back what an update cleared, however often', () => {
+  it('sends a name that restores what an update cleared, even if the service has put it back before', () => {
     const push = { plan: planOf('name', anne, undefined), pushed: [['name', anne]] as const, approved: [] };
     expect(undoneFields([push], { undone: wasUndone('name', anne) }).get(1n)).toEqual([]);
   });

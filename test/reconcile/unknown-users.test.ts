@@ -13,7 +13,7 @@ import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 
 describe('a user who is new to the mirror', () => {
-  it('writes a new user like a plan, with nothing to decide', () => {
+  it('takeNew writes what planUser would write for a new user', () => {
     const readableUser = anyService.filter((user) => !hasUnreadable(user));
     fc.assert(
       fc.property(readableUser, fc.constantFrom('agent', null, undefined), (user, role) => {
@@ -31,7 +31,7 @@ describe('a user who is new to the mirror', () => {
   });
 });
 
-it('The guard holds an address that a user who is new to the mirror has', async () => {
+it('The guard holds an edited phone if a user who is new to the mirror has it', async () => {
   const [edited, fresh]: readonly ServiceUser[] = [
     shown,
     { ...shown, id: 8n, email: null, phone: '15550999' },
@@ -134,7 +134,7 @@ describe('users who are new to the mirror', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('gathers new users beside the two parts under way, and no further ahead', async () => {
+  it('writes at most two parts of the new users at a time', async () => {
     const { ends, notes, applied } = takeByHand();
     await turn();
     expect(ends.length).toBe(2);
@@ -171,7 +171,7 @@ describe('users who are new to the mirror', () => {
     expect(parts.flat()).toEqual(seen.unknown);
   });
 
-  it('writes no later part if an earlier part fails', async () => {
+  it('writes no further part after a failure, and throws the error of the earliest part', async () => {
     const { ends, applied } = takeByHand();
     const failed = applied.catch((error: unknown) => error);
     await turn();
@@ -182,7 +182,7 @@ describe('users who are new to the mirror', () => {
     expect(ends.length).toBe(2);
   });
 
-  it('lets parts under way finish before the error of an earlier part is thrown', async () => {
+  it('waits for a part that is being written before it throws the error of an earlier part', async () => {
     const { ends, applied } = takeByHand();
     let isOver = false;
     const failed = applied.catch((error: unknown) => error).finally(() => (isOver = true));
@@ -195,10 +195,10 @@ describe('users who are new to the mirror', () => {
   });
 
   it.each<readonly [string, number, readonly Id[]]>([
-    ['alone', 0, []],
-    ['beside pulls', 5000, []],
-    ['of whom some are there by now', 5000, [3n, 5001n, 9999n]],
-  ])('writes and counts new users like users that a plan decides: %s', async (_, pulled, there) => {
+    ['new users only', 0, []],
+    ['new users and pulls', 5000, []],
+    ['new users and pulls, of whom some exist by now', 5000, [3n, 5001n, 9999n]],
+  ])('writes and counts new users as a plan would: %s', async (_, pulled, there) => {
     const plan = planOf(pulled, count);
     const decided = { ...plan, plans: planUnknown(plan, holdAll), look: { ...plan.look, unknown: [] } };
     expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));

@@ -17,8 +17,8 @@ const edits = {
   roleId: { roleId: 9n },
 } as const;
 
-describe('an edit of a field that is not shown', () => {
-  it.each(fields)('makes an edit wait, and does not hold it, if %s cannot be read', (field) => {
+describe('an edit of a field that the service does not show', () => {
+  it.each(fields)('lets the edit wait without a hold if %s is unreadable', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });
       const plan = planInLists(state, member, { ...holdAll, [field]: policy });
@@ -26,7 +26,7 @@ describe('an edit of a field that is not shown', () => {
     }
   });
 
-  it.each(fields)('holds an edit if %s may have been emptied, whatever the policy', (field) => {
+  it.each(fields)('holds the edit only if a left-out %s may have been emptied', (field) => {
     const mayBeEmpty = field === 'email' || field === 'phone';
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = { ...makeState({ mirror: edits[field] }), service: without(field) };
@@ -38,8 +38,8 @@ describe('an edit of a field that is not shown', () => {
   });
 });
 
-describe('a user with a field that nobody can read', () => {
-  it('adopts a user without an unreadable field, and pulls it once it can be read', () => {
+describe('a user with an unreadable field', () => {
+  it('takes all other values of a new user, and pulls the field once it is readable', () => {
     const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
       member,
@@ -50,7 +50,7 @@ describe('a user with a field that nobody can read', () => {
     expect(planInLists(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
   });
 
-  it('keeps an earlier edit of an unreadable field on hold after a return', () => {
+  it('holds an earlier edit of the field when the user comes back', () => {
     const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
     const { holds, write } = planInLists(state, member, holdAll);
     expect(holds).toMatchObject([{ field: 'phone', reason: 'returned', mirror: '15550177' }]);
@@ -66,7 +66,7 @@ describe('noteUnread', () => {
     return [notes.warnings, notes.reasons];
   };
 
-  it('names field, cause and users, and makes the run partial if most users have what cannot be read', () => {
+  it('names field, cause and users, and makes the run partial if most users have an unreadable field', () => {
     const both = { ...unreadable('phone'), roleId: odd };
     const states = [
       ...[1n, 2n, 3n, 4n, 5n].map((of) => stateOf(of, both)),
@@ -83,7 +83,7 @@ describe('noteUnread', () => {
     expect(told(states, 9)).toEqual([[email], unread]);
   });
 
-  it('stays silent if every field is shown, or was never there', () => {
+  it('reports nothing if the service shows every field, or leaves out one that was empty before', () => {
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
     expect(told([makeState(), never, makeState({ service: null })])).toEqual([[], []]);
   });

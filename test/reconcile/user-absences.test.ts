@@ -53,10 +53,10 @@ describe('a user who is missing', () => {
   });
 
   it.each([
-    ['the email', ['user1@example.com', 'user2@example.com']],
-    ['the phone', ['15550101', '15550102']],
+    ['the email of the user', ['user1@example.com', 'user2@example.com']],
+    ['the phone of the user', ['15550101', '15550102']],
     ['all addresses', ['user1@example.com', 'user2@example.com', '15550101', '15550102']],
-  ])('keeps a missing user present while the service refuses %s', async (_, refused) => {
+  ])('does not mark a user as gone while the service refuses %s', async (_, refused) => {
     const { gone, warnings } = await judge(refused);
     expect(gone).toEqual([]);
     expect(warnings).toEqual([

@@ -60,15 +60,15 @@ const cases = rowsOf(table).flatMap(([b, byMirror]) =>
   ),
 );
 
-describe('presence', () => {
-  it('covers 32 combinations, and calls a gone row without a mirror impossible', () => {
+describe('decideUserCase', () => {
+  it('has 32 cases, of which only a gone user without a mirror row is impossible', () => {
     expect(cases).toHaveLength(32);
     const impossible = cases.filter(({ presence }) => presence === 'impossible');
     expect(impossible).toEqual(cases.filter(({ m, gone }) => m === 'no mirror' && gone === 'gone'));
   });
 
   it.each(cases.filter(({ presence }) => presence !== 'impossible'))(
-    '$b, $m, $s, $l, $gone → $presence',
+    'returns $presence for $b, $m, $s, $l and $gone',
     ({ b, m, s, l, gone, presence }) => {
       const sighting = {
         base: b === 'base',

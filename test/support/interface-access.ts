@@ -204,7 +204,7 @@ const errors: readonly Row[] = [
     tests: [
       [
         'reconcile/push.test.ts',
-        'sends a refused batch again user by user and field by field, until only the bad value is held',
+        'sends the batch again user by user and field by field, and holds only the bad value',
       ],
       ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
     ],

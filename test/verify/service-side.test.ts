@@ -44,23 +44,23 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
   return { asked, read, service };
 }
 
-describe('users who are looked up by address', () => {
+describe('readService', () => {
   it.each([60, 50, 30, 7, 1])(
-    'are all found where a request is answered for %i addresses at most',
+    'finds all users if the service answers at most %i addresses of a request',
     async (most) => {
       const { read } = serviceOf(most, () => true);
       expect((await read()).users?.size).toBe(60);
     },
   );
 
-  it('cost few requests if no lookup knows them', async () => {
+  it('makes only five requests if no lookup finds a user', async () => {
     const { asked, read } = serviceOf(60, () => false);
     expect((await read()).users?.size).toBe(0);
     // Without an address, twice for all of them, and twice for fewer.
     expect(asked).toEqual([0, 50, 10, 25, 25]);
   });
 
-  it('cost few requests in vain if some of them are unknown', async () => {
+  it('makes only two further requests if some users are unknown', async () => {
     const { asked, read } = serviceOf(60, (id) => id <= 40n);
     expect((await read()).users?.size).toBe(40);
     expect(asked).toEqual([0, 50, 10, 10, 10]);
@@ -76,25 +76,22 @@ it.each([
   [425, false],
   [429, false],
   [500, false],
-])(
-  'an address that is answered with %i is one that the service does not take: %s',
-  async (status, isRefused) => {
-    const { service } = serviceOf(60, () => true);
-    const { users, complete, unread } = await readService(
-      {
-        ...service,
-        users: async (filter) => {
-          if (!filter.emails.includes('user7@example.com')) return await service.users(filter);
-          throw new ServiceError('no', { operation: 'GET /v1/users/get', phase: 'answered', status });
-        },
+])('readService counts a %i as the refusal of one address: %s', async (status, isRefused) => {
+  const { service } = serviceOf(60, () => true);
+  const { users, complete, unread } = await readService(
+    {
+      ...service,
+      users: async (filter) => {
+        if (!filter.emails.includes('user7@example.com')) return await service.users(filter);
+        throw new ServiceError('no', { operation: 'GET /v1/users/get', phase: 'answered', status });
       },
-      team,
-      addresses,
-      {},
-    );
-    // Nothing is concluded about the users as long as one of them may be there.
-    expect([users?.size, complete.has('users'), unread]).toEqual(
-      isRefused ? [59, true, []] : [undefined, false, ['users: no']],
-    );
-  },
-);
+    },
+    team,
+    addresses,
+    {},
+  );
+  // Nothing is concluded about the users as long as one of them may be there.
+  expect([users?.size, complete.has('users'), unread]).toEqual(
+    isRefused ? [59, true, []] : [undefined, false, ['users: no']],
+  );
+});
