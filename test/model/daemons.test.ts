@@ -38,6 +38,6 @@ it.each([
   ['one is silent', [silent], silent],
   ['one has ended', [ended], ended],
   ['one is silent, and one has ended later', [silent, ended, elsewhere], ended],
-])('stoppedOf returns the last daemon of a team of which none is running: %s', (_, daemons, expected) => {
+])('stoppedOf returns the last daemon of a team if none is running: %s', (_, daemons, expected) => {
   expect(stoppedOf(daemons, 'harbour', now)).toBe(expected);
 });

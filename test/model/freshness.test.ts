@@ -102,7 +102,7 @@ describe('judgeFreshness', () => {
 });
 
 describe('ageStandings', () => {
-  it('adds the passed time to known ages, and to no run that was never complete', () => {
+  it('adds the passed time to known ages, and keeps an unknown age unknown', () => {
     const [first, second] = ageStandings(
       [standing('users', { completeForMs: 1, knownForMs: 2 }), standing('counts', { knownForMs: 3 })],
       10,
@@ -133,7 +133,7 @@ describe('isAtWork', () => {
     ['one of two teams is stale', [...stale, ...fresh], hour, true],
     ['one of two groups is stale', of('harbour', hour, hour / 2), hour, false],
     ['both teams are stale', [...stale, ...of('quay', hour)], hour, false],
-  ] as const)('returns whether the process serves its teams: %s', (_, teams, upForMs, atWork) => {
+  ] as const)('returns whether the process is still working: %s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);
   });
 });

@@ -67,7 +67,7 @@ describe('eventsOf', () => {
     ['a mirror that may send', null, 'over', 'stands'],
     ['a declared copy', 'copy', 'over', 'covered'],
     ['a mirror at another address', 'elsewhere', 'stands', 'covered'],
-  ] as const)('covers waiting decisions only if pushes are blocked: %s', (_, why, elsewhere, piles) => {
+  ] as const)('reports waiting decisions unless pushes are blocked: %s', (_, why, elsewhere, piles) => {
     const sendBlock = why === null ? null : { why, sinceMs: 3 };
     const events = eventsOf({
       ...quiet,

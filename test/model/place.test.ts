@@ -199,7 +199,7 @@ describe('a message about the address of the mirror', () => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
-  it('reports the former address as not on record if the record has none', () => {
+  it('calls the former address unknown if the record lacks it', () => {
     expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
       'was at a place that is not on record',
     );

@@ -185,7 +185,7 @@ it.each([2, 3])('sharedAddresses holds an address of two users only for the edit
   ]);
 });
 
-it('joinLimits gives a field that several limits hold one hold, from the first of them', () => {
+it('joinLimits keeps only the first hold of a field that several limits hold', () => {
   const values = { base: null, mirror: null, service: null };
   const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values).hold;
   const joined = joinLimits([

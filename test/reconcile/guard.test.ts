@@ -525,7 +525,7 @@ describe('a limit on single fields', () => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('counts an administrator whose values are unchanged, so that another one may be demoted', () => {
+  it('counts an administrator whose values are unchanged, so that a second one may be demoted', () => {
     const given = { edits: { 2: { roleId: 5n } }, shows: isAdmin([2]) };
     const view = viewOf({ ...given, policy: { ...holdAll, roleId: 'mirror-wins' } });
     const { plans, postponed } = guard({ ...view, differing: [2n] }, settings);

@@ -105,7 +105,7 @@ describe('a name that cannot be sent', () => {
   });
 });
 
-describe('other values that cannot be sent', () => {
+describe('an edited value', () => {
   type Value = 'a value' | 'null' | 'empty' | 'blank' | 'no digits';
   type Fate = 'sent' | 'held' | 'impossible';
   const table: Record<Exclude<Field, 'name'>, Record<Value, Fate>> = {
@@ -130,7 +130,7 @@ describe('other values that cannot be sent', () => {
     rowsOf(byValue).map(([value, fate]) => ({ field, value, fate })),
   );
 
-  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('edits $field to $value: $fate', (expected) => {
+  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('is $fate for $field: $value', (expected) => {
     const { field, value, fate } = expected;
     const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
     const planned = plan(field, makeState({ mirror: { [field]: edited } }));

@@ -181,7 +181,7 @@ describe('a plan', () => {
     );
   });
 
-  it('decides each field independently of the other fields', () => {
+  it('decides each field independently of other fields', () => {
     fc.assert(
       fc.property(anyState, anyState, anyPolicy, fieldAt, (one, other, policy, field) => {
         const { mirror, service } = one;

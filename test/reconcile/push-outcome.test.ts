@@ -161,7 +161,7 @@ describe('judgeLate', () => {
     rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
   );
 
-  it.each(unseenCases)('judges one that changes only bytes ($when, shown: $seen): $outcome', (expected) => {
+  it.each(unseenCases)('judges an open push of new bytes ($when, shown: $seen): $outcome', (expected) => {
     const { seen, when, outcome } = expected;
     for (const [field, { sent: patch, third }] of rowsOf(unseen)) {
       const users: Record<SeenOfUnseen, ServiceUser | null> = {
@@ -211,7 +211,7 @@ describe('a pushed value that differs only in case, spaces or split', () => {
     expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
   });
 
-  it('has an unknown outcome if only the split of a name is new, whatever bytes the service shows', () => {
+  it('keeps an unknown outcome if only the split of a name is new, whatever bytes the service shows', () => {
     const before = { ...base, name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie  Berg' };
     for (const [first, last] of [
       ['Anne', 'Marie Berg'],
@@ -301,7 +301,7 @@ describe('a hold after a push', () => {
       }),
     ),
   );
-  it.each(cases)('follows "%s" (approved: %s, tried before: %i): %s', (outcome, isDecided, tries, reason) => {
+  it.each(cases)('depends on outcome %s (approved %s, tries %i): %s', (outcome, isDecided, tries, reason) => {
     expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
       outcomes: { phone: outcome },
       held: reason === '' ? '' : `phone ${reason}`,
@@ -372,7 +372,7 @@ describe('the reason in a hold', () => {
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
     ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", different from character 9 on'],
     ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", different from character 8 on'],
-  ])('names the character from which on %s and the shown %s differ', (phone, shownPhone, words) => {
+  ])('names the first character in which %s and the shown %s differ', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },
@@ -405,7 +405,7 @@ describe('the name that base takes', () => {
     return { name: taken.name, joined, harmed };
   };
 
-  it('is the remaining half if an update harmed the name', () => {
+  it('keeps the remaining half if an update harmed the name', () => {
     expect(resultFor(sent.phone, { ...shown, name: 'Anne' })).toEqual({
       name: { first: 'Anne', last: '' },
       joined: 'Anne',
@@ -419,7 +419,7 @@ describe('the name that base takes', () => {
       });
   });
 
-  it('has the bytes that the service shows, or the sent bytes if the service shows no name', () => {
+  it('takes the bytes that the service shows, or the sent bytes if the service shows no name', () => {
     expect(resultFor(sent.name, { ...shown, name: 'Anna  Marie Berg' })).toMatchObject({
       name: { first: 'Anna Marie', last: 'Berg' },
       joined: 'Anna  Marie Berg',

@@ -127,7 +127,7 @@ describe('an open push of an earlier run', () => {
       { phone: 'confirmed', roleId: 'confirmed' },
       true,
     ],
-  ])('is settled by the answer and the shown values: %s', async (_, known, says, outcomes, isSeen) => {
+  ])('gets its outcomes from answer and shown values: %s', async (_, known, says, outcomes, isSeen) => {
     const { service, mirror, intents, places } = createParts(1);
     for (const intent of intents)
       mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });

@@ -830,7 +830,7 @@ describe('fields of one user that are sent one by one', () => {
     expect(service.filters).toHaveLength(3);
   });
 
-  it('holds a field if the answer to the field before shows a new value of it', async () => {
+  it('holds a field as a conflict if the answer for the previous field shows a new value of it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -1091,7 +1091,7 @@ describe('a push without an answer', () => {
 });
 
 describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)', (sendBlock) => {
-  it('sends no edit, and records no push', async () => {
+  it('neither sends an edit nor records a push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     await run({ sendBlock });
@@ -1168,7 +1168,7 @@ describe('a user whose pushes never get an answer', () => {
     });
   });
 
-  it('does not report a stop if the three users without an answer were the last ones', async () => {
+  it('reports no stop if the three unanswered users were the last ones', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1187,13 +1187,13 @@ describe('an update that leaves the name out', () => {
     return made;
   };
 
-  it('sends one such update first and by itself if its effect on the name is unknown', async () => {
+  it('sends one such update first, in a request of its own, if its effect on the name is unknown', async () => {
     const { service, run } = nameless('unknown');
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
   });
 
-  it('sends first the update of a user whose name it could restore, and does not hold', async () => {
+  it('sends first the update of a user whose name could be restored and is not held', async () => {
     const made = nameless('unknown');
     const { service, run } = made;
     rename(made, 2n, 'Anne Marie Berg');
@@ -1312,7 +1312,7 @@ describe('an answer 5xx', () => {
   });
 });
 
-it('A run that is stopped before an update leaves ends at once, and closes the push', async () => {
+it('A run that is stopped before it sends an update ends at once, and leaves no push open', async () => {
   const { service, mirror, run, show } = createStage();
   mirror.edit(1n, { email: robin.email });
   service.beforeDispatch = () => Promise.reject(new MusterdError('stopped', 'somebody asked for it'));

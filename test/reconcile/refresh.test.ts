@@ -358,7 +358,7 @@ describe('refresh', () => {
     expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
-  it('marks a row as gone without a lookup if the interface has none', async () => {
+  it('relies on the listing to mark a row as gone if the interface has no lookup', async () => {
     const { run, told } = createStage({ result: { absent: [due] } });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });

@@ -61,7 +61,7 @@ const cases = rowsOf(table).flatMap(([b, byMirror]) =>
 );
 
 describe('decideUserCase', () => {
-  it('has 32 cases, of which only a gone user without a mirror row is impossible', () => {
+  it('covers 32 cases, and only a gone user without a mirror row is impossible', () => {
     expect(cases).toHaveLength(32);
     const impossible = cases.filter(({ presence }) => presence === 'impossible');
     expect(impossible).toEqual(cases.filter(({ m, gone }) => m === 'no mirror' && gone === 'gone'));
