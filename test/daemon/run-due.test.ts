@@ -75,13 +75,17 @@ it.each([
   expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
-describe('the next time of a group', () => {
+describe('workOn', () => {
   const minute = 60_000;
-  const nextAfter = async (end: RunEnd) => {
+  const edited = { team: 'a', isFresh: true, triedForMs: 60_000, failures: 0, mark: '9:9:', isMarked: true };
+  const nextAfter = async (end: RunEnd, due: readonly string[] = ['users'], edits?: typeof edited) => {
     const asked: string[] = [];
+    const groups: string[] = [];
     const next: NextTime[] = [];
-    const store: Pick<LoopStore, 'readWork' | 'readFailures' | 'setNextTime'> = {
-      readWork: () => Promise.resolve({ due: [{ group: 'users', dueAt: 'then' }], edits: undefined }),
+    const store: Pick<LoopStore, 'readWork' | 'readFailures' | 'setNextTime' | 'noteEdits'> = {
+      noteEdits: () => Promise.resolve(),
+      readWork: () =>
+        Promise.resolve({ due: due.map((group) => ({ group, dueAt: 'then' }) as NextTime), edits }),
       readFailures: (team) => {
         asked.push(team);
         return Promise.resolve(new Map([['users', 3]]));
@@ -92,15 +96,34 @@ describe('the next time of a group', () => {
       },
     };
     const timetable = { delayMs: () => minute, gapMs: () => 5 * minute, textOf: () => '' };
-    const loop = { store, timetable, run: () => Promise.resolve(end), monotonicMs: () => 0 };
+    const run = (_team: string, given: readonly string[]) => {
+      groups.push(...given);
+      return Promise.resolve(end);
+    };
+    const loop = { store, timetable, run, monotonicMs: () => 0 };
     await workOn(loop as never, 'a');
-    return { asked, delayMs: next[0]?.delayMs };
+    return { asked, groups, delayMs: next[0]?.delayMs };
   };
 
   it('the next run moves away with the number of failures, which only a failed run reads', async () => {
-    expect(await nextAfter('failed')).toEqual({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
-    expect(await nextAfter('complete')).toEqual({ asked: [], delayMs: minute });
-    expect(await nextAfter('partial')).toEqual({ asked: [], delayMs: minute });
+    expect(await nextAfter('failed')).toMatchObject({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
+    expect(await nextAfter('complete')).toMatchObject({ asked: [], delayMs: minute });
+    expect(await nextAfter('partial')).toMatchObject({ asked: [], delayMs: minute });
+  });
+
+  it.each<RunEnd>(['stopped', 'busy'])('leaves a run that is %s due', async (end) => {
+    expect(await nextAfter(end)).toMatchObject({ delayMs: undefined });
+  });
+
+  it.each([
+    [['counts'], undefined, ['counts']],
+    [['users', 'counts'], edited, ['users', 'counts']],
+    [['counts'], edited, ['counts', 'edits']],
+    [[], edited, ['edits']],
+    [[], { ...edited, isFresh: false }, []],
+    [[], { ...edited, failures: 13 }, []],
+  ])('runs the groups that are due: %j', async (due, edits, groups) => {
+    expect((await nextAfter('complete', due, edits)).groups).toEqual(groups);
   });
 });
 

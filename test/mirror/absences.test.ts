@@ -100,6 +100,7 @@ it('sync.reject leaves missing rows undecided in their batch', async () => {
 
 it.each([
   [`'${all}', only_users => '{1,3}'`, 'User 3 is not in batch'],
+  [`'${all}', only_edits => '{7}'`, `is not in batch ${all}`],
   [`'${all}', team => 43`, 'Nothing is held in a batch'],
   [`'ffffffffffff'`, 'Nothing is held in a batch'],
 ])('sync.approve(%s) fails with "%s" and decides about no missing row', async (args, says) => {

@@ -437,19 +437,25 @@ describe('the intent of a push', () => {
   });
 });
 
-it('readMovedFields marks only users with an open push in that team', async () => {
+it('readMovedFields marks open pushes of that team, holds, and users who have gone', async () => {
   const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
   await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
-    (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled})`);
+    (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled.replace('15550100', '')})`);
+  await query(
+    `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 2, 'phone', 'conflict')`,
+  );
+  await force('update mirror.users set gone_at = now() where team_id = 41 and id = 3');
   await open([planOf({ email: robin().email })]);
   await query(
     `insert into sync.changes (team_id, user_id, kind, state, new) values (42, 2, 'push', 'open', '{"phone": "1"}')`,
   );
   const moved = await readMovedFields(database.db.kysely, teamId, runId);
-  expect(moved.map(({ userId, hasOpenIntent }) => [userId, hasOpenIntent])).toEqual([
-    [1n, true],
-    [2n, false],
-    [3n, false],
+  expect(
+    moved.map((of) => [of.userId, of.old, of.hasOpenIntent, of.heldBecause, of.now !== undefined]),
+  ).toEqual([
+    [1n, '15550100', true, null, true],
+    [2n, '15550100', false, 'conflict', true],
+    [3n, null, false, null, false],
   ]);
 });
 

@@ -33,7 +33,7 @@ const settings: ReconcileSettings = {
     maxRows: 5,
     maxShare: 0.5,
     maxRoleChanges: 5,
-    adminRoleIds: [],
+    adminRoleIds: [4n],
     isReviewed: false,
   },
   policy: holdAll,
@@ -135,6 +135,18 @@ describe('the pushes of a run', () => {
         [3n, { email: 'new@example.com' }],
       ]),
     ]);
+  });
+
+  it('postpones a demotion in a run of the edits, warns, and sends it in a run of all users', async () => {
+    const { service, mirror, run } = createStage();
+    const readAddresses = mirror.readAddresses.bind(mirror);
+    mirror.readAddresses = (whose) => readAddresses(whose === 'edited' ? [1n] : whose);
+    mirror.edit(1n, { roleId: 9n });
+    const { warnings } = await run('edits');
+    expect(warnings).toEqual([expect.stringMatching(/^1 demotions wait for a run that reads all users/)]);
+    expect(service.updates).toEqual([]);
+    await run('users');
+    expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);
   });
 
   it('records a push as approved only if a person approved every field of it', async () => {

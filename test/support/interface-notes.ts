@@ -37,7 +37,6 @@ export const noteRows: readonly Row[] = [
         'service/wire.test.ts',
         'a patch has only changed fields, both halves of a name, digits of a phone, an exact role',
       ],
-      ['system/two-way.test.ts', 'pushes both halves of a name if only the first name was edited'],
     ],
     variants: ['email-update'],
   }),
@@ -46,7 +45,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
-      ['system/two-way.test.ts', 'takes over a value that the service normalises, and sends it once'],
+      ['reconcile/push.test.ts', 'sends only %s; base and mirror take the bytes of the service'],
     ],
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
   }),

@@ -193,21 +193,4 @@ describe('musterd changes', () => {
     const none = await musterd(['changes', '--outcome', 'missing']);
     expect(none).toMatchObject({ code: 0, stdout: '' });
   });
-
-  it('exits 64 for a filter that is none', async () => {
-    expect((await musterd(['changes', '--kind', 'nonsense'])).code).toBe(64);
-  });
-
-  it('is empty before the first run', async () => {
-    const fresh = await createStage();
-    try {
-      const { code, stdout } = await runMusterd(['changes', '--json'], { DATABASE_URL: fresh.url });
-      expect({ code, report: JSON.parse(stdout) as unknown }).toEqual({
-        code: 0,
-        report: { changes: [], more: false },
-      });
-    } finally {
-      await fresh.close();
-    }
-  });
 });

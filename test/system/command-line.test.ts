@@ -99,6 +99,9 @@ describe('the command line', () => {
       expect((await musterd(['migrate'], { DATABASE_URL: fresh.url })).stdout).toContain(
         'applied 0001_baseline',
       );
+      // Before the first run there is no team.
+      const changes = await musterd(['changes', '--json'], { DATABASE_URL: fresh.url });
+      expect([changes.code, JSON.parse(changes.stdout)]).toEqual([0, { changes: [], more: false }]);
       expect(
         (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
       ).toBe(0);

@@ -180,24 +180,6 @@ describe('docs/settings.md', () => {
     expect(rows.map(([setting]) => setting)).toEqual(settings);
   });
 
-  it.each(rows)('tells the variable of %s', (setting = '', variable = '') => {
-    if (variable === `MUSTERD__${setting.replaceAll('.', '__')}`) return;
-    // A name of its own: only settings that are text have one, and some of it has to be an address.
-    const probes: Readonly<Record<string, string>> = {
-      DATABASE_URL: 'postgres://a-probe',
-      MUSTERD_BASE_URL: 'https://a-probe.example',
-      MUSTERD_NOTIFY_URL: 'https://a-probe.example',
-      MUSTERD_NOTIFY_SECRET: 'a-probe-of-16-characters',
-    };
-    const probe = probes[variable] ?? 'a-probe';
-    expect(valueAt(loadConfig(undefined, { [variable]: probe }), setting)).toBe(probe);
-  });
-
-  it.each(rows)('tells the default of %s', (setting = '', ...[, , shown]) => {
-    const value = valueAt(defaults, setting);
-    expect(shown).toBe(value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value));
-  });
-
   it('has an example of several teams that can be loaded', () => {
     const [, yaml = ''] =
       /## Several teams\n\n```yaml\n([^`]*)```/.exec(readFileSync(settingsFile, 'utf8')) ?? [];

@@ -1,40 +1,12 @@
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { compareConfigurations } from '../../src/config/compare-configurations.ts';
-import type { Configuration } from '../../src/config/load.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
-import { type ErrorCode, MusterdError } from '../../src/errors.ts';
-import { ownFolder } from './own-folder.ts';
+import { type Environment, useSettingsFile } from './settings-file.ts';
 
-const folder = ownFolder();
-const file = join(folder, 'teams.yaml');
-
-type Environment = Readonly<Record<string, string>>;
-
-function write(name: string, text: string, mode = 0o600): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  chmodSync(path, mode);
-  return path;
-}
-
-const load = (yaml: string, env: Environment = {}): Configuration =>
-  loadConfiguration(write('teams.yaml', yaml), env);
-
-/** What is said instead, without the file's path. */
-function complaint(work: () => unknown, code: ErrorCode = 'configuration'): string {
-  try {
-    work();
-  } catch (error) {
-    if (!(error instanceof MusterdError)) throw error;
-    expect(error.code).toBe(code);
-    return `${error.message}${code === 'usage' ? ` / ${error.hint}` : ''}`.replaceAll(`${file}:`, '');
-  }
-  throw new Error('nothing was wrong');
-}
-const complaintOf = (yaml: string, env: Environment = {}) => complaint(() => load(yaml, env));
+const { folder, file, write, load, complaint, complaintOf } = useSettingsFile();
 
 const inBraces = (text: string) => `\${${text}}`;
 
@@ -89,7 +61,7 @@ describe('a file of several teams', () => {
   });
 
   it('is one team where it names one, and as ever where it names none', () => {
-    const config = loadConfig(write('teams.yaml', 'teams: {north: {push: {batchSize: 3}}}\n'), {
+    const config = loadConfig(write('settings.yaml', 'teams: {north: {push: {batchSize: 3}}}\n'), {
       MUSTERD_SECRET_ID: 'an-id',
       MUSTERD_SECRET_KEY: 'a-key',
     });
@@ -106,7 +78,7 @@ describe('a file of several teams', () => {
 });
 
 describe('one team of several', () => {
-  const north = (env: Environment, name?: string) => loadConfig(write('teams.yaml', two), env, name);
+  const north = (env: Environment, name?: string) => loadConfig(write('settings.yaml', two), env, name);
 
   it('is chosen by name, or by MUSTERD_TEAM', () => {
     expect(north({}, 'north').team).toBe('north');
@@ -225,7 +197,6 @@ describe('a complaint about a team', () => {
       '1:21: database.migrate: true or false, not "perhaps"',
     ],
     ['teams:\n  north: 3\n', '2:10: teams.north: a mapping of settings is expected'],
-    ['teams: 3\n', '1:8: teams: a mapping is expected'],
     ['teams: {}\n', '1:8: teams: a mapping is expected'],
     ['teams: [north]\n', '1:8: teams: a mapping is expected'],
     ["teams: {' north': {}}\n", '1:19: teams. north: a name is expected'],
@@ -361,14 +332,6 @@ describe('secrets in files', () => {
     }
   });
 
-  it.each([
-    ['service: {secretKeyFile: it}', ['service', 'secretKey']],
-    ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
-  ])('can be given by %s', (yaml, [section = '', key = '']) => {
-    write('it', 'a secret of sixteen\n');
-    expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
-  });
-
   it('are read from a file for each person, and a file that is missing is refused', () => {
     write('anns', 'a secret of ann alone\n');
     write('bos', 'a secret of bo alone\n');
@@ -433,19 +396,6 @@ teams:
     expect(complaintOf('', { MUSTERD__service__secretKeyFile: 'nowhere' })).toMatch(
       /^MUSTERD__service__secretKeyFile: /,
     );
-  });
-
-  it.runIf(process.platform !== 'win32')('are warned about where others can read them', () => {
-    write('private', 'x', 0o600);
-    const open = write('open', 'a token of ann alone', 0o640);
-    expect(load('service: {secretKeyFile: private}\n').warnings).toEqual([]);
-    const { warnings } = load('status: {people: {ann: {tokenFile: open}}}\nteams: {a: {}, b: {}}\n');
-    expect(warnings).toEqual([
-      `${file}:1:36: status.people.ann.tokenFile: ${open} can be read by others than its owner (mode 640); "chmod 600" ends that`,
-    ]);
-    const env = { CREDENTIALS_DIRECTORY: credentials() };
-    write('credentials/of-systemd', 'z', 0o440);
-    expect(load('service: {secretKeyFile: of-systemd}\n', env).warnings).toEqual([]);
   });
 
   it.runIf(process.getuid?.() === 0)(
@@ -527,7 +477,7 @@ teams:
       ];
       write('beside', 'x');
       const at = (yaml: string, mode: number) =>
-        loadConfiguration(write('teams.yaml', yaml, mode), { KEY: 'x' }).warnings;
+        loadConfiguration(write('settings.yaml', yaml, mode), { KEY: 'x' }).warnings;
       const words = (deed: string, mode: string) =>
         `settings: ${file} can be ${deed} by others than its owner (mode ${mode}); "chmod 600" ends that`;
       for (const yaml of secrets) {

@@ -1,37 +1,15 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
+import { ownVariables } from '../../src/config/environment.ts';
 import { loadConfig } from '../support/load-config.ts';
-import { MusterdError } from '../../src/errors.ts';
-import { ownFolder } from './own-folder.ts';
+import { type Environment, useSettingsFile } from './settings-file.ts';
 
-const folder = ownFolder();
-const file = join(folder, 'team.yaml');
-
-type Environment = Readonly<Record<string, string>>;
-
-function write(text: string, name = 'team.yaml'): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const { file, write, complaint, ...settings } = useSettingsFile();
 
 /** The settings that come of this file and this environment. */
-const load = (yaml: string, env: Environment = {}) => loadConfig(write(yaml), env);
+const load = (yaml: string, env: Environment = {}) => settings.load(yaml, env).teams[0];
 const fromEnv = (env: Environment) => loadConfig(undefined, env);
-
-/** What is said of them instead; every complaint is about the configuration. */
-function complaint(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (!(error instanceof MusterdError)) throw error;
-    expect(error.code).toBe('configuration');
-    return error.message;
-  }
-  throw new Error('nothing was wrong');
-}
 
 describe('the settings', () => {
   it('are the defaults where nobody sets any', () => {
@@ -41,10 +19,10 @@ describe('the settings', () => {
   });
 
   it('come from a file, named by argument or by MUSTERD_CONFIG', () => {
-    const path = write('push:\n  batchSize: 7\n');
+    const path = write('settings.yaml', 'push:\n  batchSize: 7\n');
     expect(loadConfig(path, {}).push.batchSize).toBe(7);
     expect(fromEnv({ MUSTERD_CONFIG: path }).push.batchSize).toBe(7);
-    const other = write('push:\n  batchSize: 8\n', 'other.yaml');
+    const other = write('other.yaml', 'push:\n  batchSize: 8\n');
     expect(loadConfig(other, { MUSTERD_CONFIG: path }).push.batchSize).toBe(8);
     expect(fromEnv({ MUSTERD_CONFIG: '' }).push.batchSize).toBe(25);
   });
@@ -88,20 +66,6 @@ describe('the settings', () => {
 });
 
 describe('variables with a name of their own', () => {
-  const named = {
-    DATABASE_URL: ['database', 'url'],
-    MUSTERD_DATA_DIR: ['database', 'dataDir'],
-    MUSTERD_BASE_URL: ['service', 'baseUrl'],
-    MUSTERD_SECRET_ID: ['service', 'secretId'],
-    MUSTERD_SECRET_KEY: ['service', 'secretKey'],
-    MUSTERD_NEXT_SECRET_ID: ['service', 'nextSecretId'],
-    MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
-    MUSTERD_API_KEY: ['service', 'apiKey'],
-    MUSTERD_CA_FILE: ['service', 'caFile'],
-    MUSTERD_NOTIFY_URL: ['notify', 'url'],
-    MUSTERD_NOTIFY_SECRET: ['notify', 'secret'],
-  } as const;
-
   /** Where not every text is one. */
   const valid: Environment = {
     DATABASE_URL: 'postgres://db.example/musterd',
@@ -110,13 +74,14 @@ describe('variables with a name of their own', () => {
     MUSTERD_NOTIFY_SECRET: 'a-secret-of-some-length',
   };
 
-  it.each(Object.entries(named))('%s sets %j, also by a file', (name, [section, key]) => {
+  it.each(Object.entries(ownVariables))('%s sets %j, also by a file', (name, path) => {
+    const [section = '', key = ''] = path.map(String);
     const value = valid[name] ?? 'the-value';
     const expected = { [section]: { [key]: value } };
     expect(fromEnv({ [name]: value })).toMatchObject(expected);
-    const path = write(`${value}\n`, 'value');
-    expect(fromEnv({ [`${name}_FILE`]: path })).toMatchObject(expected);
-    expect(fromEnv({ [`${name}_FILE`]: path, [name]: 'another' })).toMatchObject(expected);
+    const inFile = write('value', `${value}\n`);
+    expect(fromEnv({ [`${name}_FILE`]: inFile })).toMatchObject(expected);
+    expect(fromEnv({ [`${name}_FILE`]: inFile, [name]: 'another' })).toMatchObject(expected);
     expect(load(`${section}:\n  ${key}: from-the-file\n`, { [name]: value })).toMatchObject(expected);
   });
 
@@ -141,8 +106,8 @@ describe('a complaint', () => {
       load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
     );
     expect(said.split('\n').map((line) => line.split(': ')[0])).toEqual([
-      `${file}:2:14`,
-      `${file}:4:10`,
+      '2:14',
+      '4:10',
       'MUSTERD__lease__ttlMs',
     ]);
   });
@@ -157,7 +122,7 @@ describe('a complaint', () => {
   it.each(['team: [\n', 'team: a\nteam: b\n', '- team\n', 'just words\n'])(
     'about %j, which is no file of settings, names the file',
     (yaml) => {
-      expect(complaint(() => load(yaml))).toContain(file);
+      expect(() => load(yaml)).toThrow(file);
     },
   );
 
@@ -190,6 +155,7 @@ describe('a complaint', () => {
       complaint(() => fromEnv({ MUSTERD__service__secret: secret })),
       complaint(() => fromEnv({ MUSTERD_SECRET_KEY: secret, MUSTERD__push__batchSize: '0' })),
     ];
+    expect(said).not.toContain('');
     expect(said.join('\n')).not.toContain(secret);
   });
 });

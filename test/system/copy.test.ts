@@ -239,22 +239,6 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
 });
 
 describe('a place', () => {
-  it('is on record after the first run, and after an upgrade, which goes on to send', async () => {
-    const { url, mirror } = await createHome();
-    const place = async () =>
-      (await mirror.sql(`select team, value from sync.learned where topic = 'place'`))[0];
-    expect(await place()).toEqual([
-      '',
-      expect.objectContaining({ kind: 'home', addresses: [expect.objectContaining({ at: shown(url) })] }),
-    ]);
-    await mirror.sql(`delete from sync.learned where topic = 'place'`);
-    const user = aUser();
-    await mirror.edit(user, 'upgraded@example.com');
-    expect((await mirror.musterd('reconcile')).code).toBe(0);
-    expect(service.emailOf(user)).toBe('upgraded@example.com');
-    expect(await place()).toMatchObject(['', { kind: 'home' }]);
-  });
-
   it('is the database alone after migrate, so that the owner may reach it by another address than the runs', async () => {
     const url = await createEmpty();
     const target = { host: '127.0.0.1', port: Number(new URL(url).port) };

@@ -7,7 +7,7 @@ import { exportColumns, exportable, readPages } from '../../src/mirror/tools/exp
 import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { fromJson, toJson } from '../../src/model/json.ts';
 import { ownFolder } from './own-folder.ts';
-import { spawnMusterd, startMusterd } from './run-musterd.ts';
+import { askToStop, runMusterd, spawnMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const formula = '=HYPERLINK("http://example.com","x")';
@@ -214,10 +214,10 @@ describe('exporting 100,000 users', () => {
   });
 
   it('ends when it is asked to', async () => {
-    const started = startMusterd(['export'], stage.env);
-    started.process.stdout?.once('data', () => started.process.kill('SIGTERM'));
-    expect(await started.ended).toMatchObject({ code: 1, signal: null });
-    expect(started.output().stderr).toContain('Asked to stop');
+    const { code, stderr } = await runMusterd(['export'], stage.env, (text) => {
+      if (text.includes('90000500,')) askToStop();
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Asked to stop')]);
   });
 
   it('ends well where whoever reads goes away', async () => {

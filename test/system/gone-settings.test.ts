@@ -1,9 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { goneSettings } from '../../src/config/complaints.ts';
-import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { createService } from '../../src/runs/open-service.ts';
 import {
@@ -11,23 +8,9 @@ import {
   type ConnectionSettings,
   createConnections,
 } from '../../src/service/connections.ts';
-import { ownFolder } from './own-folder.ts';
+import { useSettingsFile } from './settings-file.ts';
 
-const file = join(ownFolder(), 'team.yaml');
-
-const load = (yaml: string, env: Readonly<Record<string, string>> = {}) => {
-  writeFileSync(file, yaml);
-  return loadConfiguration(file, env, () => []);
-};
-
-const refusal = (yaml: string, env: Readonly<Record<string, string>> = {}): readonly string[] => {
-  try {
-    load(yaml, env);
-    return [];
-  } catch (error) {
-    return (error as Error).message.replaceAll(file, 'team.yaml').split('\n');
-  }
-};
+const { complaintOf } = useSettingsFile();
 
 describe('a setting that went', () => {
   it('is none that there is, and there are few enough of those', () => {
@@ -40,32 +23,30 @@ describe('a setting that went', () => {
     'is refused, and what there is in its place is said: %s',
     (name, instead) => {
       const [section = '', key = 'anything'] = name.split('.');
-      expect(refusal(`${section}: {${key}: such and such}\n`)).toEqual([
-        expect.stringMatching(/^team\.yaml:1:\d+: /) as string,
-      ]);
-      expect(refusal(`${section}: {${key}: such and such}\n`)[0]).toContain(
-        `${name}: this setting no longer exists: ${instead}. Leave it out`,
-      );
+      const [said = '', ...others] = complaintOf(`${section}: {${key}: such and such}\n`).split('\n');
+      expect(others).toEqual([]);
+      expect(said).toMatch(/^1:\d+: /);
+      expect(said).toContain(`${name}: this setting no longer exists: ${instead}. Leave it out`);
     },
   );
 
   it('is told of where it stands: in the environment, or below a team', () => {
     const yaml =
       'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
-    const refused = refusal(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
-    expect(refused.map((line) => line.replace(/ this setting .*/, ''))).toEqual([
-      'team.yaml:3:28: teams.north.push.maxTries:',
-      'team.yaml:3:46: teams.north.rate.burst:',
+    const refused = complaintOf(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
+    expect(refused.split('\n').map((line) => line.replace(/ this setting .*/, ''))).toEqual([
+      '3:28: teams.north.push.maxTries:',
+      '3:46: teams.north.rate.burst:',
       'MUSTERD__clock__warnAboveMs:',
-      'team.yaml:1:18: teams.south.push.maxTries:',
+      '1:18: teams.south.push.maxTries:',
     ]);
   });
 
   it('makes no other stranger welcome', () => {
-    expect(() => load('push: {maxTries: 5, maxtries: 5}\n')).toThrow(
+    expect(complaintOf('push: {maxTries: 5, maxtries: 5}\n')).toContain(
       'push.maxtries: there is no such setting',
     );
-    expect(() => load('clocks: {}\n')).toThrow('there is no such setting');
+    expect(complaintOf('clocks: {}\n')).toContain('there is no such setting');
   });
 });
 

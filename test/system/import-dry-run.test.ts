@@ -6,7 +6,7 @@ import { printPreviewInMarkdown } from '../../src/commands/files/show-import.ts'
 import type { ImportPreview } from '../../src/runs/files/import/import-users.ts';
 import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, loginAt, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 const hostile = [
   'a|b \\| c',
@@ -153,35 +153,13 @@ describe('musterd import --dry-run', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('as Markdown begins with the hash, and stands whatever names the team has', async () => {
-    const named = ids.slice(10, 10 + hostile.length);
-    for (const [at, id] of named.entries())
-      stage.emulator.team.editUser(id, { first: `${hostile[at]}`, last: 'x' });
-    await stage.run();
-    const path = inYaml([
-      ...named.map((id, at) => ({
-        id,
-        email: `n${id}@example.com`,
-        first_name: 'F',
-        last_name: `y${hostile[at]}`,
-      })),
-      { email: '@`|<b>\u202e' },
-    ]);
-    const { code, stdout } = await musterd(['import', path, '--dry-run', '--markdown']);
-    expect(code).toBe(64);
-    expectHarmless(stdout);
-    const { hash, changes } = await json('import', path, '--dry-run');
-    expect(stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
-    expect(stdout.match(/^## \d+ /gm)).toHaveLength(named.length);
-    expect(stdout.match(/^\| push /gm)).toHaveLength(changes.length);
-    expect(stdout).toContain('| 9 | unmatched | `` ');
-    expect(stdout).toContain('**1 row cannot be used, so nothing is applied');
-  });
-
   it('says what the guard will make of it, and what that costs', async () => {
     const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
     const shown = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(shown.code).toBe(0);
+    const { hash } = await json('import', path, '--dry-run');
+    expect(shown.stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
+    expect(shown.stdout.match(/^\| push /gm)).toHaveLength(30);
     expect(shown.stdout).toMatch(
       /^- `the guard will hold it: .* more than the limit of \d+.*; with --reason it is approved as it is`$/m,
     );
@@ -245,18 +223,5 @@ describe('musterd import --dry-run', () => {
       const { code, stderr } = await musterd(['import', ...args]);
       expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
     }
-  });
-
-  it('needs no more of the database than to read it', async () => {
-    await stage.sql(`create role musterd_planner login password 'p';
-      grant usage on schema mirror, sync to musterd_planner;
-      grant select on all tables in schema mirror, sync to musterd_planner`);
-    const path = inYaml([{ id: ids[0] ?? 0, email: 'reader@example.com' }]);
-    const args = ['import', path, '--dry-run', '--json'];
-    const { code, stdout } = await musterd(args, {
-      DATABASE_URL: loginAt(stage.url, 'musterd_planner', 'p'),
-    });
-    await stage.sql('drop owned by musterd_planner; drop role musterd_planner');
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { changes: [{ to: 'reader@example.com' }] }]);
   });
 });

@@ -6,11 +6,9 @@ import { errorInJson } from '../../src/commands/output.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { ROOT } from '../support/checkout.ts';
-import { eventually } from '../support/eventually.ts';
-import { holdRequest } from '../support/hold-request.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
-import { runMusterd, startMusterd } from './run-musterd.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const silent = { write: () => undefined };
@@ -179,43 +177,6 @@ describe('an error under --json, in the middle of something', () => {
       }
     } finally {
       await lease.release();
-    }
-  });
-
-  it('is one document where somebody asks for an end at once', async () => {
-    const held = holdRequest(stage.emulator, '/v1/tags');
-    try {
-      const running = startMusterd(['reconcile', '--json'], stage.env);
-      await held.reached();
-      running.process.kill('SIGTERM');
-      // What comes at once after the first counts as the same; without an answer that alone ends nothing.
-      await eventually('it ends', () => {
-        running.process.kill('SIGINT');
-        return running.process.exitCode !== null;
-      });
-      const { code, stdout } = await running.ended;
-      expect(code).toBe(1);
-      expect(errorIn(stdout).code).toBe('stopped');
-    } finally {
-      held.letGo();
-    }
-  });
-
-  it('is one document where something that nobody foresaw happens', async () => {
-    const held = holdRequest(stage.emulator, '/v1/tags');
-    try {
-      const crash = "process.on('SIGUSR2',()=>{throw(new(TypeError)('out-of-the-blue'))})";
-      const env = { ...stage.env, NODE_OPTIONS: `--import=data:text/javascript,${crash}` };
-      const running = startMusterd(['reconcile', '--json'], env);
-      await held.reached();
-      running.process.kill('SIGUSR2');
-      await eventually('it is told', () => running.output().stderr.includes('out-of-the-blue'));
-      held.letGo();
-      const { code, stdout } = await running.ended;
-      expect(code).toBe(1);
-      expect(errorIn(stdout)).toEqual({ code: 'unexpected', message: 'out-of-the-blue', hint: null });
-    } finally {
-      held.letGo();
     }
   });
 });

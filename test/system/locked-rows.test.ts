@@ -106,67 +106,6 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
     await finishes();
   });
 
-  it('keeps what the service confirmed of a user whom an editor has locked by then', async () => {
-    const [user = 0] = ids;
-    await stage.sql(`update mirror.users set email = 'sent@example.com' where id = ${user}`);
-    const session = await connect(editor);
-    stage.emulator.before({ path: '/v1/users/update' }, async () => {
-      await session.query('begin');
-      await session.query(`select from mirror.users where id = ${user} for update`);
-    });
-    const pushes = () =>
-      stage.sql(`select state, outcome, request_id <> '' as answered from sync.changes where kind = 'push'`);
-    expect(await run()).toMatchObject({ outcome: 'partial' });
-    expect(await pushes()).toEqual([['open', '{"email":"confirmed"}', 'true']]);
-    // A colleague changes it on the service, where nothing shows the push any more.
-    stage.emulator.team.editUser(user, { email: 'later@example.com' });
-    await session.query('rollback');
-    expect(await run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1, pulled: 1 } });
-    expect(await pushes()).toEqual([['closed', '{"email":"confirmed"}', 'true']]);
-    expect((await stage.mirrored()).get(user)).toContain('later@example.com');
-  });
-
-  it('holds what the service refused of a user whom an editor has locked by then, and asks once', async () => {
-    const [user = 0] = ids;
-    await stage.sql(`update mirror.users set phone = '123456' where id = ${user}`);
-    const session = await connect(editor);
-    stage.emulator.before({ path: '/v1/users/update' }, async () => {
-      await session.query('begin');
-      await session.query(`select from mirror.users where id = ${user} for update`);
-    });
-    stage.emulator.setVariants({ 'phone-writes': 'checked' });
-    const pushes = () => stage.sql(`select state, outcome from sync.changes where kind = 'push'`);
-    expect(await run()).toMatchObject({ outcome: 'partial' });
-    expect(await pushes()).toEqual([['open', '{"phone":"refused"}']]);
-    await session.query('rollback');
-    expect(await run()).toMatchObject({ waiting: 1, counts: { held: 1 } });
-    expect(await pushes()).toEqual([['closed', '{"phone":"refused"}']]);
-    expect(await stage.sql('select reason, detail from report.held')).toEqual([
-      ['refused', 'the service refused it'],
-    ]);
-    expect(stage.updates()).toHaveLength(1);
-  });
-
-  it('pushes an edit that is reverted before the mirror has what the service confirmed', async () => {
-    const [user = 0] = ids;
-    const before = stage.emulator.team.user(user).email ?? '';
-    await stage.sql(`update mirror.users set email = 'sent@example.com' where id = ${user}`);
-    const session = await connect(editor);
-    stage.emulator.before({ path: '/v1/users/update' }, async () => {
-      await session.query('begin');
-      await session.query(`select from mirror.users where id = ${user} for update`);
-    });
-    expect(await run()).toMatchObject({ outcome: 'partial' });
-    await session.query(`update mirror.users set email = '${before}' where id = ${user}`);
-    await session.query('commit');
-    expect(await run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
-    expect(stage.emulator.team.user(user).email).toBe(before);
-    expect(await stage.sql('select ended_how, edited_by from sync.edits order by edit_id')).toEqual([
-      ['replaced', expect.any(String)],
-      ['agreed', editor],
-    ]);
-  });
-
   const hold = (user: number) => `
     update mirror.users set email = 'held@example.com' where id = ${user};
     insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
@@ -220,10 +159,8 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
 
   it.each([
     // While users can be read, the listings are published.
-    ['mirror.users', 'share row exclusive', 'partial', none],
     ['mirror.users', 'access exclusive', 'partial', none],
     ['mirror.user_lookups', 'access exclusive', 'complete', all],
-    ['mirror.tags', 'share row exclusive', 'partial', { ...all, tag: ['0'] }],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
     'of the owner on %s in %s mode leaves the run %s and delays only what needs the table',

@@ -210,23 +210,6 @@ describe('a copy that is meant as one', () => {
     );
   });
 
-  it('confirms an open push that has arrived, and leaves one alone that has not', async () => {
-    const users = service.emulator.team.users();
-    const [arrived, open] = users.slice(-3).map(({ id }) => id);
-    const hash = (id: number | undefined, email: string) => `
-      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, opened_at)
-      select 41, ${id}, max(run_id), 'push', 'open', '{"email": null}', '{"email": null}', '{"email": "${email}"}', now() - interval '1 day' from sync.runs`;
-    await copy.sql(hash(arrived, 'arrived@example.com'));
-    await copy.sql(hash(open, 'under-way@example.com'));
-    service.emulator.team.editUser(arrived ?? 0, { email: 'arrived@example.com' });
-    const updates = writes().length;
-    expect((await copy.musterd('reconcile')).code).toBe(0);
-    expect(await copy.sql(`select user_id from sync.changes where state = 'open'`)).toEqual([
-      [BigInt(open ?? 0)],
-    ]);
-    expect(writes()).toHaveLength(updates);
-  });
-
   it('sends approved edits after adopt', async () => {
     expect((await copy.musterd('adopt', '--reason', 'it takes over', '--yes')).code).toBe(0);
     // The conflict of the batch is not decided by that.

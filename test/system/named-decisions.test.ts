@@ -69,23 +69,6 @@ describe('`resolve` by a script', () => {
     expect(team.updates()).toEqual([{ id, ...sent }]);
   });
 
-  it('names the command in JSON', async () => {
-    const id = await openConflict(ofEmail);
-    const { code, stdout } = await team.musterd(
-      'resolve',
-      String(id),
-      'email',
-      '--take',
-      'service',
-      '--json',
-    );
-    expect(code).toBe(64);
-    expect(JSON.parse(stdout)).toMatchObject({
-      error: { code: 'usage', hint: expect.stringContaining(`--if ada@example.com`) },
-    });
-    await expectUndecided();
-  });
-
   it.each(['mirror', 'service'])('names the edit by its number: --take %s', async (side) => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
@@ -135,14 +118,6 @@ describe('`resolve` by a script', () => {
       }
     await expectUndecided();
     expect(await take('service', ...edit, ` ${now} `)).toMatchObject({ code: 0 });
-  });
-
-  it('says that the service had nothing', async () => {
-    const id = await openConflict({ ...ofPhone, other: { phone: null } });
-    const take = ['resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550100', '--if-service'];
-    expect(await team.musterd(...take, '15550123')).toMatchObject({ code: 64 });
-    await expectUndecided();
-    expect(await team.musterd(...take, '')).toMatchObject({ code: 0 });
   });
 
   it('checks --if for a typed value', async () => {
@@ -258,15 +233,6 @@ describe('`--only`', () => {
     const { first, last } = team.emulator.team.user(a);
     expect(await approve(`${first} ${last}.phone`)).toMatchObject({ code: 0 });
     expect(await sent()).toEqual([[a, 'phone']]);
-  });
-
-  it('takes users and single fields together, each once', async () => {
-    const { a, b, approve } = await openBatch();
-    expect(await approve(`${a}.phone,${b}`, `${a}.phone`)).toMatchObject({ code: 0 });
-    expect(await sent()).toEqual([
-      [a, 'phone'],
-      [b, 'email', 'phone'],
-    ]);
   });
 
   it('means the user whose name ends like a field', async () => {

@@ -54,7 +54,7 @@ describe('a mirror whose runs move to another host', () => {
     const before = await dump();
     expect(before.length).toBeGreaterThan(90);
     stage.emulator.clearRequests();
-    for (const place of [...others, first]) {
+    for (const place of others) {
       const { counts } = await runAt(place);
       expect(counts).not.toHaveProperty('pulled');
       expect(counts).not.toHaveProperty('tags_changed');
@@ -65,7 +65,7 @@ describe('a mirror whose runs move to another host', () => {
 
   it('takes over a change with its times, and pushes an edit, wherever it runs', async () => {
     const [edited, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    for (const [index, place] of places.entries()) {
+    for (const [index, place] of places.slice(1).entries()) {
       const { user, phone } = { user: edited?.id ?? 0, phone: `1555010${index}` };
       const { userUpdated } = stage.emulator.team.editUser(user, { phone });
       await stage.sql(

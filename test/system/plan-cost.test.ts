@@ -55,15 +55,6 @@ describe('the cost of a plan', () => {
     expect(run.requests - idle).toBe(cost.requests);
   });
 
-  it('counts what waits for an approval, each user once', async () => {
-    await open({ emulator, config: { guard: { maxRows: 2 } } });
-    await edit();
-    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-    expect((await stage.plan()).cost).toMatchObject({ users: 20 });
-    await editPhones('id in (select max(id) from mirror.users union select min(id) from mirror.users)');
-    expect((await stage.plan()).cost).toMatchObject({ users: 21 });
-  });
-
   it('follows the pace that is set, and a run is quicker by what may leave at once at most', async () => {
     const rate = { perMinute: 2_400, share: 0.5 };
     await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });

@@ -113,24 +113,6 @@ describe('musterd resync --adopt-service', () => {
     expect(await stage.sql('select * from sync.held_fields order by user_id')).toEqual(held);
   });
 
-  it('changes nothing the second time, and resolve ends its holds', async () => {
-    const { edited, both } = await open();
-    await resync('--apply');
-    const again = await resync('--apply');
-    expect(again).toMatchObject({ code: 3, changes: [], waiting: 2 });
-    await runMusterd(
-      ['resolve', String(edited.id), 'email', '--take', 'mirror', '--if', 'here@example.com'],
-      environment(),
-    );
-    await runMusterd(
-      ['resolve', String(both.id), 'name', '--take', 'service', '--if', 'Here|Both'],
-      environment(),
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    expect(stage.updates()).toEqual([{ id: edited.id, email: 'here@example.com' }]);
-    expect(await stage.sql(`select first_name from mirror.users where id = ${both.id}`)).toEqual([['There']]);
-  });
-
   it('ends as partial and writes nothing if no lookup answers', async () => {
     await open();
     stage.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });

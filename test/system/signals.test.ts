@@ -9,25 +9,26 @@ import { holdRequest } from '../support/hold-request.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
+const stoppedInJson = expect.stringMatching(/^\{\s*"error": \{\s*"code": "stopped"/) as string;
 let stage: Stage;
 afterEach(() => stage.close());
 
 /** R3 */
 describe('a second signal', () => {
   /** A run that waits for the answer to an update, which took effect and is answered only after `release`. */
-  const startAndHang = async (command: string) => {
+  const startAndHang = async (args: readonly string[]) => {
     const held = holdRequest(stage.emulator, '/v1/users/update', { when: 'after' });
-    const running = startMusterd([command], stage.env);
+    const running = startMusterd(args, stage.env);
     await held.reached();
     return { running, release: held.letGo };
   };
 
   it.each([
-    { command: 'daemon', first: 'SIGTERM', second: 'SIGTERM' },
-    { command: 'reconcile', first: 'SIGINT', second: 'SIGTERM' },
+    { command: ['daemon'], first: 'SIGTERM', second: 'SIGTERM', said: '' },
+    { command: ['reconcile', '--json'], first: 'SIGINT', second: 'SIGTERM', said: stoppedInJson },
   ] as const)(
     'ends $command at once ($first, then $second), and the next run confirms the open push without sending it again',
-    async ({ command, first, second }) => {
+    async ({ command, first, second, said }) => {
       stage = await createStage();
       await stage.run();
       const { id } = stage.userAt();
@@ -44,7 +45,7 @@ describe('a second signal', () => {
         if (!ended) running.process.kill(second);
         return ended;
       });
-      expect(await running.ended).toMatchObject({ code: 1, signal: null });
+      expect(await running.ended).toMatchObject({ code: 1, signal: null, stdout: said });
       release();
       expect(await stage.sql(`select state, outcome from sync.changes where kind = 'push'`)).toEqual([
         ['open', '{}'],
@@ -79,41 +80,24 @@ describe('a signal while somebody holds a lock', () => {
 
 /** R13 */
 describe('a reader of the output that has gone away', () => {
-  type Output = 'stdout' | 'stderr';
-
-  const startUnread = async (args: readonly string[], outputs: readonly Output[]): Promise<Running> => {
+  const startUnread = async (...args: readonly string[]): Promise<Running> => {
     const running = startMusterd(args, { ...stage.env, MUSTERD__schedule__users: '* * * * * *' });
-    await Promise.all(
-      outputs.map(async (output) => {
-        const stream = running.process[output];
-        stream?.destroy();
-        if (stream !== null) await once(stream, 'close');
-      }),
-    );
+    for (const stream of [running.process.stdout, running.process.stderr])
+      if (stream !== null) await once(stream.destroy(), 'close');
     return running;
   };
 
-  it.each([{ args: ['reconcile', '--json'], outputs: ['stdout', 'stderr'] }] as const)(
-    'does not keep $args from its work when $outputs is closed',
-    async ({ args, outputs }) => {
-      stage = await createStage();
-      await stage.run();
-      const { id } = stage.userAt();
-      await stage.sql(`update mirror.users set email = 'robin@example.com' where id = ${id}`);
-      const running = await startUnread(args, outputs);
-      expect(await running.ended).toMatchObject({ code: 0, signal: null });
-      expect(stage.emulator.team.user(id).email).toBe('robin@example.com');
-      expect(await stage.sql('select outcome from sync.runs order by run_id')).toEqual([
-        ['complete'],
-        ['complete'],
-      ]);
-      expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
-    },
-  );
+  it('leaves the exit code, the run and the lease of a reconcile as they are', async () => {
+    stage = await createStage();
+    const running = await startUnread('reconcile', '--json');
+    expect(await running.ended).toMatchObject({ code: 0, signal: null });
+    expect(await stage.sql('select outcome from sync.runs')).toEqual([['complete']]);
+    expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
+  });
 
   it('does not end a daemon', async () => {
     stage = await createStage();
-    const { process: child, ended } = await startUnread(['daemon'], ['stdout', 'stderr']);
+    const { process: child, ended } = await startUnread('daemon');
     await eventually('three runs', async () => (await stage.runs(`outcome = 'complete'`)) >= 3);
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, signal: null });
@@ -121,33 +105,24 @@ describe('a reader of the output that has gone away', () => {
 });
 
 /** R13: a device that takes no byte, as a disk without room. */
-describe.skipIf(!existsSync('/dev/full'))('an output without room', () => {
-  /** The exit status of a run whose outputs `full` go there. */
-  const runWithout = async (full: readonly ('stdout' | 'stderr')[]) => {
+it.skipIf(!existsSync('/dev/full')).each([
+  { output: 'stderr', code: 0 },
+  { output: 'stdout', code: 1 },
+] as const)(
+  'musterd completes a run if $output is on a full disk, and ends with $code',
+  async ({ output, code }) => {
+    stage = await createStage();
     const device = openSync('/dev/full', 'w');
-    const to = (output: 'stdout' | 'stderr') => (full.includes(output) ? device : 'ignore');
     try {
       const child = spawn(process.execPath, [MUSTERD, 'reconcile'], {
         env: { PATH: process.env['PATH'] ?? '', ...stage.env },
-        stdio: ['ignore', to('stdout'), to('stderr')],
+        stdio: ['ignore', output === 'stdout' ? device : 'ignore', output === 'stderr' ? device : 'ignore'],
       });
-      const [code]: unknown[] = await once(child, 'close');
-      return code;
+      expect((await once(child, 'close'))[0]).toBe(code);
     } finally {
       closeSync(device);
     }
-  };
-
-  it('for the log keeps no run from its work', async () => {
-    stage = await createStage();
-    expect(await runWithout(['stderr'])).toBe(0);
     expect(await stage.sql('select outcome from sync.runs')).toEqual([['complete']]);
     expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
-  });
-
-  it('for the result is a failure, though the run is complete', async () => {
-    stage = await createStage();
-    expect(await runWithout(['stdout'])).toBe(1);
-    expect(await stage.sql('select outcome from sync.runs')).toEqual([['complete']]);
-  });
-});
+  },
+);

@@ -124,16 +124,18 @@ describe('a process that goes wrong', () => {
     await stage.run();
     const hold = holdRequest(stage.emulator, '/v1/tags');
     const preload = `process.on('SIGUSR2',()=>setImmediate(()=>{throw new Error('nobody caught this')}))`;
-    const daemon = startMusterd(['daemon'], {
+    const running = startMusterd(['reconcile', '--json'], {
       ...environment(),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
     });
     await hold.reached();
     expect((await leases()).length).toBe(1);
-    daemon.process.kill('SIGUSR2');
-    await eventually('it says so', () => daemon.output().stderr.includes('nobody caught this'));
+    running.process.kill('SIGUSR2');
+    await eventually('it says so', () => running.output().stderr.includes('nobody caught this'));
     hold.letGo();
-    expect(await daemon.ended).toMatchObject({ code: 1, signal: null });
+    const { code, stdout } = await running.ended;
+    const error = { code: 'unexpected', message: 'nobody caught this', hint: null };
+    expect([code, JSON.parse(stdout)]).toEqual([1, { error }]);
     expect(await leases()).toEqual([]);
     expect(await stage.sql(`select count(*) from sync.runs where outcome = 'running'`)).toEqual([['0']]);
   });

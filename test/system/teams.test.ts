@@ -167,12 +167,6 @@ teams:
     }
   });
 
-  it('take no credentials from the environment for all of them', async () => {
-    const { code, stderr } = await musterd(['status'], { MUSTERD_SECRET_ID: 'an-id' });
-    expect(code).toBe(78);
-    expect(stderr).toContain('MUSTERD_SECRET_ID: this setting would apply to all teams (north, south)');
-  });
-
   it('are not begun after a request to stop', async () => {
     const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;

@@ -1,9 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runResync } from '../../src/runs/sync/resync-team.ts';
-import { byText } from '../support/by-text.ts';
-import { createStages, onService, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
 
 /** What a run sends is tried on the oldest version of Postgres in `test/mirror`. */
 describe('two-way runs', () => {
@@ -16,22 +14,6 @@ describe('two-way runs', () => {
   };
   afterEach(() => stage.close());
 
-  /** The joined names and everything else of both sides. */
-  const bothSides = async () => {
-    const joined = (of: ReadonlyMap<number, readonly string[]>) =>
-      [...of]
-        .map(([id, [first, last, ...rest]]) => [
-          id,
-          [first, last].filter(Boolean).join(' ').replace(/\s+/g, ' ').normalize('NFC'),
-          ...rest,
-        ])
-        .toSorted(byText);
-    return { mirror: joined(await stage.mirrored()), service: joined(onService(stage)) };
-  };
-  const expectEqualSides = async () => {
-    const { mirror, service } = await bothSides();
-    expect(mirror).toEqual(service);
-  };
   const versions = async () => [
     await stage.versions(
       'mirror.users',
@@ -62,59 +44,6 @@ describe('two-way runs', () => {
       .toSorted(([a], [b]) => a - b)
       .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
-
-  it('pushes both halves of a name if only the first name was edited', async () => {
-    await openEqual();
-    const { id, last } = stage.userAt();
-    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
-    expect(stage.updates()).toEqual([{ id, first_name: 'Robin', last_name: last }]);
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Robin', last });
-    expect(
-      await stage.sql(`select name, first_name, last_name, name_split from mirror.users where id = ${id}`),
-    ).toEqual([[`Robin ${last}`, 'Robin', last, 'known']]);
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('takes over a value that the service normalises, and sends it once', async () => {
-    await openEqual({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
-    const { id } = stage.userAt();
-    await stage.sql(
-      `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
-    expect(await stage.sql(`select email, phone from mirror.users where id = ${id}`)).toEqual([
-      ['mixed.case@example.com', '+15550144'],
-    ]);
-    await stage.run();
-    await expectSilence();
-  });
-
-  it('holds a field that both sides changed, with both values', async () => {
-    await openEqual();
-    const { id, email } = stage.userAt();
-    stage.emulator.team.editUser(id, { email: 'service@example.com' });
-    await stage.sql(
-      `update mirror.users set email = 'mirror@example.com', phone = '15550133' where id = ${id}`,
-    );
-    expect(await stage.run()).toMatchObject({
-      outcome: 'complete',
-      waiting: 1,
-      counts: { held: 1, pushed: 1 },
-    });
-    expect(
-      await stage.sql(`select field, reason, base_value, mirror_value, service_value from report.held`),
-    ).toEqual([['email', 'conflict', email, 'mirror@example.com', 'service@example.com']]);
-    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'service@example.com', phone: '15550133' });
-    await stage.run();
-    await expectSilence();
-    // Taking the service's value by hand ends the hold: both have moved to the same place.
-    await stage.sql(`update mirror.users set email = 'service@example.com' where id = ${id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    await expectEqualSides();
-  });
 
   it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
@@ -164,27 +93,6 @@ describe('two-way runs', () => {
     expect((await runResync(stage.db, stage.config, { log })).run?.outcome).toBe('complete');
     await stage.run();
     expect(await roles()).toEqual(rolesThere());
-  });
-
-  it.each(['+1 555 010 0166', ' 15550166 '])(
-    'lets an editor change another column beside the stored phone "%s"',
-    async (phone) => {
-      await openEqual({ emulator: { variants: { 'phone-writes': 'kept' } } });
-      const { id } = stage.userAt();
-      stage.emulator.team.editUser(id, { phone });
-      await stage.run();
-      await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
-      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-      expect(stage.updates()).toEqual([{ id, email: 'new@example.com' }]);
-      expect(stage.emulator.team.user(id)).toMatchObject({ phone, email: 'new@example.com' });
-    },
-  );
-
-  it('reads integers above 2^53 from jsonb exactly', async () => {
-    await openEqual();
-    const { db } = stage;
-    const { rows } = await runSqlText(db, `select '{"role_id": 9007199254740993, "few": 4}'::jsonb`);
-    expect(rows).toEqual([[{ role_id: 9007199254740993n, few: 4 }]]);
   });
 
   it('plans without writing on either side', async () => {

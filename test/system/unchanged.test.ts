@@ -114,35 +114,6 @@ describe('musterd', () => {
     }
   });
 
-  it.each<readonly [string, (id: string) => unknown]>([
-    ['was renamed on the service', (id) => stage.emulator.team.editTag(Number(id), { tag: 'new' })],
-    ['was renamed in the mirror', (id) => pastTriggers(`update mirror.tags set tag = 'x' where id = ${id}`)],
-    ['is gone from the mirror', (id) => pastTriggers(`delete from mirror.tags where id = ${id}`)],
-  ])('publishes tags again when one %s', async (_, disturb) => {
-    await settle();
-    const agreed = async () =>
-      await stage.sql(`select value -> 'agreed' ->> 'atMs' from sync.learned where topic = 'listing tags'`);
-    const before = await agreed();
-    expect(await stage.run()).toMatchObject({ counts: { tags_read: stage.emulator.team.tags().length } });
-    expect(await agreed()).toEqual(before);
-    const [[id] = ['']] = await stage.sql('select min(id) from mirror.tags');
-    await disturb(String(id));
-    await stage.run();
-    expect(await stage.sql('select id, tag from mirror.tags where gone_at is null order by id')).toEqual(
-      stage.emulator.team.tags().map(({ id, tag }) => [String(id), tag]),
-    );
-    await settle();
-    expect(await agreed()).not.toEqual(before);
-  });
-
-  it('counts each pass that misses a tag', async () => {
-    await settle();
-    const [tag] = stage.emulator.team.tags();
-    stage.emulator.team.removeTag(tag?.id ?? 0);
-    await settle();
-    expect(await stage.sql('select id, passes from sync.absences')).toEqual([[String(tag?.id), '3']]);
-  });
-
   it('records nothing of a run that was partial', async () => {
     await stage.sql(`delete from sync.learned where topic = 'answers that agree'`);
     stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });

@@ -79,123 +79,6 @@ describe('undoing a run', () => {
     ]);
   });
 
-  it('takes back a pull: the service gets its old value again', async () => {
-    const { id, email, first, last } = await open();
-    stage.emulator.team.editUser(id, { email: 'web@example.com', first: 'Web', last: 'Name' });
-    const { runId } = await stage.run();
-    expect(await mirrored(id)).toContain('web@example.com');
-    expect(await undo(runId, '--apply')).toMatchObject({
-      changes: [
-        { field: 'email', from: 'web@example.com', to: email },
-        { field: 'name', from: { first: 'Web', last: 'Name' }, to: { first, last } },
-      ],
-    });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.emulator.team.user(id)).toMatchObject({ first, last, email });
-  });
-
-  it('leaves alone what no longer stands, and says why', async () => {
-    await open();
-    const [edited, pushed, moved, held, gone, empty, stays] = stage.people().map(({ id }) => id);
-    const all = [edited, pushed, moved, held, gone, empty, stays];
-    expect(all).not.toContain(undefined);
-    stage.emulator.team.editUser(empty ?? 0, { email: 'before@example.com' });
-    await stage.run();
-    await stage.sql(
-      `update mirror.users set email = 'run' || id || '@example.com' where id in (${all.join(', ')})`,
-    );
-    const { runId } = await stage.run();
-    await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed}`);
-    stage.emulator.team.editUser(moved ?? 0, { email: 'moved@example.com' });
-    await stage.run();
-    await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${edited}`);
-    await stage.sql(
-      `insert into sync.held_fields (team_id, user_id, field, reason, until)
-       select team_id, id, 'email', 'asked', now() + interval '1 day' from mirror.users where id = ${held}`,
-    );
-    await stage.db.transaction(async (tx) => {
-      for (const text of [
-        `select set_config('musterd.writing', 'on', true)`,
-        `update mirror.users set gone_at = now() where id = ${gone}`,
-        `update sync.changes set old = '{"email": null}' where run_id = ${runId} and user_id = ${empty}`,
-      ])
-        await tx.executeQuery({
-          sql: text,
-          parameters: [],
-          query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
-          queryId: { queryId: text },
-        });
-    });
-    const plan = await undo(runId, '--exit-code', '--apply');
-    expect(plan).toMatchObject({ code: 0, changes: [{ user_id: stays, field: 'email' }] });
-    const reasons = new Map(
-      (plan.left as { user_id: number; reason: string }[]).map(({ user_id, reason }) => [user_id, reason]),
-    );
-    const offered = (plan.left as { user_id: number; offer: string | null }[]).filter(
-      ({ offer }) => offer !== null,
-    );
-    expect(new Set(offered.map(({ user_id }) => user_id))).toEqual(new Set([edited, pushed, moved, held]));
-    expect(reasons).toEqual(
-      new Map([
-        [edited, 'edited since'],
-        [pushed, 'edited since'],
-        [moved, 'changed on the service since'],
-        [held, 'held: asked'],
-        [gone, 'the user has gone'],
-        [empty, expect.stringContaining('unsupported')],
-      ]),
-    );
-  });
-
-  it('clears a phone that was not there before', async () => {
-    await open();
-    const id = stage.emulator.team.users().find(({ phone }) => phone === null)?.id ?? 0;
-    await stage.sql(`update mirror.users set phone = '15550177' where id = ${id}`);
-    const { runId } = await stage.run();
-    const changes = [{ user_id: id, field: 'phone', from: '15550177', to: null }];
-    expect(await undo(runId)).toMatchObject({ changes, left: [] });
-    expect(await stage.sql(`select old from sync.changes where run_id = ${runId}`)).toEqual([
-      ['{"phone":null}'],
-    ]);
-    // As it was written down before.
-    await stage.sql(`update sync.changes set old = '{"phone": ""}' where run_id = ${runId}`);
-    expect(await undo(runId, '--apply')).toMatchObject({ changes, left: [] });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
-    expect(stage.emulator.team.user(id).phone).toBeNull();
-  });
-
-  it.each(['pulled', 'pushed'])('leaves a name that was %s over a guess of its halves', async (how) => {
-    const { id } = await open();
-    stage.emulator.team.editUser(id, { first: 'Anne', last: 'Marie Berg' });
-    await stage.run();
-    if (how === 'pulled') stage.emulator.team.editUser(id, { first: 'Web', last: 'Name' });
-    else await stage.sql(`update mirror.users set first_name = 'Web', last_name = 'Name' where id = ${id}`);
-    const { runId } = await stage.run();
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
-    expect(await undo(runId, '--apply')).toMatchObject({
-      changes: [],
-      left: [
-        {
-          user_id: id,
-          field: 'name',
-          from: { first: 'Web', last: 'Name' },
-          to: { first: 'Anne Marie', last: 'Berg' },
-          reason: expect.stringContaining('is a guess'),
-        },
-      ],
-    });
-    await stage.run();
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
-    // What was left is offered, for a person to look at.
-    const { stderr } = await musterd('undo', String(runId));
-    const offer = /^update mirror\.users .*;$/m.exec(stderr)?.[0] ?? '';
-    expect(offer).toMatch(/^update mirror\.users set first_name = 'Anne Marie', last_name = 'Berg' where /);
-    expect((await musterd('sql', '--write', offer)).code).toBe(0);
-    await stage.run();
-    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
-    expect((await musterd('undo', String(runId))).stderr).not.toContain('update mirror.users');
-  });
-
   it('takes a long name back where its halves were sent from here', async () => {
     const { id } = await open();
     const halves = `first_name = 'Anne Marie', last_name = 'Berg'`;
@@ -220,6 +103,8 @@ describe('undoing a run', () => {
       changes: [],
       left: [{ user_id: id, field: 'email', reason: 'set again on the service since' }],
     });
+    // For a person to look at.
+    expect((await musterd('undo', String(runId))).stderr).toMatch(/^update mirror\.users set email = .*;$/m);
     for (const email of ['here@example.com', 'pushed@example.com', 'here@example.com']) {
       await stage.sql(`update mirror.users set email = '${email}' where id = ${id}`);
       await stage.run();

@@ -28,26 +28,14 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     stage = await createStage({ emulator: { variants: played, users: 40, tags: 49, fields: 21 } });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', reasons: [] });
     const { team } = stage.emulator;
-    expect(
-      (await stage.sql('select id, coalesce(tag, $$$$) from mirror.tags where gone_at is null'))
-        .map(([id]) => Number(id))
-        .toSorted(byText),
-    ).toEqual(
-      team
-        .tags()
-        .map(({ id }) => id)
-        .toSorted(byText),
-    );
-    expect(
-      (await stage.sql('select id from mirror.contact_fields where gone_at is null'))
-        .map(([id]) => Number(id))
-        .toSorted(byText),
-    ).toEqual(
-      team
-        .fields()
-        .map(({ id }) => id)
-        .toSorted(byText),
-    );
+    const inOrder = (rows: readonly { readonly id: number }[]) => rows.map(({ id }) => id).toSorted(byText);
+    for (const [table, rows] of [
+      ['tags', team.tags()],
+      ['contact_fields', team.fields()],
+    ] as const) {
+      const found = await stage.sql(`select id from mirror.${table} where gone_at is null`);
+      expect(inOrder(found.map(([id]) => ({ id: Number(id) })))).toEqual(inOrder(rows));
+    }
     const reachable = team
       .users()
       .filter(
@@ -79,18 +67,5 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     );
     expect(stage.updates()).toEqual([]);
     expect(await stage.versions('mirror.users')).toEqual(before);
-  });
-
-  it('asks for exactly as many pages as there are, and two more', async () => {
-    stage = await createStage({ emulator: { tags: 250, fields: 60, users: 10 } });
-    await stage.run();
-    stage.emulator.clearRequests();
-    const { requests } = await stage.run();
-    const count = (path: string) => stage.emulator.requests.filter((request) => request.path === path).length;
-    expect({ tags: count('/v1/tags'), fields: count('/v1/contact-fields'), requests }).toEqual({
-      tags: 3,
-      fields: 3,
-      requests: 13,
-    });
   });
 });

@@ -11,7 +11,6 @@ import { alsoAt } from '../support/also-at.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
-import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** L1: a person decides something while a run is under way. */
@@ -109,22 +108,5 @@ describe('a command that waits for a run', () => {
     expect(await ended).toBe(0);
     expect(lines).toEqual([]);
     expect(await stage.sql(`select reason from sync.held_fields`)).toEqual([['asked']]);
-  });
-
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends as a process with 1 at %s', async (signal) => {
-    const before = await written();
-    const running = startMusterd(
-      ['hold', userId, 'email', '--until', '2h', '--reason', 'legal'],
-      environment(),
-    );
-    await eventually('it asks for the lease', asksForLease);
-    running.process.kill(signal);
-    expect(await running.ended).toEqual({
-      code: 1,
-      signal: null,
-      stdout: '',
-      stderr: 'musterd: Asked to stop before anything was written\n',
-    });
-    expect(await written()).toEqual(before);
   });
 });

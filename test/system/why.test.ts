@@ -311,7 +311,7 @@ describe('musterd why', () => {
     expect(stdout).toContain('mirror@example.com\tservice@example.com\tconflict\thold');
   });
 
-  it('shows both values of a held conflict, since when, and what ends it', async () => {
+  it('shows both values of a held conflict, since when, and what ends it, and the end of a requested hold', async () => {
     await open();
     const { id } = subject();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
@@ -334,43 +334,19 @@ describe('musterd why', () => {
     });
     expect(report.moves.at(-1)).toMatchObject({ kind: 'hold', field: 'email', run_id: Number(runId) });
     expect(report.next).toBe('Email stays held until one of the two values changes or somebody decides.');
-    const byPolicy = await why(String(id), { MUSTERD__policy__email: 'service-wins' });
-    expect(fieldOf(byPolicy.report, 'email').decision).toBe('held');
-  });
-
-  it('shows a hold that a person asked for with its end', async () => {
-    await open();
-    const { id } = subject();
     await stage.sql(
       `insert into sync.held_fields (team_id, user_id, field, reason, detail, until)
        values (41, ${id}, 'phone', 'asked', 'on leave', clock_timestamp() + interval '1 day')`,
     );
-    const { report } = await why(String(id));
-    expect(fieldOf(report, 'phone')).toMatchObject({
-      rule: 'nothing',
+    const asked = (await why(String(id))).report;
+    expect(fieldOf(asked, 'phone')).toMatchObject({
       decision: 'held',
       because: 'asked: on leave',
       held: { reason: 'asked', run_id: null, until: expect.stringMatching(/Z$/) as string },
     });
-    expect(report.next).toMatch(/^Phone stays held until \d{4}-.*Z\.$/);
-  });
-
-  it('names the run and the X-Request-Id of a push', async () => {
-    await open();
-    const { id } = subject();
-    await stage.sql(`update mirror.users set phone = '15550133' where id = ${id}`);
-    const { runId } = await stage.run();
-    const { report } = await why(String(id));
-    const [[requestId] = []] = await stage.sql(`select request_id from sync.changes where kind = 'push'`);
-    expect(requestId).toBeTruthy();
-    expect(report.moves.at(-1)).toMatchObject({
-      kind: 'push',
-      field: 'phone',
-      new_value: '15550133',
-      outcome: 'confirmed',
-      run_id: Number(runId),
-      request_id: requestId,
-    });
+    expect(asked.next).toMatch(/^Phone stays held until \d{4}-.*Z; email stays held until /);
+    const byPolicy = await why(String(id), { MUSTERD__policy__email: 'service-wins' });
+    expect(fieldOf(byPolicy.report, 'email').decision).toBe('held');
   });
 
   it('shows an open push, and what the next run finds out about it', async () => {
@@ -451,7 +427,7 @@ describe('musterd why', () => {
     expect((await musterd(['why', String(id)])).stdout).toContain('shown older than before');
   });
 
-  it('shows who edited the row last, and when', async () => {
+  it('shows who edited the row last, and the run and the X-Request-Id of the push', async () => {
     await open();
     const { id } = subject();
     expect((await why(String(id))).report.user).toMatchObject({ edited_at: null, edited_by: null });
@@ -463,6 +439,17 @@ describe('musterd why', () => {
     const { stdout } = await musterd(['why', String(id)]);
     const second = String(user['edited_at']).replace(/\.\d+Z$/, 'Z');
     expect(stdout).toContain(`Last edited here at ${second} by ${who}`);
+    const { runId } = await stage.run();
+    const [[requestId] = []] = await stage.sql(`select request_id from sync.changes where kind = 'push'`);
+    expect(requestId).toBeTruthy();
+    expect((await why(String(id))).report.moves.at(-1)).toMatchObject({
+      kind: 'push',
+      field: 'phone',
+      new_value: '15550155',
+      outcome: 'confirmed',
+      run_id: Number(runId),
+      request_id: requestId,
+    });
   });
 
   it('without a service shows base and mirror, says so, and exits 1', async () => {

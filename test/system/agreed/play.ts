@@ -8,7 +8,6 @@ import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
 import type { LoggedRequest } from '../../../src/emulator/wire/request-log.ts';
 import type { UserRecord } from '../../../src/emulator/rules/played-team.ts';
 import { createPostgresProxy } from '../../support/postgres-proxy.ts';
-import { type Running, startMusterd } from '../run-musterd.ts';
 import { configFor } from '../stage.ts';
 import {
   createAgreement,
@@ -115,7 +114,7 @@ export async function createPlay() {
   const [[owner = ''] = []] = await sql('select session_user');
 
   /** Plays one sequence. @throws an Error in words where something is sent, or left, that may not be */
-  async function play({ isReviewed, isSpawned }: Settings, steps: readonly Step[]): Promise<void> {
+  async function play({ isReviewed }: Settings, steps: readonly Step[]): Promise<void> {
     for (const record of initial) emulator.team.showUser(record.id, record);
     await first.putBack(true);
     const model = createAgreement(isReviewed);
@@ -522,38 +521,13 @@ export async function createPlay() {
       await doomed.close();
       await proxy.close();
     };
-    /** The same with a process. */
-    const runSpawned = async (step: Extract<Step, { kind: 'run' }>) => {
-      let running: Running | undefined;
-      const environment = {
-        ...team.environment(),
-        MUSTERD__push__approve: push.approve,
-        MUSTERD__push__fourEyes: 'true',
-        MUSTERD__guard__maxRows: '2',
-        MUSTERD__guard__maxRoleChanges: '100',
-      };
-      const isKilled = step.fault === 'killed at a statement' || step.fault === 'killed at a request';
-      const cut = isKilled
-        ? emulator.after({ at: 1 + (step.number % 6) }, async () => {
-            running?.process.kill('SIGKILL');
-            await running?.ended;
-          })
-        : () => {};
-      running = startMusterd(['reconcile'], environment);
-      const { code, stderr } = await running.ended;
-      cut();
-      if (!isKilled && ![0, 1, 3, 4].includes(code ?? -1))
-        wrong.push(`musterd reconcile ended with ${code}: ${stderr}`);
-    };
-
     const run = async (step: Extract<Step, { kind: 'run' }>): Promise<void> => {
       await look();
       say({ ...step, aims: step.aims.length });
       ({ fault } = step);
       const hooks = [...step.aims.map(aim), faultFor(step)];
       const isKilled = fault === 'killed at a statement' || fault === 'killed at a request';
-      if (isSpawned) await runSpawned(step);
-      else if (isKilled) await runDoomed(step);
+      if (isKilled) await runDoomed(step);
       else await runReconcile(db, config, 'reconcile', { log: silent, groups: groupsOf(step) });
       for (const remove of hooks) remove();
       emulator.clearFaults();
@@ -570,7 +544,7 @@ export async function createPlay() {
     const gone = async () => {
       for (;;) {
         const others = await sql(
-          `select from pg_stat_activity where datname = current_database() and application_name in ('doomed', 'musterd')`,
+          `select from pg_stat_activity where datname = current_database() and application_name = 'doomed'`,
         );
         if (others.length === 0) return;
       }

@@ -5,8 +5,6 @@ import type { Field } from './agreement-model.ts';
 export interface Settings {
   /** Every edit is seen first; otherwise the guard stops those of more than two users. */
   readonly isReviewed: boolean;
-  /** Runs are processes. */
-  readonly isSpawned: boolean;
 }
 
 interface Edit {
@@ -245,11 +243,10 @@ const episode: fc.Arbitrary<readonly Step[]> = fc
   ]);
 
 /** Settings and steps. */
-export const sequences = (isSpawned: boolean, maxLength: number) =>
+export const sequences = (maxLength: number) =>
   fc.tuple(
     fc.record<Settings>({
       isReviewed: fc.constantFrom(true, true, false),
-      isSpawned: fc.constant(isSpawned),
     }),
     fc
       .array(
