@@ -162,27 +162,4 @@ describe('a fifth field', () => {
     expect(onService('101')).toBe('Doctor');
     expect(await musterd(['verify'])).toMatchObject({ code: 0 });
   });
-
-  it('matches the columns of sync.user_base', async () => {
-    expect(
-      await sql(
-        `select attname from pg_attribute where attrelid = 'sync.user_base'::regclass and attnum > 0 order by attnum`,
-      ),
-    ).toEqual(
-      [
-        'team_id',
-        'id',
-        'name',
-        'first_name',
-        'last_name',
-        'email',
-        'phone',
-        'role_id',
-        'agreed_at',
-        'older_since',
-        'older_passes',
-        'title',
-      ].map((one) => [one]),
-    );
-  });
 });

@@ -123,18 +123,6 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(JSON.stringify(bom)).not.toContain(folder.path);
   });
 
-  it('migrates a database', async () => {
-    const database = await createTestDatabase({ empty: true });
-    try {
-      const { status, stdout, stderr } = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
-      expect(stderr).not.toMatch(/musterd:/);
-      expect(status).toBe(0);
-      expect((JSON.parse(stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
-    } finally {
-      await database.close();
-    }
-  });
-
   it.each([['emulator', '--http'], ['emulator', '--list'], ['demo']])(
     'says that %s is not in it, and where it is',
     async (...args) => {
@@ -162,9 +150,9 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(await ask({ MUSTERD__status__port: '0' })).toMatchObject({ status: 1 });
   });
 
-  it('reconciles, answers its health check, and ends in order at SIGTERM', async () => {
+  it('migrates a database, reconciles, answers its health check, and ends in order at SIGTERM', async () => {
     const emulator = await createEmulator({ http: true, users: 30, tags: 5, fields: 3, ratePerMinute: 0 });
-    const database = await createTestDatabase();
+    const database = await createTestDatabase({ empty: true });
     const environment = {
       ...emulator.environment,
       DATABASE_URL: database.url,

@@ -85,11 +85,10 @@ function brackets(expr: string): string {
 
 const onLinux = describe.skipIf(process.platform !== 'linux');
 
-onLinux.each([
-  ['the dashboard', questions],
-  ['the alerts', rules.map(({ alert, expr }): [string, string] => [alert, expr])],
-])('%s', (_, asked) => {
-  it.each(asked)('%s: %s', (_title, expr) => {
+const asked = [...questions, ...rules.map(({ alert, expr }): [string, string] => [alert, expr])];
+
+onLinux('the dashboard and the alerts', () => {
+  it.each(asked)('%s asks for existing metrics: %s', (_title, expr) => {
     const names = metricsOf(expr);
     expect(names).not.toEqual([]);
     expect(names.filter((name) => !known.has(name))).toEqual([]);
@@ -132,17 +131,7 @@ onLinux('the dashboard', () => {
 });
 
 describe('the alerts', () => {
-  it('gives each alert a name, a severity and words, and covers the main failures', () => {
-    expect(rules.map(({ alert }) => alert)).toEqual(
-      expect.arrayContaining([
-        'MusterdStale',
-        'MusterdAbsent',
-        'MusterdDatabaseDown',
-        'MusterdRunsFailing',
-        'MusterdHeldGrowing',
-        'MusterdThrottled',
-      ]),
-    );
+  it('gives each alert a name, a severity and words', () => {
     for (const { alert, labels, annotations } of rules) {
       expect(labels['severity'], alert).toMatch(/^(critical|warning)$/);
       expect(annotations['summary'], alert).toMatch(/\.$/);

@@ -1,6 +1,6 @@
 import { standings, type UserStanding } from '../../src/model/standing.ts';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type ChangeRow, readChanges } from '../../src/page/read/page-changes.ts';
 import { readCounts, readMonths, stepFor } from '../../src/page/read/page-counts.ts';
 import { readContacts } from '../../src/page/read/page-glance.ts';
@@ -12,16 +12,17 @@ import { pageViews } from '../../src/page/serve/page-views.ts';
 import { readSending } from '../../src/page/read/page-waiting.ts';
 import { readWaitingView } from '../../src/page/list/waiting-view.ts';
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ListRead } from '../../src/page/list/list.ts';
 import { countsCsv } from '../../src/page/render/counts.ts';
 import { changes } from '../../src/page/render/ledger-view.ts';
 import { explainAsSeen } from '../../src/runs/look/explain-as-seen.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useDatabase } from '../support/use-database.ts';
 import { contextOf, textOf } from './page-context.ts';
 
 const now = new Date('2026-03-11T12:00:00Z');
-let database: TestDatabase;
+const database = useDatabase();
+/** As a person writes, and as a run does. */
+const { rows: rowsOf, force: owned } = database;
 const readerOf = (...teamIds: bigint[]): PageReader => ({
   db: database.db.kysely,
   teams: [],
@@ -29,6 +30,15 @@ const readerOf = (...teamIds: bigint[]): PageReader => ({
   now,
   decider: null,
 });
+const asked = (search = '', params: Readonly<Record<string, string>> = {}, details = true) => ({
+  params,
+  query: new URLSearchParams(search),
+  details,
+  isCsv: false,
+});
+/** What the view at this path reads. */
+const readView = async <Read>(path: string, reader: PageReader, of: ReturnType<typeof asked>) =>
+  (await pageViews.find((view) => view.path === path)?.read(reader, of)) as Read;
 
 /** Ten in team 41, of whom 1 to 7 stand in a way of their own; the same ids, all equal, in team 42. */
 const users = `
@@ -65,27 +75,19 @@ const listings = `
   insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'member', 6), (41, 2, 'admin', 4);`;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  await runSqlText(
-    database.db,
-    `begin; set local musterd.writing = 'on'; ${users} ${ledger} ${listings} commit`,
-  );
-  await runSqlText(
-    database.db,
+  await owned(`${users} ${ledger} ${listings}`);
+  await rowsOf(
     `update mirror.users set phone = '41440102998' where team_id = 41 and id in (1, 2);
      update mirror.users set phone = '41440102999' where team_id = 41 and id = 4;
      update sync.held_fields h set edit_id = e.edit_id from sync.edits e
      where e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and h.reason = 'conflict'`,
   );
 });
-afterAll(() => database.close());
 
 describe('people', () => {
-  const ask = async (search: string, teams: readonly bigint[] = [41n], details = true) => {
-    const asked = { params: {}, query: new URLSearchParams(search), details, isCsv: false };
-    const list = pageViews.find(({ path }) => path === '/people');
-    return (await list?.read(readerOf(...teams), asked)) as ListRead<RosterRow>;
-  };
+  const ask = (search: string, teams: readonly bigint[] = [41n], details = true) =>
+    readView<ListRead<RosterRow>>('/people', readerOf(...teams), asked(search, {}, details));
+  const idsOf = async (...of: Parameters<typeof ask>) => (await ask(...of)).rows.map(({ id }) => Number(id));
 
   it('lists people with the worst first, each in one state', async () => {
     const { rows, counts, found } = await ask('');
@@ -115,16 +117,16 @@ describe('people', () => {
   it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
     'lists people by %s reversed in descending order, and page by page',
     async (sort) => {
-      const idsOf = async (search: string) =>
+      const rows = async (search: string) =>
         (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
-      const up = await idsOf(`sort=${sort}`);
+      const up = await rows(`sort=${sort}`);
       expect(new Set(up).size).toBe(19);
-      const down = await idsOf(`sort=-${sort}`);
+      const down = await rows(`sort=-${sort}`);
       // A role that has no name stands at the end either way.
       expect(sort === 'role' ? down.toSorted() : down).toEqual(
         sort === 'role' ? up.toSorted() : up.toReversed(),
       );
-      expect(await idsOf(`sort=${sort}&page=7`)).toEqual(up.slice(7));
+      expect(await rows(`sort=${sort}&page=7`)).toEqual(up.slice(7));
     },
   );
 
@@ -146,10 +148,9 @@ describe('people', () => {
   });
 
   it('finds people without details by their id alone', async () => {
-    const idsOf = async (search: string) =>
-      (await ask(search, [41n], false)).rows.map(({ id }) => Number(id));
-    expect([await idsOf('q=8'), await idsOf('q=name')]).toEqual([[8], []]);
-    expect(await idsOf('state=equal')).toEqual([7, 8, 9, 10]);
+    expect(await idsOf('q=8', [41n], false)).toEqual([8]);
+    expect(await idsOf('q=name', [41n], false)).toEqual([]);
+    expect(await idsOf('state=equal', [41n], false)).toEqual([7, 8, 9, 10]);
   });
 });
 
@@ -217,8 +218,7 @@ describe('changes', () => {
   });
 
   it('reads so many rows for a page of changes, returns where it stopped, and finds people of the ledger alone', async () => {
-    await runSqlText(
-      database.db,
+    await rowsOf(
       `insert into sync.changes (team_id, user_id, kind, opened_at)
        select 45, 12, 'forget', timestamptz '2026-01-01' + n * interval '1 second' from generate_series(1, 10001) n`,
     );
@@ -237,8 +237,7 @@ describe('changes', () => {
   });
 
   it('shows text, author and outcome of a change without a user, and omits the link', async () => {
-    await runSqlText(
-      database.db,
+    await rowsOf(
       `insert into sync.changes (team_id, kind, new, outcome, closed_at, decided_by)
        values (43, 'approve', '{"message": ["15550100", "<b>"]}', '{"message": "answered"}', now(), 'kim')`,
     );
@@ -254,8 +253,11 @@ describe('changes', () => {
 });
 
 describe('counts and tags', () => {
+  const counts = (teamId: bigint, days = 30) =>
+    readCounts(readerOf(teamId), { days, segment: null, isCsv: true });
+
   it('shows counts in steps that were counted, and by week', async () => {
-    const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
+    const read = await counts(41n);
     expect([read.segment, read.stepMs]).toEqual(['all', 6 * 3_600_000]);
     expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
       ['all', 1000],
@@ -279,7 +281,7 @@ describe('counts and tags', () => {
   });
 
   it('gives a file for each chart', async () => {
-    const read = await readCounts(readerOf(41n), { days: 30, segment: null, isCsv: true });
+    const read = await counts(41n);
     const file = (of: string) => countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }) });
     expect(file('roles')).toEqual({
       head: ['role_id', 'role', 'users'],
@@ -297,12 +299,8 @@ describe('counts and tags', () => {
   });
 
   it('gives one line for each of several teams, by the segment of all contacts', async () => {
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into mirror.contact_counts (team_id, segment, counted_at, count)
-       select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s); commit`,
-    );
+    await owned(`insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s)`);
     const { rows: contacts } = await readContacts([44n, 43n, 42n], new Date('2100-01-01')).execute(
       database.db.kysely,
     );
@@ -331,33 +329,27 @@ describe('counts and tags', () => {
   });
 
   it('shows empty counts for a team that has none', async () => {
-    const read = await readCounts(readerOf(42n), { days: 90, segment: null, isCsv: true });
+    const read = await counts(42n);
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
   });
 
-  it('lists tags that came after the first look as added, and removed tags as gone', async () => {
-    const view = pageViews.find(({ path }) => path === '/tags');
+  it('lists present tags, and removed tags as gone', async () => {
     const ask = async (search: string) => {
-      const asked = { params: {}, query: new URLSearchParams(search), details: true, isCsv: false };
-      const read = (await view?.read(readerOf(41n), asked)) as ListRead<{ readonly tag: string }>;
-      return [read.rows.map(({ tag }) => tag), read.found];
+      const { rows, found } = await readView<ListRead<{ readonly tag: string }>>(
+        '/tags',
+        readerOf(41n),
+        asked(search),
+      );
+      return [rows.map(({ tag }) => tag), found];
     };
     expect(await ask('')).toEqual([['b%d', 'old'], 2]);
     expect(await ask('q=%25&sort=-name')).toEqual([['b%d'], 1]);
     expect(await ask('state=gone')).toEqual([['gone'], 1]);
-    const { months } = await readMonths(readerOf(41n), [41n], 'tags');
-    expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
-      [0, 0],
-      [1, 0],
-      [0, 1],
-    ]);
   });
 
   it('counts each month the tags that came after the first complete run and those that went', async () => {
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into sync.teams (team, team_id) values ('seven', 47), ('eight', 48), ('nine', 49);
+    await owned(
+      `insert into sync.teams (team, team_id) values ('seven', 47), ('eight', 48), ('nine', 49);
        insert into sync.runs (team, team_id, command, groups, outcome, started_at, finished_at)
        values ('seven', 47, 'reconcile', '{listings}', 'partial', '2026-01-05', '2026-01-05'),
          ('seven', 47, 'reconcile', '{edits}', 'complete', '2026-01-04', '2026-01-04'),
@@ -369,10 +361,9 @@ describe('counts and tags', () => {
          (49, 1, 'read by the only run, which broke off', '2026-02-01', null);
        insert into sync.listing_changes (team_id, resource, id, kind, changed_at)
        values (47, 'tags', 4, 'gone', '2026-02-02'), (48, 'tags', 4, 'gone', '2026-02-02'), (47, 'surveys', 4, 'gone', '2026-02-02'),
-         (47, 'tags', 3, 'changed', '2026-02-03');
-       commit`,
+         (47, 'tags', 3, 'changed', '2026-02-03')`,
     );
-    const read = await readCounts(readerOf(47n), { days: 90, segment: null, isCsv: true });
+    const read = await counts(47n);
     expect(read.tags.months.filter(({ added }) => added > 0)).toEqual([
       { month: new Date('2026-02-01'), added: 1, gone: 1 },
     ]);
@@ -431,46 +422,23 @@ describe('one person', () => {
     ['after another value', 'refused', null, '"1"', null],
     ['never: it has shown none', 'returned', null, 'null', '1'],
   ])('shows a value that the service has emptied %s', async (_, reason, until, then, expected) => {
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
+    await owned(
+      `insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
        on conflict do nothing;
        insert into sync.user_base (team_id, id, name, first_name, last_name, phone) values (49, 7, 'A B', 'A', 'B', '1') on conflict do nothing;
        delete from sync.held_fields where team_id = 49;
        insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until)
-       values (49, 7, 'phone', '${reason}', '"1"', '"2"', '${then}', 'null', ${until === null ? 'null' : `'${until}'`});
-       commit`,
+       values (49, 7, 'phone', '${reason}', '"1"', '"2"', '${then}', 'null', ${until === null ? 'null' : `'${until}'`})`,
     );
     const found = await readPerson(readerOf(49n), '7');
     expect(found?.state.service?.phone).toBe(expected);
   });
 
   it('lists fields that were edited in one moment by name', async () => {
-    await runSqlText(
-      database.db,
+    await rowsOf(
       `update mirror.users set phone = '41440102997', email = 'a@example.com', role_id = 1 where team_id = 41 and id = 9`,
     );
     expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
-  });
-
-  it('reads nothing of another team’s user with the same id', async () => {
-    const before = await read('7');
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved)
-       values (48, 7, 'Eva Dahl', 'Eva', 'Dahl', 'eva@example.com', true);
-       insert into sync.user_base (team_id, id, name, first_name, last_name, email)
-       select team_id, id, name, first_name, last_name, email from mirror.users where team_id = 48;
-       insert into mirror.roles (team_id, role_id, name, members) values (48, 2, 'owner', 1);
-       set local musterd.writing = 'off';
-       update mirror.users set email = 'other@example.com' where team_id = 48;
-       insert into sync.held_fields (team_id, user_id, field, reason) values (48, 7, 'phone', 'conflict');
-       insert into sync.changes (team_id, user_id, kind, state, new) values (48, 7, 'push', 'open', '{"email": "other@example.com"}');
-       commit`,
-    );
-    expect(await read('7')).toEqual(before);
   });
 
   it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s matches no user', async (id) => {
@@ -480,24 +448,15 @@ describe('one person', () => {
 
 describe('the waiting view', () => {
   it('lists each waiting batch and each reason, with the refused request', async () => {
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on';
-       insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
+    await owned(
+      `insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
        select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
        from (values ('refused', 'first'), ('refused', 'second'), ('confirmed', 'third')) v (o, r);
        insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 2, 'email', 'refused', null), (42, 3, 'phone', 'limit', 'abc'),
          (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc'), (42, 6, 'phone', 'limit', 'xyz');
-       update sync.held_fields set since = since - interval '1 day' where team_id = 42 and batch is null;
-       commit`,
+       update sync.held_fields set since = since - interval '1 day' where team_id = 42 and batch is null`,
     );
-    const read = async (search = '', params: Readonly<Record<string, string>> = {}) =>
-      await readWaitingView(readerOf(42n), {
-        params,
-        query: new URLSearchParams(search),
-        details: true,
-        isCsv: false,
-      });
+    const read = (...of: Parameters<typeof asked>) => readWaitingView(readerOf(42n), asked(...of));
     const { lists } = await read();
     expect(lists.some(({ isAlone, isOneEdit }) => isAlone || isOneEdit)).toBe(false);
     expect(lists.map(({ batch, reasons, rows, fields }) => [batch, reasons, rows, fields])).toEqual([
@@ -518,33 +477,27 @@ describe('the waiting view', () => {
       [null],
       ['second'],
     ]);
-    const rowsOf = async (search: string, params = {}) =>
-      (await read(search, params)).lists.map(({ page }) =>
-        page.rows.map(({ userId, field }) => `${userId} ${field}`),
-      );
-    expect(await rowsOf('state=refused')).toEqual([['2 email']]);
-    expect(await rowsOf('field=phone&sort=-field', { batch: 'abc' })).toEqual([
+    const fields = async (...of: Parameters<typeof asked>) =>
+      (await read(...of)).lists.map(({ page }) => page.rows.map(({ userId, field }) => `${userId} ${field}`));
+    expect(await fields('state=refused')).toEqual([['2 email']]);
+    expect(await fields('field=phone&sort=-field', { batch: 'abc' })).toEqual([
       ['5 phone', '4 phone', '3 phone'],
     ]);
-    expect(await rowsOf('q=ñame 4', { batch: 'abc' })).toEqual([['4 phone']]);
-    expect(await rowsOf('q=%2B41 44 010 22 05', { batch: 'abc' })).toEqual([['5 phone']]);
-    expect(await rowsOf('sort=field', { batch: 'abc' })).toEqual([
+    expect(await fields('q=ñame 4', { batch: 'abc' })).toEqual([['4 phone']]);
+    expect(await fields('q=%2B41 44 010 22 05', { batch: 'abc' })).toEqual([['5 phone']]);
+    expect(await fields('sort=field', { batch: 'abc' })).toEqual([
       ['3 email', '3 phone', '4 phone', '5 phone'],
     ]);
-    expect(await rowsOf('editedBy=nobody', { batch: 'abc' })).toEqual([[]]);
-    expect(await rowsOf('page=200', { batch: 'abc' })).toEqual([[]]);
+    expect(await fields('editedBy=nobody', { batch: 'abc' })).toEqual([[]]);
+    expect(await fields('page=200', { batch: 'abc' })).toEqual([[]]);
     expect((await read('', { batch: 'other' })).lists).toEqual([]);
-    await runSqlText(
-      database.db,
-      `begin; set local musterd.writing = 'on'; update mirror.users set name = 'A' where team_id = 42 and id = 5; commit`,
-    );
-    expect(await rowsOf('', { batch: 'abc' })).toEqual([['5 phone', '3 email', '3 phone', '4 phone']]);
-    await runSqlText(
-      database.db,
+    await owned(`update mirror.users set name = 'A' where team_id = 42 and id = 5`);
+    expect(await fields('', { batch: 'abc' })).toEqual([['5 phone', '3 email', '3 phone', '4 phone']]);
+    await rowsOf(
       `insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 6, 'email', 'conflict', 'xyz'), (42, 5, 'email', 'conflict', null)`,
     );
-    expect(await rowsOf('state=conflict')).toEqual([['6 email'], ['5 email']]);
-    expect(await rowsOf('', { batch: 'xyz' })).toEqual([['6 email', '6 phone']]);
+    expect(await fields('state=conflict')).toEqual([['6 email'], ['5 email']]);
+    expect(await fields('', { batch: 'xyz' })).toEqual([['6 email', '6 phone']]);
   });
 });
 
@@ -557,10 +510,7 @@ describe('whether a daemon sends a decision at once', () => {
     (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
 
   it('a decision is sent at once if the daemon of each given team listens', async () => {
-    await runSqlText(
-      database.db,
-      `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`,
-    );
+    await rowsOf(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
     const note = { bySystemd: false, end: null };
     expect([await listens(41n), await listens(42n)]).toEqual([false, false]);
     await noteDaemon(database.db, { ...note, teams: ['south'] });
@@ -575,74 +525,73 @@ describe('whether a daemon sends a decision at once', () => {
 describe('the views of one team', () => {
   /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
   const fill = async (teamId: number, word: string, held: number) => {
-    const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
     const edit = (turn: number) =>
-      `update mirror.users set phone = '1555010' || ${turn} || id where team_id = ${teamId} and id <= 3`;
-    await runSqlText(
-      database.db,
-      `${byRun(`
-        insert into sync.teams (team, team_id) values ('${word}', ${teamId});
-        insert into mirror.teams (team_id, name) values (${teamId}, '${word}');
-        insert into sync.due (team, run_group, schedule, due_at, since, finished_at, outcome, complete_at, stale_after)
-        select '${word}', g, '* * * * * UTC', now() + interval '1 day', now(), now(), 'complete', now(), '3 min' from unnest(array['users', 'counts']) g;
-        insert into sync.runs (team, team_id, command, groups, outcome, reasons, started_at, finished_at)
-        select '${word}', ${teamId}, 'daemon', '{users}', 'partial', '{${word}}', now() - n * interval '1 hour', now() from generate_series(1, 30) n;
-        insert into mirror.roles (team_id, role_id, name, members) values (${teamId}, 1, '${word}', ${teamId});
-        insert into mirror.tags (team_id, id, tag) values (${teamId}, 1, '${word}');
-        insert into mirror.contact_counts (team_id, segment, counted_at, count)
-        select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
-        insert into sync.changes (team_id, kind, new) values (${teamId}, 'approve', '{"message": "${word}"}');
-        insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved)
-        select ${teamId}, n, 'Kim ${word}', 'Kim', '${word}', '${word}@example.com', '15550100', 1, n <> 4 from generate_series(1, 5) n;
-        insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
-        select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = ${teamId}`)};
-       ${edit(1)};
-       ${byRun(`
-        insert into sync.changes (team_id, user_id, kind, old, new, edits, batch, decision_id, decided_by, closed_at)
-        select team_id, user_id, 'approve', '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id), 'abc', ${teamId}, 'boss of ${word}', now()
-        from sync.edits where team_id = ${teamId} and ended_at is null`)};
-       ${edit(2)};
-       ${byRun(`
-        insert into sync.held_fields (team_id, user_id, field, reason, batch, edit_id, detail)
-        select team_id, user_id, field, (array['refused', 'limit', 'limit'])[user_id], case when user_id > 1 then 'abc' end, edit_id, 'seen in ${word}'
-        from sync.edits where team_id = ${teamId} and user_id <= ${held} and ended_at is null;
-        insert into sync.changes (team_id, user_id, kind, old, new, edits, outcome, request_id, closed_at)
-        select team_id, user_id, k, '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id),
-          case k when 'push' then '{"phone": "refused"}'::jsonb else '{}' end, 'asked by ${word}', now()
-        from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id <= ${held} and ended_at is null`)}`,
-    );
+      rowsOf(
+        `update mirror.users set phone = '1555010' || ${turn} || id where team_id = ${teamId} and id <= 3`,
+      );
+    await owned(`
+      insert into sync.teams (team, team_id) values ('${word}', ${teamId});
+      insert into mirror.teams (team_id, name) values (${teamId}, '${word}');
+      insert into sync.due (team, run_group, schedule, due_at, since, finished_at, outcome, complete_at, stale_after)
+      select '${word}', g, '* * * * * UTC', now() + interval '1 day', now(), now(), 'complete', now(), '3 min' from unnest(array['users', 'counts']) g;
+      insert into sync.runs (team, team_id, command, groups, outcome, reasons, started_at, finished_at)
+      select '${word}', ${teamId}, 'daemon', '{users}', 'partial', '{${word}}', now() - n * interval '1 hour', now() from generate_series(1, 30) n;
+      insert into mirror.roles (team_id, role_id, name, members) values (${teamId}, 1, '${word}', ${teamId});
+      insert into mirror.tags (team_id, id, tag) values (${teamId}, 1, '${word}');
+      insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
+      insert into sync.changes (team_id, kind, new) values (${teamId}, 'approve', '{"message": "${word}"}');
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved)
+      select ${teamId}, n, 'Kim ${word}', 'Kim', '${word}', '${word}@example.com', '15550100', 1, n <> 4 from generate_series(1, 5) n;
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+      select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = ${teamId}`);
+    await edit(1);
+    await owned(`
+      insert into sync.changes (team_id, user_id, kind, old, new, edits, batch, decision_id, decided_by, closed_at)
+      select team_id, user_id, 'approve', '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id), 'abc', ${teamId}, 'boss of ${word}', now()
+      from sync.edits where team_id = ${teamId} and ended_at is null`);
+    await edit(2);
+    await owned(`
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, edit_id, detail)
+      select team_id, user_id, field, (array['refused', 'limit', 'limit'])[user_id], case when user_id > 1 then 'abc' end, edit_id, 'seen in ${word}'
+      from sync.edits where team_id = ${teamId} and user_id <= ${held} and ended_at is null;
+      insert into sync.changes (team_id, user_id, kind, old, new, edits, outcome, request_id, closed_at)
+      select team_id, user_id, k, '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id),
+        case k when 'push' then '{"phone": "refused"}'::jsonb else '{}' end, 'asked by ${word}', now()
+      from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id <= ${held} and ended_at is null`);
   };
 
   it('the views of one team show nothing of another team', async () => {
     await fill(51, 'north of all', 2);
-    const reader = { ...readerOf(51n), teams: [{ team: 'north of all', teamId: 51n, name: null }] };
-    const asked = pageViews.flatMap(({ path, read }) =>
-      ['', 'decision=51&before=999999999&done=51&q=kim'].map((search) => ({
-        question: `${path}?${search}`,
-        ask: () =>
-          read(reader, {
-            params: { team: 'north of all', id: '2', ...(path.includes(':batch') && { batch: 'abc' }) },
-            query: new URLSearchParams(search),
-            details: true,
-            isCsv: false,
-          }),
-      })),
-    );
+    const readerFor = (team: string, teamId: bigint) => ({
+      ...readerOf(teamId),
+      teams: [{ team, teamId, name: null }],
+    });
+    const reader = readerFor('north of all', 51n);
     const readAll = async () => {
       const all: [string, unknown][] = [];
-      for (const { question, ask } of asked) all.push([question, await ask()]);
+      for (const { path, read } of pageViews)
+        for (const search of ['', 'decision=51&before=999999999&done=51&q=kim']) {
+          const batch = path.includes(':batch') ? { batch: 'abc' } : {};
+          const params = { team: 'north of all', id: '2', ...batch };
+          all.push([`${path}?${search}`, await read(reader, asked(search, params))]);
+        }
       return Object.fromEntries(all);
     };
     const before = await readAll();
     await fill(52, 'another of all', 3);
     expect(await readAll()).toEqual(before);
-    const { rows } = await runSqlText(database.db, `select max(run_id)::text from sync.runs`);
-    expect(await readOneRun(reader, { params: { id: String(rows[0]?.[0]) } })).toBe(null);
-    expect(
-      await readOneRun(
-        { ...reader, teams: [{ team: 'another of all', teamId: 52n, name: null }] },
-        { params: { id: String(rows[0]?.[0]) } },
-      ),
-    ).not.toBe(null);
+    for (const [teamId, word] of [
+      [51n, 'north of all'],
+      [52n, 'another of all'],
+    ] as const)
+      expect((await readPerson(readerOf(teamId), '2'))?.row).toMatchObject({
+        name: `Kim ${word}`,
+        role: word,
+      });
+    const [[last] = []] = await rowsOf(`select max(run_id)::text from sync.runs`);
+    const params = { id: String(last) };
+    expect(await readOneRun(reader, { params })).toBe(null);
+    expect(await readOneRun(readerFor('another of all', 52n), { params })).not.toBe(null);
   });
 });

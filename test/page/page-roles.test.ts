@@ -4,40 +4,32 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { readPageFrame, readPulse } from '../../src/page/read/page-reader.ts';
-import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
-import { startMusterd } from '../system/run-musterd.ts';
+import { useDatabase } from '../support/use-database.ts';
+import { askToStop, runMusterd } from '../system/run-musterd.ts';
+import { loginAt } from '../system/stage.ts';
 
 const role = `test_page_${randomBytes(4).toString('hex')}`;
-let database: TestDatabase;
+const database = useDatabase();
 let reader: Database;
 beforeAll(async () => {
-  database = await createTestDatabase();
   const size = { ...largeTeam, users: 30, changes: 60, tags: 3, days: 1 };
   await fillMirror(database.db, [
     { ...size, team: 'north', teamId: 7 },
     { ...size, team: 'south', teamId: 8 },
   ]);
-  await runSqlText(
-    database.db,
+  await database.rows(
     `insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
        select t, 'tags', 1, now(), '0f', 'too many', now() from generate_series(7, 8) t;
      update sync.held_fields set batch = 'abc', reason = 'limit' where team_id in (7, 8);
-     create role ${role} login password 'for this test' in role musterd_reader;
+     create role ${role} login password 'secret' in role musterd_reader;
      delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 7)`,
   );
-  const url = new URL(database.url);
-  url.username = role;
-  url.password = 'for this test';
-  reader = createDatabase({ url: url.href });
+  reader = createDatabase({ url: loginAt(database.url, role) });
 });
 afterAll(async () => {
   await reader.close();
-  await runSqlText(database.db, `drop owned by ${role}; drop role ${role}`);
-  await database.close();
+  await database.rows(`drop owned by ${role}; drop role ${role}`);
 });
 
 const asText = (value: unknown) =>
@@ -61,42 +53,29 @@ it.each(pageViews)(
   },
 );
 
-/** What makes a login into what the manual calls so. */
-const grants: Readonly<Record<string, (login: string) => string>> = {
-  ...Object.fromEntries(
-    rolesForPeople.map((people) => [people, (login: string) => `grant ${people} to ${login}`]),
-  ),
-  'a daemon of its own role': (login) => `grant usage on schema mirror, sync, report to ${login};
-    grant select, insert, update, delete on all tables in schema mirror, sync to ${login};
-    grant select on all tables in schema report to ${login}`,
-};
-
 it.each([
-  ...Object.entries(grants).map(([who, grant]) => [who, grant, 200] as const),
-  ['the owner', (login: string) => `alter role ${login} superuser`, 200],
-  ['anybody who can connect', () => 'select', 403],
-] as const)('musterd page serves %s', async (_, grant, status) => {
+  [
+    'serves a daemon of its own role',
+    (login: string) => `grant usage on schema mirror, sync, report to ${login};
+      grant select, insert, update, delete on all tables in schema mirror, sync to ${login};
+      grant select on all tables in schema report to ${login}`,
+    200,
+  ],
+  ['answers 403 to anybody who can connect', () => 'select', 403],
+] as const)('musterd page %s', async (_, grant, status) => {
   const login = `${role}_login`;
-  await runSqlText(database.db, `create role ${login} login password 'for this test'; ${grant(login)}`);
-  const url = new URL(database.url);
-  [url.username, url.password] = [login, 'for this test'];
-  const page = startMusterd(['page', '--port', '0'], {
-    DATABASE_URL: url.href,
-    MUSTERD__log__level: 'silent',
+  await database.rows(`create role ${login} login password 'secret'; ${grant(login)}`);
+  const env = { DATABASE_URL: loginAt(database.url, login), MUSTERD__log__level: 'silent' };
+  let answered: Promise<number> | undefined;
+  const { code } = await runMusterd(['page', '--port', '0'], env, (text) => {
+    const [address] = /^http:\S+/.exec(text) ?? [];
+    if (address !== undefined)
+      answered = fetch(address)
+        .then((answer) => answer.status)
+        .finally(askToStop);
   });
-  try {
-    const ended = page.ended.then((end) => end.stderr);
-    const address = await Promise.race([
-      eventually('it says where', () => /^http:\S+/.exec(page.output().stdout)?.[0]),
-      ended,
-    ]);
-    expect(address).toMatch(/^http:/);
-    expect((await fetch(address)).status).toBe(status);
-  } finally {
-    page.process.kill('SIGTERM');
-    await page.ended;
-    await runSqlText(database.db, `drop owned by ${login}; drop role ${login}`);
-  }
+  expect([code, await answered]).toEqual([0, status]);
+  await database.rows(`drop owned by ${login}; drop role ${login}`);
 });
 
 it('counts waiting fields in the given teams that the role can read', async () => {
@@ -119,12 +98,9 @@ it('writes nothing, whatever the role may', async () => {
 it('the pulse of the page changes after a hold and after a run', async () => {
   const before = await readPulse(reader);
   expect(await readPulse(reader)).toBe(before);
-  await runSqlText(database.db, `delete from sync.held_fields where team_id = 7`);
+  await database.rows(`delete from sync.held_fields where team_id = 7`);
   const after = await readPulse(reader);
   expect(after).not.toBe(before);
-  await runSqlText(
-    database.db,
-    `insert into sync.runs (team, team_id, command) values ('north', 7, 'daemon')`,
-  );
+  await database.rows(`insert into sync.runs (team, team_id, command) values ('north', 7, 'daemon')`);
   expect(await readPulse(reader)).not.toBe(after);
 });

@@ -1,20 +1,17 @@
 /** How many rows each view of the page reads: what takes long with 100,000 users is seen with 2,000. */
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const users = 6_000;
 const changes = 12_000;
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   await fillMirror(database.db, [{ ...largeTeam, users, changes, tags: 1_000, days: 20 }]);
 });
-afterAll(() => database.close());
 
 /** Rows of a table that a view reads, by a scan of all of it or by an index. */
 async function rowsRead(table: string, path: string, search = ''): Promise<number> {
@@ -40,7 +37,7 @@ async function rowsRead(table: string, path: string, search = ''): Promise<numbe
 
 describe.each(['without statistics', 'with statistics'])('%s', (which) => {
   beforeAll(async () => {
-    if (which === 'with statistics') await runSqlText(database.db, 'vacuum analyze');
+    if (which === 'with statistics') await database.rows('vacuum analyze');
   });
   // Before the first vacuum whoever counts the users looks at each.
   const counted = which === 'with statistics' ? 0 : users;

@@ -162,14 +162,29 @@ describe('the receipt', () => {
   });
 });
 
-it('the question shows the first 1,000 fields, and says how many there are', () => {
+describe('the question', () => {
   const sides = { mirror: '1', service: '1', base: '2', editedBy: null, editedAt: null };
   const row = { teamId: 41n, userId: 7n, name: 'Ada', field: 'phone', ...sides };
-  const rows = Array.from({ length: 1_001 }, () => row);
-  const question = { verb: 'undo', number: 1_001, all: 1_001, besides: '', values: {}, back: '/' } as const;
-  const html = confirmation(context, { ...question, rows, sending: daemon }).main.toString();
-  expect(html.split('<tr role="row"').length - 2).toBe(1_000);
-  expect(textOf(html)).toContain('The first 1,000 of 1,001');
+  const ask = (verb: 'undo' | 'approve', number: number, sending: Sending) => {
+    const rows = Array.from({ length: number }, () => row);
+    const question = { verb, rows, number, all: number, besides: '', values: {}, back: '/', sending };
+    return confirmation(context, question).main.toString();
+  };
+
+  it('shows the first 1,000 fields, and says how many there are', () => {
+    const html = ask('undo', 1_001, daemon);
+    expect(html.split('<tr role="row"').length - 2).toBe(1_000);
+    expect(textOf(html)).toContain('The first 1,000 of 1,001');
+  });
+
+  it.each([
+    [true, 'Sent at once, by the daemon, in 1 request'],
+    [false, 'Sent by the next run, in 1 request; no daemon runs'],
+  ])('says when it is sent if a daemon listens (%s), and in whose name it is recorded', (listens, words) => {
+    const text = textOf(ask('approve', 2, { ...daemon, listens }));
+    expect(text).toContain(words);
+    expect(text).toContain('Recorded as kim, with the reason.');
+  });
 });
 
 it('the page gives each decision a row, with the outcome', () => {

@@ -117,30 +117,24 @@ export class VirtualSocket extends EventEmitter {
     });
     return this;
   }
-  setNoDelay() {
-    return this;
-  }
-  setKeepAlive() {
-    return this;
-  }
-  setTimeout() {
-    return this;
-  }
-  ref() {
-    return this;
-  }
-  unref() {
-    return this;
-  }
-  cork() {}
-  uncork() {}
-  pause() {
-    return this;
-  }
-  resume() {
-    return this;
-  }
 }
+/** What it is told besides has no meaning here. */
+for (const name of [
+  'setNoDelay',
+  'setKeepAlive',
+  'setTimeout',
+  'ref',
+  'unref',
+  'cork',
+  'uncork',
+  'pause',
+  'resume',
+])
+  Object.defineProperty(VirtualSocket.prototype, name, {
+    value(this: VirtualSocket) {
+      return this;
+    },
+  });
 
 /** What a unit says, for traces and for what is asked of it. */
 export function textOf(unit: Buffer): string {

@@ -11,23 +11,23 @@ export async function countVisits(work: () => unknown): Promise<number> {
     make: (original: (...args: readonly unknown[]) => unknown) => unknown,
   ) => {
     const original: unknown = Reflect.get(of, name);
-    Object.defineProperty(of, name, {
-      value: make(original as (...args: readonly unknown[]) => unknown),
-      configurable: true,
-      writable: true,
-    });
-    undo.push(() => Object.defineProperty(of, name, { value: original, configurable: true, writable: true }));
+    const define = (value: unknown) =>
+      Object.defineProperty(of, name, { value, configurable: true, writable: true });
+    define(make(original as (...args: readonly unknown[]) => unknown));
+    undo.push(() => define(original));
   };
-  const search = (name: string) =>
+  /** It looks at all of them. */
+  const search = <Of>(of: Of & object, name: string | symbol, sizeOf: (one: Of) => number) =>
     replace(
-      Array.prototype,
+      of,
       name,
       (original) =>
-        function (this: unknown[], ...args: unknown[]): unknown {
-          visits += this.length;
+        function (this: Of, ...args: unknown[]): unknown {
+          visits += sizeOf(this);
           return original.apply(this, args);
         },
     );
+  /** It calls what is given to it for each that it looks at. */
   const test = (name: string) =>
     replace(
       Array.prototype,
@@ -41,28 +41,20 @@ export async function countVisits(work: () => unknown): Promise<number> {
           return original.call(this, counted);
         },
     );
-  for (const name of ['includes', 'indexOf', 'lastIndexOf', 'concat']) search(name);
-  for (const name of ['find', 'findIndex', 'findLast', 'some', 'every', 'filter']) test(name);
-  for (const name of ['map', 'forEach']) test(name);
-  for (const name of ['reduce', 'reduceRight', 'entries', 'slice']) search(name);
-  replace(
-    Set.prototype,
-    Symbol.iterator,
-    (original) =>
-      function (this: Set<unknown>): unknown {
-        visits += this.size;
-        return original.call(this);
-      },
-  );
-  replace(
-    Array.prototype,
-    Symbol.iterator,
-    (original) =>
-      function (this: unknown[]): unknown {
-        visits += this.length;
-        return original.call(this);
-      },
-  );
+  const searches = [
+    'includes',
+    'indexOf',
+    'lastIndexOf',
+    'concat',
+    'reduce',
+    'reduceRight',
+    'entries',
+    'slice',
+  ];
+  for (const name of [...searches, Symbol.iterator]) search(Array.prototype, name, (of) => of.length);
+  search(Set.prototype, Symbol.iterator, (of) => of.size);
+  for (const name of ['find', 'findIndex', 'findLast', 'some', 'every', 'filter', 'map', 'forEach'])
+    test(name);
   try {
     await work();
   } finally {

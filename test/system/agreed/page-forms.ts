@@ -35,6 +35,8 @@ export interface PageForm {
     readonly words: string;
     readonly pair: readonly [string, string] | undefined;
   }[];
+  /** The names of what a person types. */
+  readonly typed: readonly string[];
   /** It asks for a reason: pressing its button decides. */
   readonly asksWhy: boolean;
 }
@@ -77,6 +79,9 @@ export function readForms(html: string): readonly PageForm[] {
           words: textOf(button.inside),
           pair: button['name'] === undefined ? undefined : pairOf(button),
         })),
+        typed: [...inside.matchAll(/<(?:textarea|input)(?![^>]* type=)[^>]* name="(\w+)"/g)].map(
+          ([, name = '']) => name,
+        ),
         asksWhy: inside.includes('name="why"'),
       };
     });
