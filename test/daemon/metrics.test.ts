@@ -219,7 +219,7 @@ describe('metrics of the process', () => {
     expect(JSON.stringify(shown)).not.toMatch(/secret-request|4711|somebody/);
   });
 
-  it('metrics count unknown operations and outcomes as "other"', async () => {
+  it('metrics count unknown operations and outcomes as "other" (S61)', async () => {
     const metrics = open();
     for (let i = 0; i < 100; i += 1) {
       metrics.onServiceEvent('harbour', request({ operation: `GET /v1/users/${i}`, status: 1_000 + i }));

@@ -32,7 +32,7 @@ describe('a schedule', () => {
     expect(ticks).toBe(2);
   });
 
-  it('answers a time that was slept through as soon as the process is awake', async () => {
+  it('answers a time that was slept through as soon as the process is awake (R9)', async () => {
     const opened = await open();
     // The machine sleeps past 13:00: its clock goes on, and no timer fires meanwhile.
     vi.setSystemTime('2030-01-01T13:10:00Z');

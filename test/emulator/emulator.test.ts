@@ -364,7 +364,7 @@ describe('the control endpoint', () => {
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
     [{ 'content-type': 'text/plain; application/json' }, 403],
     [{ 'content-type': undefined }, 403],
-  ])('takes from a browser only requests that no foreign page can send: %j', (given, status) =>
+  ])('takes from a browser only requests that no foreign page can send: %j (S67)', (given, status) =>
     withEmulator({}, async (emulator) => {
       const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
         ([, value]) => value !== undefined,

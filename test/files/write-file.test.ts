@@ -62,25 +62,30 @@ describe('a file that is written whole or not at all', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  it.runIf(isRoot)('writing follows a link of its own user, and refuses a link of another user', async () => {
-    const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
-    writeFileSync(target, 'before');
-    for (const [link, to] of [
-      [own, target],
-      [theirs, target],
-      [`${theirs}-to-nothing`, join(folder, 'nothing')],
-    ] as const) {
-      symlinkSync(to, link);
-      if (link !== own) lchownSync(link, 65_534, 65_534);
-    }
-    for (const link of [theirs, `${theirs}-to-nothing`])
-      await expect(writeWholeFile(link, (write) => write('a'))).rejects.toThrow('is a link of another user');
-    expect(readFileSync(target, 'utf8')).toBe('before');
-    await writeWholeFile(own, (write) => write('b'));
-    expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
-    expect(existsSync(join(folder, 'nothing'))).toBe(false);
-    for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
-  });
+  it.runIf(isRoot)(
+    'writing follows a link of its own user, and refuses a link of another user (S22)',
+    async () => {
+      const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
+      writeFileSync(target, 'before');
+      for (const [link, to] of [
+        [own, target],
+        [theirs, target],
+        [`${theirs}-to-nothing`, join(folder, 'nothing')],
+      ] as const) {
+        symlinkSync(to, link);
+        if (link !== own) lchownSync(link, 65_534, 65_534);
+      }
+      for (const link of [theirs, `${theirs}-to-nothing`])
+        await expect(writeWholeFile(link, (write) => write('a'))).rejects.toThrow(
+          'is a link of another user',
+        );
+      expect(readFileSync(target, 'utf8')).toBe('before');
+      await writeWholeFile(own, (write) => write('b'));
+      expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
+      expect(existsSync(join(folder, 'nothing'))).toBe(false);
+      for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
+    },
+  );
 
   it.runIf(isRoot)('replaces a file of another user by a private one, and refuses their pipe', async () => {
     const [theirs, ours, pipe] = [join(folder, 'theirs'), join(folder, 'ours'), join(folder, 'pipe')];

@@ -104,7 +104,7 @@ describe('the checks', () => {
 });
 
 describe('the server for any client', () => {
-  it('carries headers that keep browsers from using it, and lets no other origin in', async () => {
+  it('carries headers that keep browsers from using it, and lets no other origin in (S25)', async () => {
     const { get } = await open();
     for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
       const { headers } = await get(path, { headers: { origin: 'https://elsewhere.example' } });
@@ -148,7 +148,7 @@ describe('the server for any client', () => {
     expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s with two hosts', async (host) => {
+  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s with two hosts (S60)', async (host) => {
     const { server } = await open({ host });
     const ask = async (path: string, ...hosts: readonly string[]) => {
       const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
@@ -189,7 +189,7 @@ describe('the server for any client', () => {
     await eventually('the end of the connection', () => ended);
   });
 
-  it('closes a connection whose request head stays incomplete, also if the client keeps its side open', async () => {
+  it('closes a connection whose request head stays incomplete, also if the client keeps its side open (S24)', async () => {
     const { server } = await open({ requestTimeoutMs: 50 });
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     onTestFinished(() => {

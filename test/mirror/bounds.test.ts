@@ -147,7 +147,7 @@ describe.each([oldestServer()])('limits on text that people write, on $name:', (
     expect(places).toEqual([['mirror.user_lookups'], ['mirror.users']]);
   });
 
-  it('musterd limits the length of every column for a name or a reason, and only sync.actor() reads the actor', async () => {
+  it('musterd limits the length of every column for a name or a reason, and only sync.actor() reads the actor (S49)', async () => {
     expect(
       await run(`
         select c.oid::regclass::text || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid

@@ -92,7 +92,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     ]);
   });
 
-  test('sends bigints and arrays of bigints as parameters', async () => {
+  test('sends bigints and arrays of bigints as parameters (D8)', async () => {
     const { rows } = await sql`
       select ${9007199254740993n}::bigint as one, ${[1n, 9007199254740993n]}::bigint[] as many`.execute(
       db.kysely,
@@ -106,7 +106,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
   });
 
   describe('transaction', () => {
-    test('a transaction sets its timeouts, turns JIT off, and restores the settings of the session at its end', async () => {
+    test('a transaction sets its timeouts, turns JIT off, and restores the settings of the session at its end (D17)', async () => {
       const one = open({
         maxConnections: 1,
         statementTimeoutMs: 1_234,
@@ -125,7 +125,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
-    test('fails a transaction whose code swallowed an error, since Postgres has rolled it back', async () => {
+    test('fails a transaction whose code swallowed an error, since Postgres has rolled it back (D4)', async () => {
       const outcome = db.transaction(async (tx) => {
         await sql`update public.t set n = 9`.execute(tx);
         await sql`select 1/0`.execute(tx).catch(() => undefined);
@@ -171,7 +171,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       await sql`drop function public.fail(text)`.execute(db.kysely);
     });
 
-    test('repeats a transaction after a deadlock', async () => {
+    test('repeats a transaction after a deadlock (D7)', async () => {
       const both = [createLatch(), createLatch()] as const;
       let runs = 0;
       const move = (first: bigint, second: bigint, mine: 0 | 1) =>
@@ -188,7 +188,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect((await read()).map(({ n }) => n)).toEqual([2, 2]);
     });
 
-    test('repeats a transaction after a serialization failure', async () => {
+    test('repeats a transaction after a serialization failure (D7)', async () => {
       let runs = 0;
       await db.transaction(
         async (tx) => {
@@ -227,7 +227,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       },
     );
 
-    test('tries three times to get a lock, and then fails with a hint at the locks of another session', async () => {
+    test('tries three times to get a lock, and then fails with a hint at the locks of another session (D12)', async () => {
       const held = createLatch();
       const release = createLatch();
       const holder = db.transaction(async (tx) => {
@@ -287,7 +287,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(error.hint).toMatch(/took longer/);
     });
 
-    test('ends a transaction that stays idle for too long', async () => {
+    test('ends a transaction that stays idle for too long (D5)', async () => {
       const impatient = open({ idleTimeoutMs: 20 });
       const outcome = impatient.transaction(async (tx) => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
@@ -315,7 +315,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     const pidOf = async (from: Parameters<ReturnType<typeof sql>['execute']>[0]) =>
       (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(from)).rows[0]?.pid;
 
-    test('replaces an idle connection that the server ended, and the next query succeeds', async () => {
+    test('replaces an idle connection that the server ended, and the next query succeeds (D3)', async () => {
       const errors: Error[] = [];
       const other = open({ maxConnections: 1, onConnectionError: (error) => errors.push(error) });
       const pid = await pidOf(other.kysely);
@@ -324,7 +324,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(await pidOf(other.kysely)).not.toBe(pid);
     });
 
-    test('fails only the transaction whose connection the server ends', async () => {
+    test('fails only the transaction whose connection the server ends (D1, D3)', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -335,7 +335,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect((await readFrom(other.kysely)).map(({ n }) => n)).toEqual([0, 0]);
     });
 
-    test('reports an unknown outcome if the server ends the connection before the commit', async () => {
+    test('reports an unknown outcome if the server ends the connection before the commit (D1)', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
         await sql`update public.t set n = 3`.execute(tx);
@@ -407,7 +407,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     });
   });
 
-  test('reports an unknown outcome if the answer to COMMIT is lost', async () => {
+  test('reports an unknown outcome if the answer to COMMIT is lost (D2)', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
@@ -419,7 +419,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     await eventually('it is committed', async () => (await read()).every(({ n }) => n === 4));
   });
 
-  test('gives up on a server that stops answering, and closes that connection', async () => {
+  test('gives up on a server that stops answering, and closes that connection (D6)', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     await sql`select 1`.execute(other.kysely);
@@ -465,7 +465,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     expect((await copy(['1\n2\n', '3\n'])).numAffectedRows).toBe(3n);
   });
 
-  test('sends no startup parameter that a PgBouncer would refuse', async () => {
+  test('sends no startup parameter that a PgBouncer would refuse (D17)', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url, statementTimeoutMs: hungAfterMs });
     await sql`select 1`.execute(other.kysely);
@@ -527,7 +527,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(error.hint).toMatch(hint);
     });
 
-    test('gives up after a timeout if a server never answers', async () => {
+    test('gives up after a timeout if a server never answers (D6)', async () => {
       const { proxy, url } = await openProxy();
       proxy.onClientBytes = () => 'swallow';
       const error = await attempt(
@@ -541,7 +541,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
 
     const messages = { cleartext: [0, 0, 0, 3], MD5: [0, 0, 0, 5, 1, 2, 3, 4] };
     test.each(Object.entries(messages))(
-      'sends no password to a foreign server that requests it as %s',
+      'sends no password to a foreign server that requests it as %s (S21)',
       async (_, asked) => {
         let heard = '';
         const impostor = createServer((socket) => {
@@ -599,21 +599,24 @@ describe.each(servers())('createDatabase on $name', (server) => {
     test.each([
       { setting: sql`default_transaction_read_only = on`, words: /read-only/ },
       { setting: sql`datestyle = 'German'`, words: /Dates/ },
-    ])('refuses a server with unsuitable settings: the error matches $words', async ({ setting, words }) => {
-      const other = await createTestDatabase({ server, empty: true });
-      try {
-        const name = new URL(other.url).pathname.slice(1);
-        await sql`alter database ${sql.id(name)} set ${setting}`.execute(other.db.kysely);
-        const fresh = createDatabase({ url: other.url });
-        const error = await failureOf(checkServer(fresh));
-        await fresh.close();
-        expect(error.message).toMatch(words);
-      } finally {
-        await other.close();
-      }
-    });
+    ])(
+      'refuses a server with unsuitable settings: the error matches $words (D10, D14)',
+      async ({ setting, words }) => {
+        const other = await createTestDatabase({ server, empty: true });
+        try {
+          const name = new URL(other.url).pathname.slice(1);
+          await sql`alter database ${sql.id(name)} set ${setting}`.execute(other.db.kysely);
+          const fresh = createDatabase({ url: other.url });
+          const error = await failureOf(checkServer(fresh));
+          await fresh.close();
+          expect(error.message).toMatch(words);
+        } finally {
+          await other.close();
+        }
+      },
+    );
 
-    test('refuses a database with the encoding LATIN1', async () => {
+    test('refuses a database with the encoding LATIN1 (D14)', async () => {
       const name = `latin_${process.pid}`;
       const provider = server.major >= 17 ? sql`locale_provider 'libc'` : sql``;
       await sql`

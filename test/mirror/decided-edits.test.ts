@@ -232,7 +232,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     'was held on request until an hour ago': ['approved', 'resolved'],
     'has become a conflict': ['held', 'resolved'],
   };
-  it.each(fates)('sync.decide_edits previews its answer about an edit that %s', async (fate, change) => {
+  it.each(fates)('sync.decide_edits previews its answer about an edit that %s (O8)', async (fate, change) => {
     const [[edit] = []] = await run(`select edit_id from sync.edits where user_id = 1 and field = 'email'`);
     await run(change);
     const before = await left();
@@ -336,7 +336,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
-  it('sync.approve stores no end time for the approval, and the service value that was shown', async () => {
+  it('sync.approve stores no end time for the approval, and the service value that was shown (O8)', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
       await run(

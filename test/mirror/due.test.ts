@@ -87,7 +87,7 @@ describe('due times of run groups', () => {
     expect(await due('a')).toEqual([]);
   });
 
-  it('readDue finds a due group after the clock was set back, and setNextTime postpones it', async () => {
+  it('readDue finds a due group after the clock was set back, and setNextTime postpones it (R8)', async () => {
     await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(

@@ -100,7 +100,7 @@ describe.runIf(process.getuid?.() === 0)('openEmbedded as root, on a data folder
     }
   });
 
-  it('does not change the owner of a folder that another user’s link points to', async () => {
+  it('does not change the owner of a folder that another user’s link points to (S20)', async () => {
     const target = join(base, 'empty');
     spawnSync('mkdir', [target], { env: { PATH: '/usr/bin:/bin' } });
     const open = join(base, 'open');

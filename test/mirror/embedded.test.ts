@@ -136,7 +136,7 @@ describe.each([
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
-  test('listens only on 127.0.0.1, requires the password, and sorts text the same way on every host', async () => {
+  test('listens only on 127.0.0.1, requires the password, and sorts text the same way on every host (O10, S19)', async () => {
     const { url } = await open({ dataDir, bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`

@@ -321,7 +321,7 @@ describe('the intent of a push', () => {
     expect(await open([planOfPhone(edit)])).toEqual([]);
   });
 
-  it('markSent refuses an edit whose approval was changed to a rejection after openIntents', async () => {
+  it('markSent refuses an edit whose approval was changed to a rejection after openIntents (O8)', async () => {
     const edit = await setPhone();
     await letPhonePass();
     await open([planOfPhone(edit)]);
@@ -757,7 +757,7 @@ describe('applyResults of an unconfirmed field', () => {
       expect(await others()).toEqual([{ decision: 'spent' }]);
     });
 
-    it('keeps the approval spent if the outcome is changed, ineffective, refused or unknown', async () => {
+    it('keeps the approval spent if the outcome is changed, ineffective, refused or unknown (A20)', async () => {
       const intent = await openDecided();
       const outcomes = {
         name: 'changed',
@@ -855,7 +855,7 @@ describe('applyResults on a row that cannot be written', () => {
     ]);
   });
 
-  it('closes the push with the outcome "missing" if the row no longer exists', async () => {
+  it('closes the push with the outcome "missing" if the row no longer exists (O4)', async () => {
     const intent = await opened();
     await force('delete from mirror.users where team_id = 41 and id = 1');
     expect(await apply(resultOf(intent))).toEqual([]);

@@ -242,7 +242,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
     });
 
-    it('becomes a new edit if the same value is set again', async () => {
+    it('becomes a new edit if the same value is set again (O8)', async () => {
       await edit('Kim', `phone = '15550101'`);
       const first = await lastingId('phone');
       await edit('Kim', `phone = '15550100'`);

@@ -230,7 +230,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('an expired lease passes to the next process, and the old holder cannot commit any more', async () => {
+  it('an expired lease passes to the next process, and the old holder cannot commit any more (D15, R5)', async () => {
     const first = await takeLease(database.db, 'expired', { ttlMs });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'expired'`.execute(
       other.kysely,
@@ -282,7 +282,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await first.release();
   });
 
-  it('takeLease fails with lease-held after a short retry if another transaction has locked the lease', async () => {
+  it('takeLease fails with lease-held after a short retry if another transaction has locked the lease (D15)', async () => {
     const first = await takeLease(database.db, 'locked', { ttlMs });
     await other.transaction(async (tx) => {
       await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'locked'`.execute(
@@ -348,7 +348,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     }
   });
 
-  it('takeLease cuts the lease of a dead holder to its normal length after the clock was set back', async () => {
+  it('takeLease cuts the lease of a dead holder to its normal length after the clock was set back (R8)', async () => {
     const dead = await takeLease(database.db, 'set back', { ttlMs });
     // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
     await sql`

@@ -99,7 +99,7 @@ describe.each(servers())('migrate on $name', (server) => {
     expect(error.message).toMatch(/0001_a\.sql.*stop here.*think/s);
   });
 
-  test('rejects a database with a migration that this version does not have', async () => {
+  test('rejects a database with a migration that this version does not have (D13)', async () => {
     write('0001_a.sql', 'create table public.a (id int)');
     write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
@@ -212,7 +212,7 @@ describe.each(servers())('migrate on $name', (server) => {
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['repeatable/01_f'] });
   });
 
-  test('musterd takes no advisory lock, which any role could take too', () => {
+  test('musterd takes no advisory lock, which any role could take too (S47)', () => {
     const folders = ['src/mirror', 'src/runs', 'src/daemon', 'migrations'];
     const texts = folders.flatMap((place) =>
       readdirSync(place, { recursive: true, encoding: 'utf8' })
@@ -226,7 +226,7 @@ describe.each(servers())('migrate on $name', (server) => {
   test.each([
     ['the database is empty', 'create schema sync', 'transactionid'],
     ['the schema exists', 'lock table sync.migrations in share row exclusive mode', 'relation'],
-  ])('three processes at once apply a file only once if %s', async (_, hold, waitsFor) => {
+  ])('three processes at once apply a file only once if %s (D13)', async (_, hold, waitsFor) => {
     if (waitsFor === 'relation') {
       write('0000_before.sql', 'select 1');
       await migrate(database.db, { folder });
@@ -272,7 +272,7 @@ describe.each(servers())('migrate on $name', (server) => {
     expect(await dumpSchema(migrated.db)).toBe(before);
   });
 
-  test('leaves nothing behind and releases its lock if its connection is killed', async () => {
+  test('leaves nothing behind and releases its lock if its connection is killed (D13)', async () => {
     write('0001_a.sql', 'create table public.a (id int); select pg_sleep(60);');
     const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
     const attempt = failureOf(migrate(other, { folder }));

@@ -63,7 +63,7 @@ describe('the guessed split of a name', () => {
     ['both halves in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
     ['only the column name_split', [[`name_split = 'known'`]]],
   ];
-  it.each(readings)('after a hold, setting %s makes the split known', async (_title, transactions) => {
+  it.each(readings)('after a hold, setting %s makes the split known (A15)', async (_title, transactions) => {
     await meetHeld();
     for (const statements of transactions) await edit(...statements);
     expect(await split()).toBe('known');

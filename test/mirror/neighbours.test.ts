@@ -162,7 +162,7 @@ describe('two teams with users of the same ids', () => {
       });
     }));
 
-  it('an edit or a decision wakes only the daemon of its own team', async () => {
+  it('an edit or a decision wakes only the daemon of its own team (S14)', async () => {
     const heard = new Map<string, number>();
     const listening = Promise.withResolvers<void>();
     const listener = createListener({

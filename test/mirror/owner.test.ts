@@ -44,7 +44,7 @@ describe('the owner of the tables', () => {
     'gone_at = now()',
     `raw = '{"a": 1}'`,
     `first_name = 'Robin', name = 'Robin'`,
-  ])('the owner gets an error for an update of users that sets %s', async (setting) => {
+  ])('the owner gets an error for an update of users that sets %s (O5)', async (setting) => {
     const before = await dump();
     await expect(sql(`update mirror.users set ${setting}`)).rejects.toThrow(
       'Only first_name, last_name, name_split, email, phone and role_id of mirror.users can be edited',
@@ -79,7 +79,7 @@ describe('the owner of the tables', () => {
     'update mirror.contact_counts set count = 1',
     'delete from mirror.contact_counts',
     'truncate mirror.contact_counts',
-  ])('the owner gets an error for %s', async (statement) => {
+  ])('the owner gets an error for %s (O4, O5)', async (statement) => {
     const before = await dump();
     await expect(sql(statement)).rejects.toThrow('is not possible: the service gives no way to do the same');
     expect(await dump()).toEqual(before);

@@ -164,7 +164,7 @@ describe('readGuardHistory', () => {
     ['an open push', { new: { phone: '1' }, state: 'open' }, true],
     ['a push that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
     ['a push that left in part', { ...phone, outcome: { phone: 'unsent', email: 'missing' } }, true],
-  ])('counts a user as pushed to by an unapproved push of the last 24 h: %s', async (_, row, counts) => {
+  ])('counts a user as pushed to by an unapproved push of the last 24 h: %s (O1)', async (_, row, counts) => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
   });

@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the request rate that processes share on $name'
     expect(wait).toBeLessThanOrEqual(60_000);
   });
 
-  it('delays a process by at most the longest pause, 15 min, after the clock was set back a year', async () => {
+  it('delays a process by at most the longest pause, 15 min, after the clock was set back a year (R8)', async () => {
     const places = createSharedPlaces(database.db, 'stepped');
     await places.take(slow);
     await sql`update sync.learned set learned_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(

@@ -15,7 +15,7 @@ describe('the record of a run', () => {
   const begin = (team: string) =>
     takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));
 
-  it('beginRun needs the lease, and a second finishRun of the same run changes nothing', async () => {
+  it('beginRun needs the lease, and a second finishRun of the same run changes nothing (D15)', async () => {
     const { db } = database;
     const stalled = await takeLease(db, 'default', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s'`.execute(db.kysely);

@@ -20,7 +20,7 @@ import { configFor } from '../system/stage.ts';
 const silent = { log: createLog({ level: 'silent' }) };
 const path = 'pg_catalog, pg_temp';
 
-it('only the demo and `musterd sql` send SQL as typed', () => {
+it('only the demo and `musterd sql` send SQL as typed (S54)', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url));
   const files = globSync('**/*.ts', { cwd: src }).toSorted();
   const naming = (word: string) =>
@@ -30,7 +30,7 @@ it('only the demo and `musterd sql` send SQL as typed', () => {
 });
 
 describe.each(servers())('the search_path on $name', (server) => {
-  it('each function of musterd sets search_path to pg_catalog and pg_temp', async () => {
+  it('each function of musterd sets search_path to pg_catalog and pg_temp (S56)', async () => {
     const database = await createTestDatabase({ server });
     const { rows } = await runSqlText(
       database.db,
@@ -43,7 +43,7 @@ describe.each(servers())('the search_path on $name', (server) => {
     expect(rows, advice).toEqual([]);
   });
 
-  it('each statement of musterd sets search_path to pg_catalog, and restores the path of the session', async () => {
+  it('each statement of musterd sets search_path to pg_catalog, and restores the path of the session (S57)', async () => {
     const database = await createTestDatabase({ server });
     const db = createDatabase({ url: database.url, maxConnections: 1 });
     const read = sql<{ path: string }>`select current_setting('search_path') as path`;
@@ -97,7 +97,7 @@ describe.each(servers())('a hostile role with functions in public on $name', (se
       await expect(runSqlText(asOwner, `select ${call}`)).rejects.toThrow('a shadow was called');
   });
 
-  it('migrations, runs and edits never call the hostile functions', async () => {
+  it('migrations, runs and edits never call the hostile functions (S16)', async () => {
     await migrate(asOwner);
     const config = configFor(emulator.environment);
     const run = () => runReconcile(asOwner, config, 'reconcile', silent);
@@ -120,7 +120,7 @@ describe.each(servers())('a hostile role with functions in public on $name', (se
     expect(rows).toEqual([]);
   });
 
-  it('check reports the schema public until only its owner can create objects there', async () => {
+  it('check reports the schema public until only its owner can create objects there (S17)', async () => {
     const finding = async () => {
       const report = createReport();
       expect(await checkDatabase(asOwner, report)).toBe(true);

@@ -111,7 +111,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     );
   const views = () => places.filter(([place]) => place?.startsWith('report.'));
 
-  it('every table with a team column has the policy seen_teams', () => {
+  it('every table with a team column has the policy seen_teams (S2)', () => {
     const policy = (column: string, seen: string) =>
       `seen_teams * {0} (( SELECT mirror.sees_all_teams() AS sees_all_teams) OR (${column} IN ( SELECT mirror.${seen}() AS ${seen})))`;
     const guarded = tables().filter(([place]) => place !== 'mirror.team_roles');
@@ -245,7 +245,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     await expect(stage.sql(insert)).rejects.toThrow('check constraint');
   });
 
-  it('a function in a where clause gets no row of another team', async () => {
+  it('a function in a where clause gets no row of another team (S13)', async () => {
     const look = `create function pg_temp.look(team bigint) returns boolean language plpgsql cost 0.0001 as
       $$ begin if team <> 41 then raise exception 'team % was shown', team; end if; return true; end $$;
       grant execute on function pg_temp.look to public`;

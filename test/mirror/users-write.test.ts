@@ -332,7 +332,7 @@ describe('a held field', () => {
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
-    'a hold "%s" until %s, followed by a hold "%s" of %s, leaves the %s hold',
+    'a hold "%s" until %s, followed by a hold "%s" of %s, leaves the %s hold (O1)',
     async (was, until, now, edit, stands) => {
       await heldBefore(was, until);
       const mirror = edit === 'another value' ? 'new' : 'old';

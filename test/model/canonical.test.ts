@@ -29,7 +29,7 @@ describe('canonicalEmail', () => {
     expect(canonicalEmail(email)).toBe(canonical);
   });
 
-  it('lowers only ASCII letters, and changes nothing when applied twice', () => {
+  it('lowers only ASCII letters, and changes nothing when applied twice (A14)', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(canonicalEmail(canonicalEmail(text))).toBe(canonicalEmail(text));

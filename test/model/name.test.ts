@@ -95,7 +95,7 @@ describe('canonicalName', () => {
     );
   });
 
-  it('returns the same for composed and decomposed letters, and for any white space', () => {
+  it('returns the same for composed and decomposed letters, and for any white space (A14)', () => {
     fc.assert(
       fc.property(oddName, fc.constantFrom(...oddSpaces), (name, space) => {
         expect(canonicalName(name.normalize('NFD'))).toBe(canonicalName(name));

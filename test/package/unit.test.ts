@@ -13,7 +13,7 @@ const settings = new Map(
     .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
 );
 
-test('systemd knows the final exit codes, and how musterd stops', () => {
+test('systemd knows the final exit codes, and how musterd stops (R11)', () => {
   expect(settings.get('ExecStart')).toMatch(/dist\/main\.js daemon$/);
   // 9 is Node's own: it does not know an option, so it is too old to say 78.
   expect(settings.get('RestartPreventExitStatus')).toBe('9 64 77 78');
@@ -34,7 +34,7 @@ test.each(['config/musterd.service', 'README.md', 'docs/operations.md', 'docs/gu
   },
 );
 
-test('the unit disables the debugger and core dumps', () => {
+test('the unit disables the debugger and core dumps (S18)', () => {
   expect(settings.get('ExecStart')).toMatch(/node --disable-sigusr1 \S+\/main\.js daemon$/);
   expect(settings.get('LimitCORE')).toBe('0');
 });
@@ -67,7 +67,7 @@ test('the examples of credentials name what they load, and settings that musterd
 test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0).each([
   ['as it is', text],
   ['with its examples', examples],
-])('systemd understands it %s, and finds it tight', (_, unit) => {
+])('systemd understands it %s, and finds it tight (S68)', (_, unit) => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'musterd.service');
   // The programs have to exist on the machine that checks.

@@ -250,7 +250,7 @@ describe('the form of a batch', () => {
     await visit('dora');
   });
 
-  it('decides nothing if one row is foreign or has changed, and keeps the remaining ticks', async () => {
+  it('decides nothing if one row is foreign or has changed, and keeps the remaining ticks (S31)', async () => {
     const form = await openBatch();
     await edit([14], `email = 'other@example.com'`);
     await hold([14]);

@@ -87,7 +87,7 @@ it('counts waiting fields in the given teams that the role can read', async () =
   expect(await waitingOf(database.db, 'south')).toEqual([2, 1]);
 });
 
-it('writes nothing, whatever the role may', async () => {
+it('writes nothing, whatever the role may (S27)', async () => {
   const write = async () =>
     await readPageFrame(database.db, null, async ({ reader: { db } }) => {
       await db.deleteFrom('mirror.user_lookups').execute();

@@ -152,7 +152,7 @@ it('answers 404 as a page to a browser, and as JSON to any other client', async 
   }
 });
 
-it('accepts only a form of its own page, for the same path and person', async () => {
+it('accepts only a form of its own page, for the same path and person (S30)', async () => {
   const given = /<p>(.*?)<\/p>/.exec(await (await ask('/')).text())?.[1] ?? '';
   const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
     (await ask(path, { method: 'POST', headers, body: `token=${key}&why=checked` })).status;

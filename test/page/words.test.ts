@@ -61,7 +61,7 @@ describe('words', () => {
     expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
   });
 
-  it('marks characters that hide or turn a text around, and leaves characters of scripts', () => {
+  it('marks characters that hide or turn a text around, and leaves characters of scripts (S29)', () => {
     expect(visible('a<b').toString()).toBe('a&lt;b');
     expect(visible('\u001B[31m').toString()).toContain('>␛</span>[31m');
     expect(visible('a\u202Eb').toString()).toContain('title="control character U+202E">U+202E</span>b');

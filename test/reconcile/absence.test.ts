@@ -76,14 +76,14 @@ describe('judgeAbsences', () => {
     expect(judged(missing, population)).toBe(is);
   });
 
-  it('refuses to mark rows as gone if the listing is empty or more than half of them are missing', () => {
+  it('refuses to mark rows as gone if the listing is empty or more than half of them are missing (A1)', () => {
     expect(judgeAbsences(absent(51), 100, settings).refused).toContain('more than half');
     expect(judgeAbsences(absent(100), 100, settings).refused).toContain('an empty list');
     expect(judgeAbsences(absent(1), 1, settings).refused).toContain('an empty list');
     expect(judgeAbsences([], 100, settings)).toEqual({ due: [], refused: null });
   });
 
-  it('marks a row as gone only after it was missing for the whole waiting time of the settings', () => {
+  it('marks a row as gone only after it was missing for the whole waiting time of the settings (A2)', () => {
     const rows: readonly AbsentRow[] = [
       { id: 1n, missingForMs: undefined },
       { id: 2n, missingForMs: 0 },

@@ -85,7 +85,7 @@ describe('nameToCarry', () => {
     },
   );
 
-  it('sends the halves of a name along once a person has approved these very halves', () => {
+  it('sends the halves of a name along once a person has approved these very halves (A16)', () => {
     const policy = { ...holdAll, approvesSplits: true };
     const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
       const state = stateOf(joined, 'known');
@@ -134,7 +134,7 @@ describe('a service that clears a name that an update leaves out', () => {
     expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
   });
 
-  it('sends the agreed halves of a name of two words along, even if the split is a guess', () => {
+  it('sends the agreed halves of a name of two words along, even if the split is a guess (A15)', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
   });

@@ -25,27 +25,30 @@ describe('an empty name on the service', () => {
   it.each([
     ['a run', planInLists],
     ['a resync', planResyncOf],
-  ] as const)('keeps every full name of mirror and base in %s, whatever the state of the user', (_, plan) => {
-    fc.assert(
-      fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
-        let state: UserState = {
-          ...made,
-          service: made.service === undefined ? undefined : { ...made.service, name },
-        };
-        const user = listed === undefined ? undefined : { ...listed, name };
-        const hadMirror = isFull(state.mirror);
-        // A mirror without a name agrees with the service.
-        const hadBase = isFull(state.base) && (hadMirror || state.mirror === undefined);
-        // Whatever the first pass leaves behind: so it is in the second.
-        for (const _pass of [1, 2]) {
-          state = applyPlan(state, plan(state, user, policy));
-          if (hadMirror || (hadBase && state.mirror !== undefined)) expect(isFull(state.mirror)).toBe(true);
-          if (hadBase) expect(isFull(state.base)).toBe(true);
-        }
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  ] as const)(
+    'keeps every full name of mirror and base in %s, whatever the state of the user (A16)',
+    (_, plan) => {
+      fc.assert(
+        fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
+          let state: UserState = {
+            ...made,
+            service: made.service === undefined ? undefined : { ...made.service, name },
+          };
+          const user = listed === undefined ? undefined : { ...listed, name };
+          const hadMirror = isFull(state.mirror);
+          // A mirror without a name agrees with the service.
+          const hadBase = isFull(state.base) && (hadMirror || state.mirror === undefined);
+          // Whatever the first pass leaves behind: so it is in the second.
+          for (const _pass of [1, 2]) {
+            state = applyPlan(state, plan(state, user, policy));
+            if (hadMirror || (hadBase && state.mirror !== undefined)) expect(isFull(state.mirror)).toBe(true);
+            if (hadBase) expect(isFull(state.base)).toBe(true);
+          }
+        }),
+        { numRuns: 1000 },
+      );
+    },
+  );
 
   describe.each(emptyNames)('shown as %j', (name) => {
     const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
@@ -124,7 +127,7 @@ describe('a name that an update by musterd has emptied', () => {
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
-  it('holds the name as a conflict if the service has a new one, and settles it if both sides agree', () => {
+  it('holds the name as a conflict if the service has a new one, and settles it if both sides agree (A16)', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
     for (const name of ['Eva Borg', 'Berg'])

@@ -32,7 +32,7 @@ describe('earlier holds', () => {
     ['push', push, false],
     ['pull', { kind: 'pull', values, ends: false }, false],
     ['a new hold', { kind: 'hold', hold: hold() }, false],
-  ])('stayingOf keeps or drops an earlier hold by the new decision: %s', (_, decision, stays) => {
+  ])('stayingOf keeps or drops an earlier hold by the new decision: %s (O1)', (_, decision, stays) => {
     const held = [{ userId: id, field: 'email' as const }];
     const plans = decision === undefined ? [] : [planOf(decision)];
     expect(stayingOf(plans, held, (one) => one)).toEqual(stays ? held : []);
@@ -82,10 +82,13 @@ describe('the limits on a run', () => {
     ['only users who were pushed to on that day', 40, 5, ids(12), []],
     ['no user, on a day above the limit', 40, 0, ids(30), []],
     ['all users of a small team', 3, 3, [], []],
-  ])('massChange gives a reason to stop only above the limit: %s', (_, population, count, today, reasons) => {
-    const history = { population, pushedToday: new Set(today) };
-    expect(massChange(ids(count), history, settings)).toEqual(reasons);
-  });
+  ])(
+    'massChange gives a reason to stop only above the limit: %s (O1)',
+    (_, population, count, today, reasons) => {
+      const history = { population, pushedToday: new Set(today) };
+      expect(massChange(ids(count), history, settings)).toEqual(reasons);
+    },
+  );
 });
 
 it('The guard names three held fields in a refusal, and counts further fields and waiting users', () => {

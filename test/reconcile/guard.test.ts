@@ -299,7 +299,7 @@ describe('a name that an update by musterd has cleared', () => {
   const back = [40n, { name: whole }];
 
   it.each(['', 'Anne', 'Berg'])(
-    'restores the name although a limit stops all other pushes (left of the name: "%s")',
+    'restores the name although a limit stops all other pushes (left of the name: "%s") (A16)',
     (left) => {
       expect(sent(judgeCleared(left, { edits: many(9) }))).toEqual({
         sent: [back],
@@ -327,7 +327,7 @@ describe('an approved edit', () => {
     ['the agreed value on the service', { service: undefined }, false],
     ['another base', { base: 'other@example.com' }, false],
     ['another value in the mirror', { mirror: 'other@example.com' }, false],
-  ])('lets an approved edit pass if the approval saw %s: %s', (_, other, passes) => {
+  ])('lets an approved edit pass if the approval saw %s: %s (O8)', (_, other, passes) => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com' }, ...many(9) },
       shows: { 2: { email: 'web@example.com' } },
@@ -378,7 +378,7 @@ describe('a batch', () => {
     ['another user waited before', another, false, many(9), 'yes, and the run goes on', 9],
     ['another user waits; a limit holds each edit', another, false, { ...another, ...sharing(9) }, 'no', 1],
     ['all waiting edits were taken back', many(9), true, {}, 'no', 0],
-  ])('decides whether to report a waiting batch: %s', (_, before, isOld, edits = {}, told, waits) => {
+  ])('decides whether to report a waiting batch: %s (O1)', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
     const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
@@ -402,7 +402,7 @@ describe('a batch', () => {
     ],
     ['some of its edits are taken back', { edits: many(5) }, 5, 0],
     ['one value is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
-  ])('sends nothing of a waiting batch if %s', (_, given, waits, anew) => {
+  ])('sends nothing of a waiting batch if %s (O1)', (_, given, waits, anew) => {
     const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
     expect([later.waiting.length, later.writes.holds.length]).toEqual([waits, anew]);
     expect(later).toMatchObject({ stopped: false, isNews: false });
@@ -521,7 +521,7 @@ describe('a limit on single fields', () => {
       ],
     ],
     ['a demotion that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
-  ])('decides which roles to hold: %s', (_, given, expected) => {
+  ])('decides which roles to hold: %s (O6)', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 
@@ -533,7 +533,7 @@ describe('a limit on single fields', () => {
     expect(postponed).toEqual(new Map());
   });
 
-  it('counts a demotion in flight as done, and holds the demotion of the last administrator', () => {
+  it('counts a demotion in flight as done, and holds the demotion of the last administrator (O6)', () => {
     const two = { shows: isAdmin([2]) };
     const agreed = (view: GuardView): GuardView => ({
       ...view,
@@ -585,7 +585,7 @@ describe('a limit on single fields', () => {
       },
       [[2, 'email']],
     ],
-  ])('decides whether to hold an address: %s', (_, given, expected) => {
+  ])('decides whether to hold an address: %s (O2)', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 
@@ -639,11 +639,14 @@ describe('the demotion of an administrator', () => {
     return found[0];
   };
 
-  it.each(cases)('sends or holds it ($left, $promoted, $read): $fate', ({ left, promoted, read, fate }) => {
-    const edits = { 1: { roleId: 4n }, ...(word(promoted) ? { 3: { roleId: 1n } } : {}) };
-    const shows = word(left) ? { 2: { roleId: 1n } } : {};
-    expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
-  });
+  it.each(cases)(
+    'sends or holds it ($left, $promoted, $read): $fate (O6, S70)',
+    ({ left, promoted, read, fate }) => {
+      const edits = { 1: { roleId: 4n }, ...(word(promoted) ? { 3: { roleId: 1n } } : {}) };
+      const shows = word(left) ? { 2: { roleId: 1n } } : {};
+      expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
+    },
+  );
 
   it('postpones only the demotion, and sends another edited field of the user', () => {
     const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
@@ -679,7 +682,7 @@ describe('a plan that is made again before it is sent', () => {
       plan(edited, { email: readable(shown.email)?.toUpperCase() ?? '' }),
       edited,
     ],
-  ])('sends only values that the guard saw if the plan is made again %s', (_, again, sent) => {
+  ])('sends only values that the guard saw if the plan is made again %s (O1, O8)', (_, again, sent) => {
     const released = mapPushes(again, (_field, push) => ({ ...push, ends: true }));
     const kept = inLists(onlyGuarded(released, plan(edited)));
     expect(kept.patch).toEqual(sent);
@@ -785,7 +788,7 @@ describe('a hold by a limit on one field', () => {
     expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
-  it('ends the hold of a role once no more than three roles would change', () => {
+  it('ends the hold of a role once no more than three roles would change (O6, S12)', () => {
     const change = (count: number) => {
       const ids = Array.from({ length: count }, (_, at) => at + 11);
       const words = `${count} roles would change in one run, more than 3`;

@@ -232,18 +232,21 @@ describe('a held field', () => {
     });
   });
 
-  it.each(['limit on a run', 'limit alone'] as const)('explains why a decision became void: %s', (kind) => {
-    const seen = stateOf(kind);
-    const decision = kind === 'limit alone' ? 'resolved' : 'approved';
-    const held = seen.held.map(
-      (hold): Hold => ({ ...hold, edit: 1n, decision, service: 'earlier@example.com' }),
-    );
-    const state = { ...seen, held, edits: { email: { id: 1n, madeMs: 0 } } };
-    const decisionNow = decisionOn(state, settings.maxRows, 'hold');
-    expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
-      'what was decided about this edit is void: the service has another value than the one it was decided over',
-    );
-  });
+  it.each(['limit on a run', 'limit alone'] as const)(
+    'explains why a decision became void: %s (O8)',
+    (kind) => {
+      const seen = stateOf(kind);
+      const decision = kind === 'limit alone' ? 'resolved' : 'approved';
+      const held = seen.held.map(
+        (hold): Hold => ({ ...hold, edit: 1n, decision, service: 'earlier@example.com' }),
+      );
+      const state = { ...seen, held, edits: { email: { id: 1n, madeMs: 0 } } };
+      const decisionNow = decisionOn(state, settings.maxRows, 'hold');
+      expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
+        'what was decided about this edit is void: the service has another value than the one it was decided over',
+      );
+    },
+  );
 
   it.each<readonly [ConflictPolicy, Fate]>([
     ['hold', 'stays'],

@@ -242,7 +242,7 @@ describe('a plan', () => {
 const saidBy = ({ service }: UserState, field: Field) => service && serviceValue(service, field);
 
 describe('a field', () => {
-  it('keeps its values in base, mirror and hold if it is in conflict', () => {
+  it('keeps its values in base, mirror and hold if it is in conflict (A23)', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
         const plan = planInLists(state, member, holdAll);
@@ -264,7 +264,7 @@ describe('a field', () => {
     );
   });
 
-  it('changes on neither side if the service leaves it out or shows it unreadably', () => {
+  it('changes on neither side if the service leaves it out or shows it unreadably (A10)', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, moves } = planInLists(state, member, policy);
@@ -283,7 +283,7 @@ describe('a field', () => {
     );
   });
 
-  it('keeps its hold while the service does not show whether its value changed', () => {
+  it('keeps its hold while the service does not show whether its value changed (A10)', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
@@ -350,7 +350,7 @@ describe('a field', () => {
 describe('a name', () => {
   const pushedName = (plan: UserPlan) => pushOf(plan).name;
 
-  it('sends first and last name of the mirror together, and never an empty name', () => {
+  it('sends first and last name of the mirror together, and never an empty name (A15)', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const name = pushedName(planInLists(state, member, policy));

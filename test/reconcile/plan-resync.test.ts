@@ -92,7 +92,7 @@ describe('a resync', () => {
     expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
   });
 
-  it('pulls even if the service shows an older version than before', () => {
+  it('pulls even if the service shows an older version than before (A27)', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
   });

@@ -148,7 +148,7 @@ describe('a user without a row in the mirror', () => {
     });
   });
 
-  it('restores a field of a lost row from base if the service leaves the field out', () => {
+  it('restores a field of a lost row from base if the service leaves the field out (O4)', () => {
     const hold = {
       field: 'email',
       reason: 'refused',

@@ -91,7 +91,7 @@ describe('judge', () => {
     }
   });
 
-  it('judges only the fields that were sent', () => {
+  it('judges only the fields that were sent (A18)', () => {
     const all: UserPatch = { ...sent.name, ...sent.email, ...sent.phone };
     const seen = { ...without('phone'), name: 'Anna Marie Berg', email: 'anne@example.com', roleId: 77n };
     expect(judge(all, base, seen)).toEqual({ name: 'confirmed', email: 'ineffective', phone: 'missing' });

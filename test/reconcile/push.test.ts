@@ -271,7 +271,7 @@ describe('many edits', () => {
 });
 
 describe('an edit that the service takes', () => {
-  it.each(fields)('sends only %s; base and mirror take the bytes of the service', async (field) => {
+  it.each(fields)('sends only %s; base and mirror take the bytes of the service (A19)', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
     const { notes } = await run();
@@ -320,7 +320,7 @@ describe('an edit that the service takes', () => {
     },
   );
 
-  it('records a push in the mirror before sending it', async () => {
+  it('records a push in the mirror before sending it (D9)', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     mirror.edit(2n, { name: robin.name, phone: null });
@@ -346,7 +346,7 @@ describe('an edit that the service takes', () => {
 });
 
 describe('right before an edit is sent', () => {
-  it('reads the user again, and merges what the service changed in between', async () => {
+  it('reads the user again, and merges what the service changed in between (A24, A25)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const roster = service.users;
@@ -379,7 +379,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ pushed: 1, postponed: 1 });
   });
 
-  it('pushes nothing to a user whom the service shows in an older version, and warns', async () => {
+  it('pushes nothing to a user whom the service shows in an older version, and warns (N25)', async () => {
     const { service, mirror, run } = createStage();
     mirror.edit(1n, { email: robin.email });
     const { users } = service;
@@ -471,7 +471,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('does not send a batch that was prepared too long ago, and merges it again in the next run', async () => {
+  it('does not send a batch that was prepared too long ago, and merges it again in the next run (A25, R6)', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -555,7 +555,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('leaves a batch that is too old for the next run, and sends the next batch', async () => {
+  it('leaves a batch that is too old for the next run, and sends the next batch (R6)', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -572,7 +572,7 @@ describe('a batch that waits before it leaves', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('does not send a batch if the run lost its lease while the batch waited', async () => {
+  it('does not send a batch if the run lost its lease while the batch waited (D15)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeDispatch = () => {
@@ -585,7 +585,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('stops pushing after three answers 429, and merges their batches again in the next run', async () => {
+  it('stops pushing after three answers 429, and merges their batches again in the next run (R6)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 8, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = () => ({ kind: 'status', status: 429 });
@@ -608,7 +608,7 @@ describe('a batch that waits before it leaves', () => {
 describe('a batch that the service refuses', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
-  it('sends the batch again user by user and field by field, and holds only the bad value', async () => {
+  it('sends the batch again user by user and field by field, and holds only the bad value (A21)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 25 });
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
     mirror.edit(13n, { email: robin.email });
@@ -645,7 +645,7 @@ describe('a batch that the service refuses', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('splits the batch and sends all its good values in one run, even if the service is slow', async () => {
+  it('splits the batch and sends all its good values in one run, even if the service is slow (A21)', async () => {
     const stage = createStage({ users: 25 });
     const { service, mirror, run, ids, show } = stage;
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
@@ -760,7 +760,7 @@ describe('a batch that the service refuses', () => {
   it.each([
     ['does not show the user', (service: ServiceStandIn) => (service.hidden = new Set([1n]))],
     ['leaves the field out', ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n)))],
-  ])('sends a refused field at most three times if the service then %s', async (_, hide) => {
+  ])('sends a refused field at most three times if the service then %s (A21)', async (_, hide) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { phone: '15550177', roleId: 5n });
     const before = new Map(service.held);
@@ -780,7 +780,7 @@ describe('a batch that the service refuses', () => {
     expect(show(1n).held.find(({ field }) => field === 'phone')).toMatchObject({ reason: 'refused' });
   });
 
-  it('holds the field of a user whom the service refuses with a 403, and pushes all other users', async () => {
+  it('holds the field of a user whom the service refuses with a 403, and pushes all other users (A22)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
@@ -830,7 +830,7 @@ describe('fields of one user that are sent one by one', () => {
     expect(service.filters).toHaveLength(3);
   });
 
-  it('holds a field as a conflict if the answer for the previous field shows a new value of it', async () => {
+  it('holds a field as a conflict if the answer for the previous field shows a new value of it (A25)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -893,7 +893,7 @@ describe('fields that are sent one by one to a service that clears names', () =>
   const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
 
   it.each(['unknown', 'clears'] as const)(
-    'sends the old name along with later fields if the service refuses the new name (%s)',
+    'sends the old name along with later fields if the service refuses the new name (%s) (A16)',
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
       service.refusesPatch = refusesRobin;
@@ -933,7 +933,7 @@ describe('fields that are sent one by one to a service that clears names', () =>
     });
   });
 
-  it('stops all pushes if an update without the name turns out to clear it', async () => {
+  it('stops all pushes if an update without the name turns out to clear it (A16)', async () => {
     const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
@@ -976,7 +976,7 @@ describe('a push without an answer', () => {
     return made;
   };
 
-  it('confirms the push at once if a lookup by the new address finds the user', async () => {
+  it('confirms the push at once if a lookup by the new address finds the user (N5)', async () => {
     const { service, mirror, run, show } = lostStage(true);
     service.unfiltered = 'none';
     // Without a phone the email is the only address, and the old one finds nobody any more.
@@ -1021,7 +1021,7 @@ describe('a push without an answer', () => {
     },
   );
 
-  it('keeps a push open whose value does not show, and sends it again only after the quiet period', async () => {
+  it('keeps a push open whose value does not show, and sends it again only after the quiet period (N6, A26)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
@@ -1041,7 +1041,7 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('confirms the push in the next run if the service shows its value by then', async () => {
+  it('confirms the push in the next run if the service shows its value by then (N6)', async () => {
     const { service, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
@@ -1066,7 +1066,7 @@ describe('a push without an answer', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('closes the push and makes the run partial if no lookup shows the user after the quiet period', async () => {
+  it('closes the push and makes the run partial if no lookup shows the user after the quiet period (N6)', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();
     service.held.delete(1n);
@@ -1078,7 +1078,7 @@ describe('a push without an answer', () => {
     ]);
   });
 
-  it('confirms the values of the push that a lookup shows, and keeps its other values open', async () => {
+  it('confirms the values of the push that a lookup shows, and keeps its other values open (A18)', async () => {
     const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
     await run();
@@ -1137,7 +1137,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
 });
 
 describe('a user whose pushes never get an answer', () => {
-  it('sends the push last and in a request of its own, and holds the field after three tries', async () => {
+  it('sends the push last and in a request of its own, and holds the field after three tries (A22)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = (patches) => (patches.has(2n) ? { kind: 'lost', applied: false } : { kind: 'nothing' });
@@ -1244,7 +1244,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('sends the name along if the service clears a name that an update leaves out', async () => {
+  it('sends the name along if the service clears a name that an update leaves out (A16)', async () => {
     const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
@@ -1271,7 +1271,7 @@ describe('an update that leaves the name out', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('holds the edit if the split of the name is a guess, until an editor marks the split as known', async () => {
+  it('holds the edit if the split of the name is a guess, until an editor marks the split as known (A16)', async () => {
     const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1302,14 +1302,17 @@ describe('an update that leaves the name out', () => {
 });
 
 describe('an answer 5xx', () => {
-  it.each([500, 502, 503])('reads users back after a %i, which may have taken the push', async (status) => {
-    const { service, mirror, run, show } = createStage({ users: 2 });
-    for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
-    service.fault = () => ({ kind: 'status', status, applied: [2n] });
-    await run();
-    expect(show(2n)).toMatchObject({ open: undefined, base: { roleId: 9n } });
-    expect(show(1n)).toMatchObject({ open: { roleId: 9n }, base: { roleId: 3n } });
-  });
+  it.each([500, 502, 503])(
+    'reads users back after a %i, which may have taken the push (N18)',
+    async (status) => {
+      const { service, mirror, run, show } = createStage({ users: 2 });
+      for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
+      service.fault = () => ({ kind: 'status', status, applied: [2n] });
+      await run();
+      expect(show(2n)).toMatchObject({ open: undefined, base: { roleId: 9n } });
+      expect(show(1n)).toMatchObject({ open: { roleId: 9n }, base: { roleId: 3n } });
+    },
+  );
 });
 
 it('A run that is stopped before it sends an update ends at once, and leaves no push open', async () => {
@@ -1385,7 +1388,7 @@ describe('a field that the service no longer shows', () => {
 });
 
 describe('an incomplete answer', () => {
-  it('looks up a user whom the answer leaves out, and keeps the push open if its value does not show', async () => {
+  it('looks up a user whom the answer leaves out, and keeps the push open if its value does not show (A17)', async () => {
     const { service, mirror, run, show } = createStage({ users: 3 });
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
@@ -1410,7 +1413,7 @@ describe('an incomplete answer', () => {
 });
 
 describe('a push without effect', () => {
-  it('sends the value three times, and then holds the field', async () => {
+  it('sends the value three times, and then holds the field (A20)', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     mirror.edit(1n, { email: robin.email });
     service.take = (user) => user;
@@ -1442,7 +1445,7 @@ describe('a push without effect', () => {
 });
 
 describe('a push that leads to a third value', () => {
-  it('holds the field as a conflict with both values, and keeps base', async () => {
+  it('holds the field as a conflict with both values, and keeps base (A20)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
     service.take = (user) => ({ ...user, name: 'Ludwig van d' });
@@ -1459,7 +1462,7 @@ describe('a push that leads to a third value', () => {
 });
 
 describe('an update of an email that also changes the name', () => {
-  it('stops all pushes of the run, and restores the name in the next run', async () => {
+  it('stops all pushes of the run, and restores the name in the next run (A16)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com` });
     service.take = (user, patch) => ({ ...user, email: patch.email ?? null, name: '' });
@@ -1565,7 +1568,7 @@ describe('a conflict that the mirror wins', () => {
 });
 
 describe('a recorded push of a run that ended early', () => {
-  it('closes a push whose request never left, and sends the value in the next run as a first try', async () => {
+  it('closes a push whose request never left, and sends the value in the next run as a first try (R1)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     const isAlive = mirror.checkLease;
@@ -1590,7 +1593,7 @@ describe('a recorded push of a run that ended early', () => {
     expect(service.filters).toHaveLength(1);
   });
 
-  it('keeps a push open whose request may have left', async () => {
+  it('keeps a push open whose request may have left (N6)', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: 'robin@example.com' });
     service.fault = () => ({ kind: 'lost', applied: false });

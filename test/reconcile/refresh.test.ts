@@ -326,7 +326,7 @@ describe('refresh', () => {
     expect(told.memory).toEqual([nothingLearned]);
   });
 
-  it('keeps a missing row that a lookup finds, and warns', async () => {
+  it('keeps a missing row that a lookup finds, and warns (A4)', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due] },
       row: (id) => Promise.resolve({ id, raw: {} }),

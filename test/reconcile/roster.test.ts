@@ -174,7 +174,7 @@ describe('members that only a lookup by address shows', () => {
     ]);
   });
 
-  it('leaves members unresolved without a further request if their addresses are unknown', async () => {
+  it('leaves members unresolved without a further request if their addresses are unknown (A2)', async () => {
     const service = closed();
     const { roster, notes } = await read(service);
     expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
@@ -315,7 +315,7 @@ describe('a lookup', () => {
     return [...lookup.roster.users.keys()];
   };
 
-  it('finds a user by the old or the new address, and stops once all are found', async () => {
+  it('finds a user by the old or the new address, and stops once all are found (A28)', async () => {
     const service = createServiceStandIn(users);
     const addresses = { emails: ['gone@example.com', 'user1@example.com'], phones: ['15550102'] };
     expect(await find(service, [1n], addresses)).toEqual([1n]);

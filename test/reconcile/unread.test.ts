@@ -66,7 +66,7 @@ describe('noteUnread', () => {
     return [notes.warnings, notes.reasons];
   };
 
-  it('names field, cause and users, and makes the run partial if most users have an unreadable field', () => {
+  it('names field, cause and users, and makes the run partial if most users have an unreadable field (A10)', () => {
     const both = { ...unreadable('phone'), roleId: odd };
     const states = [
       ...[1n, 2n, 3n, 4n, 5n].map((of) => stateOf(of, both)),

@@ -56,7 +56,7 @@ describe('a user who is missing', () => {
     ['the email of the user', ['user1@example.com', 'user2@example.com']],
     ['the phone of the user', ['15550101', '15550102']],
     ['all addresses', ['user1@example.com', 'user2@example.com', '15550101', '15550102']],
-  ])('does not mark a user as gone while the service refuses %s', async (_, refused) => {
+  ])('does not mark a user as gone while the service refuses %s (A2)', async (_, refused) => {
     const { gone, warnings } = await judge(refused);
     expect(gone).toEqual([]);
     expect(warnings).toEqual([

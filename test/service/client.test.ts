@@ -112,7 +112,7 @@ describe('every endpoint', () => {
     expect(findOperation(method, path.replace('{id}', '5'))).toEqual(endpoints[name]);
   });
 
-  test.each(names)('%s: a client that only reads sends no write', async (name) => {
+  test.each(names)('%s: a client that only reads sends no write (O9)', async (name) => {
     const { client, server } = await openPair(respond, { mode: 'read-only' });
     const done = await calls[name](client).then(
       () => 'sent',
@@ -357,7 +357,7 @@ describe('settings', () => {
     expect(client.credentials()).toMatchObject([{ credential: 'api-key', inUse: true }]);
   });
 
-  test('credentials may be secrets or text for the id, and print as neither', async () => {
+  test('credentials may be secrets or text for the id, and print as neither (S39)', async () => {
     const credentials = { secretId: createSecret(secretId), secretKey: createSecret(secretKey) };
     const { client, events } = await openPair(respond, { credentials });
     await client.team();
@@ -387,7 +387,7 @@ describe('in flight', () => {
     expect(most).toBe(3);
   });
 
-  test('a stop lets a request in flight finish, refuses the next, and ends a wait', async () => {
+  test('a stop lets a request in flight finish, refuses the next, and ends a wait (R2)', async () => {
     const stop = new AbortController();
     const { client, server } = await openPair(
       (socket, request) => {

@@ -53,7 +53,7 @@ function firstThen(first: Respond, then: string): Respond {
 describe('reset in the middle of an answer', () => {
   const whole = json(200, team);
 
-  test('a reset after any number of bytes is an error, never a shorter answer', async () => {
+  test('a reset after any number of bytes is an error, never a shorter answer (N1)', async () => {
     let cut = 0;
     const { client, server } = await openPair((socket) => {
       socket.write(whole.slice(0, cut), () => socket.resetAndDestroy());
@@ -64,7 +64,7 @@ describe('reset in the middle of an answer', () => {
     expect(server.requests).toHaveLength(whole.length);
   });
 
-  test('a read is tried again, a write is not', async () => {
+  test('a read is tried again, a write is not (N1)', async () => {
     const reset: Respond = (socket) => socket.write(whole.slice(0, -3), () => socket.resetAndDestroy());
     const reading = await openPair(firstThen(reset, whole));
     expect((await reading.client.team()).id).toBe(7n);
@@ -78,7 +78,7 @@ describe('reset in the middle of an answer', () => {
 describe('truncated chunks', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-  test.each(['FIN', 'RST'])('chunks cut off by %s are an error', async (how) => {
+  test.each(['FIN', 'RST'])('chunks cut off by %s are an error (N2)', async (how) => {
     for (const body of [
       '2',
       '2\r\n',
@@ -101,7 +101,7 @@ describe('truncated chunks', () => {
 });
 
 describe('a body whose end is marked by nothing', () => {
-  test.each(['FIN', 'RST'])('"12" closed by %s is not taken for the count 12', async (how) => {
+  test.each(['FIN', 'RST'])('"12" closed by %s is not taken for the count 12 (N3)', async (how) => {
     const { client } = await openPair((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12', () =>
         how === 'FIN' ? socket.end() : socket.resetAndDestroy(),
@@ -115,7 +115,7 @@ describe('a body whose end is marked by nothing', () => {
 
 describe('the count', () => {
   test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
-    '%s is a count',
+    '%s is a count (N4)',
     async (body) => {
       const { client } = await openPair((socket) => socket.write(answer(200, body)));
       expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
@@ -155,14 +155,14 @@ describe('the count', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('%s is not a count', async (body) => {
+  ])('%s is not a count (N4)', async (body) => {
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
 
 describe('a write whose answer does not come', () => {
-  test('sends a write once, ends it as `sent`, and closes its connection', async () => {
+  test('sends a write once, ends it as `sent`, and closes its connection (N5)', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body));
     const timers = holdTimers();
@@ -178,7 +178,7 @@ describe('a write whose answer does not come', () => {
 });
 
 describe('a slow drip', () => {
-  test('one byte at a time does not outlive the total deadline', async () => {
+  test('one byte at a time does not outlive the total deadline (N7, S53)', async () => {
     let drops = 0;
     const { client, server } = await openPair(
       (socket) => {
@@ -207,14 +207,14 @@ describe('a slow drip', () => {
 });
 
 describe('a server that accepts and says nothing', () => {
-  test('fails at the headers deadline if no answer comes', async () => {
+  test('fails at the headers deadline if no answer comes (N8)', async () => {
     const { client } = await openPair(() => undefined, { ...once, http: { headersTimeoutMs: 100 } });
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent' });
     expect(error.message).toContain('HEADERS_TIMEOUT');
   });
 
-  test('fails at the connect deadline without a TLS handshake, before it sends anything', async () => {
+  test('fails at the connect deadline without a TLS handshake, before it sends anything (N8)', async () => {
     const { server } = await openPair(() => undefined);
     const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
       ...once,
@@ -259,17 +259,20 @@ const pages = [
 ];
 
 describe('a write that another server answers with 200', () => {
-  test.each(pages.map((page) => [page]))('leaves it unknown whether it was carried out: %s', async (page) => {
-    for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
-      const { client, server } = await openPair((socket) => {
-        socket.write(answer(200, page, { 'Content-Type': type }));
-      }, once);
-      const error = await write(client);
-      expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200, requestId: 'request-1' });
-      if (page.length > 4) expect(`${error.message} ${error.label ?? ''}`).not.toContain(page);
-      expect(server.requests).toHaveLength(1);
-    }
-  });
+  test.each(pages.map((page) => [page]))(
+    'leaves it unknown whether it was carried out: %s (N9, S10)',
+    async (page) => {
+      for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
+        const { client, server } = await openPair((socket) => {
+          socket.write(answer(200, page, { 'Content-Type': type }));
+        }, once);
+        const error = await write(client);
+        expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200, requestId: 'request-1' });
+        if (page.length > 4) expect(`${error.message} ${error.label ?? ''}`).not.toContain(page);
+        expect(server.requests).toHaveLength(1);
+      }
+    },
+  );
 });
 
 describe("a proxy's page in place of an answer", () => {
@@ -284,13 +287,13 @@ describe("a proxy's page in place of an answer", () => {
     };
   };
 
-  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s', async (type) => {
+  test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s (N9)', async (type) => {
     const { client, server } = await openPair(page(true, type));
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(2);
   });
 
-  test('fails a read within the budget if a proxy keeps answering', async () => {
+  test('fails a read within the budget if a proxy keeps answering (N9)', async () => {
     const { client, server } = await openPair(page(false, 'text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
@@ -301,7 +304,7 @@ describe("a proxy's page in place of an answer", () => {
 
 describe('JSON under another name', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
-    'refuses %s, and accepts it with anyContentType',
+    'refuses %s, and accepts it with anyContentType (N10)',
     async (type) => {
       const respond: Respond = (socket) => socket.write(json(200, team, { 'Content-Type': type }));
       const strict = await openPair(respond);
@@ -326,7 +329,7 @@ describe('JSON under another name', () => {
 
 describe('compressed answers', () => {
   test.each(['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip'])(
-    '%s is refused unread',
+    '%s is refused unread (N11, S52)',
     async (encoding) => {
       const { client, server } = await openPair((socket) => {
         socket.write(json(200, team, { 'Content-Encoding': encoding }));
@@ -347,7 +350,7 @@ describe('compressed answers', () => {
 });
 
 describe('endless answers', () => {
-  test('the connection is closed at the limit', async () => {
+  test('the connection is closed at the limit (N12, R4)', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write(
@@ -375,7 +378,7 @@ describe('endless answers', () => {
     expect(await read(client)).toMatchObject({ phase: 'answered', status: 403 });
   });
 
-  test('refuses more rows than any page has', async () => {
+  test('refuses more rows than any page has (N12)', async () => {
     const body = `{"memberships":[${'{},'.repeat(250_000)}{}]}`;
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     const error = await failure(client.users({ emails: [], phones: [] }));
@@ -399,7 +402,7 @@ describe('broken HTTP', () => {
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
     ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
-  ])('%s is an error, and the connection is not used again', async (_name, text) => {
+  ])('%s is an error, and the connection is not used again (N13)', async (_name, text) => {
     const { client, server } = await openPair((socket) => socket.write(text), {
       ...once,
       http: { totalDeadlineMs: hungAfterMs },
@@ -411,20 +414,23 @@ describe('broken HTTP', () => {
 });
 
 describe('GET with a body', () => {
-  test.each([1, 4])('sends a GET with a body, over at most %i kept connections', async (concurrency) => {
-    const respond: Respond = (socket, request) => {
-      socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
-    };
-    const { client, server } = await openPair(respond, { http: { concurrency } });
-    for (let i = 0; i < 20; i += 1) {
-      await client.users({ emails: ['ann@example.com'], phones: ['+1 (555) 0100'] });
-      await client.team();
-    }
-    expect(server.connections()).toBeLessThanOrEqual(concurrency);
-    const [get] = server.requests;
-    expect(get).toMatchObject({ method: 'GET', path: '/v1/users/get' });
-    expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
-  });
+  test.each([1, 4])(
+    'sends a GET with a body, over at most %i kept connections (N14)',
+    async (concurrency) => {
+      const respond: Respond = (socket, request) => {
+        socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
+      };
+      const { client, server } = await openPair(respond, { http: { concurrency } });
+      for (let i = 0; i < 20; i += 1) {
+        await client.users({ emails: ['ann@example.com'], phones: ['+1 (555) 0100'] });
+        await client.team();
+      }
+      expect(server.connections()).toBeLessThanOrEqual(concurrency);
+      const [get] = server.requests;
+      expect(get).toMatchObject({ method: 'GET', path: '/v1/users/get' });
+      expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
+    },
+  );
 });
 
 describe('the server closes a kept connection as we send', () => {
@@ -435,14 +441,14 @@ describe('the server closes a kept connection as we send', () => {
       else socket.write(request.index === 0 ? json(200, team) : then);
     };
 
-  test('a read is tried again on a new connection', async () => {
+  test('a read is tried again on a new connection (N15)', async () => {
     const { client, server } = await openPair(respond(json(200, team)));
     await client.team();
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(3);
   });
 
-  test('a write is not tried again', async () => {
+  test('a write is not tried again (N15)', async () => {
     const { client, server } = await openPair(respond(updated));
     await client.team();
     expect(await write(client)).toMatchObject({ phase: 'sent' });
@@ -453,7 +459,7 @@ describe('the server closes a kept connection as we send', () => {
 const respondThrottled: Respond = (socket) => socket.write(json(429, 'too many requests'));
 
 describe('a storm of 429', () => {
-  test('a storm of 429 gets few requests and long pauses, and the call after it succeeds', async () => {
+  test('a storm of 429 gets few requests and long pauses, and the call after it succeeds (N16)', async () => {
     let storming = true;
     const { client, server, clock, events } = await openPair((socket, request) => {
       if (storming) socket.write(json(429, 'too many requests'));
@@ -477,7 +483,7 @@ describe('a storm of 429', () => {
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
   });
 
-  test('a 429 stops all calls, not only its own', async () => {
+  test('a 429 stops all calls, not only its own (N16)', async () => {
     const clock = createHeldClock();
     const times: number[] = [];
     const { client, server } = await openPair(
@@ -502,7 +508,7 @@ describe('a storm of 429', () => {
 });
 
 describe('beforeSend', () => {
-  test('beforeSend runs after the wait for the rate, and its error ends the call before it is sent', async () => {
+  test('beforeSend runs after the wait for the rate, and its error ends the call before it is sent (R6)', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(updated), {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
@@ -539,7 +545,7 @@ describe('beforeSend', () => {
 describe('hostile Retry-After', () => {
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
-  test('pauses for 1 s to 15 min, whatever Retry-After contains', () => {
+  test('pauses for 1 s to 15 min, whatever Retry-After contains (N17)', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -584,7 +590,7 @@ describe('hostile Retry-After', () => {
   });
 
   test.each(['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'])(
-    '503 with %s: a read waits within bounds, or gives up',
+    '503 with %s: a read waits within bounds, or gives up (N17)',
     async (header) => {
       const { client, clock } = await openPair((socket) => {
         socket.write(json(503, 'error', { 'Retry-After': header }));
@@ -597,7 +603,7 @@ describe('hostile Retry-After', () => {
 
 describe('5xx', () => {
   test.each([500, 502, 503, 504, 520])(
-    'does not repeat a write after a %i, and reports the answer',
+    'does not repeat a write after a %i, and reports the answer (N18)',
     async (status) => {
       const { client, server } = await openPair((socket) => socket.write(json(status, 'error')));
       expect(await write(client)).toMatchObject({
@@ -621,7 +627,7 @@ describe('5xx', () => {
     expect(backoffs).toEqual(backoffs.toSorted((a, b) => a - b));
   });
 
-  test('retries are a budget: a service that is down is not hammered', async () => {
+  test('retries are a budget: a service that is down is not hammered (N18)', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(500, 'error')));
     for (let i = 0; i < 50; i += 1) await read(client);
     expect(server.requests.length).toBe(70);
@@ -650,7 +656,7 @@ function issuer(request: RawRequest): string {
 }
 
 describe('401 in the middle of a run', () => {
-  test('tries one fresh token after a 401 at any call, then fails', async () => {
+  test('tries one fresh token after a 401 at any call, then fails (N19)', async () => {
     for (let k = 0; k < 5; k += 1) {
       const { client, server } = await openPair((socket, request) => {
         socket.write(request.index >= k ? json(401, 'Unauthorized') : json(200, team));
@@ -684,7 +690,7 @@ describe('rotation', () => {
   test.each([
     ['old', 'new'],
     ['new', 'old'],
-  ])('%s is revoked, in the middle of a push or before: %s takes over', async (revoked, other) => {
+  ])('%s is revoked, in the middle of a push or before: %s takes over (N20)', async (revoked, other) => {
     let revokedYet = false;
     const { client, server, events } = await openPair(
       (socket, request) => {
@@ -714,7 +720,7 @@ describe('rotation', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('verifies the next secret, uses it, and sees the old secret idle', async () => {
+  test('verifies the next secret, uses it, and sees the old secret idle (N20, S43)', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
       credentials,
     });
@@ -759,7 +765,7 @@ describe('clocks that differ', () => {
     };
 
   test.each([-600, -60, 60, 600])(
-    'measures, reports and corrects a clock that is %i s ahead',
+    'measures, reports and corrects a clock that is %i s ahead (N21)',
     async (seconds) => {
       const clock = createHeldClock();
       const { client, server, events } = await openPair(
@@ -776,7 +782,7 @@ describe('clocks that differ', () => {
     },
   );
 
-  test('leaves a clock beyond the bound uncorrected, and warns', async () => {
+  test('leaves a clock beyond the bound uncorrected, and warns (N21)', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
       judge(() => clock.now() + 600_000),
@@ -787,7 +793,7 @@ describe('clocks that differ', () => {
     expect(warning?.message).toMatch(/60[01] s behind the service's; too far to be corrected/);
   });
 
-  test('a token’s age does not follow a wall clock that jumps', async () => {
+  test('a token’s age does not follow a wall clock that jumps (N21, R8, S40)', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, team)));
     const used = () => server.requests.at(-1)?.headers['authorization'];
     await client.team();
@@ -806,7 +812,7 @@ describe('clocks that differ', () => {
 });
 
 describe('no way to the service', () => {
-  test('retries a name that does not resolve, and reports the write as unsent', async () => {
+  test('retries a name that does not resolve, and reports the write as unsent (N22)', async () => {
     const { client, events } = openClient('https://does-not-exist.invalid', {
       retry: { attempts: 2 },
       http: { connectTimeoutMs: 2_000 },
@@ -815,7 +821,7 @@ describe('no way to the service', () => {
     expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
   });
 
-  test('retries a write if the port refuses the connection', async () => {
+  test('retries a write if the port refuses the connection (N22)', async () => {
     const { client, events } = openClient('http://127.0.0.1:9');
     const error = await write(client);
     expect(error).toMatchObject({ phase: 'not-sent' });
@@ -849,7 +855,7 @@ describe('atStart', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('atStart keeps the first byte from leaving if the handshake took too long', async () => {
+  test('atStart keeps the first byte from leaving if the handshake took too long (R6)', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -935,16 +941,19 @@ describe('certificates', () => {
     ['expired', () => authority.issue({ host: '127.0.0.1', expired: true }), true],
     ['for another host', () => authority.issue({ host: 'other.example' }), true],
     ['from an unknown authority', () => authority.issue({ host: '127.0.0.1' }), false],
-  ])('fails once, before it sends anything, for a certificate that is %s', async (_name, issue, trusted) => {
-    const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
-    const error = await write(client);
-    expect(error).toMatchObject({ phase: 'not-sent' });
-    expect(error.message).toContain('no trusted TLS connection');
-    expect(server.requests).toHaveLength(0);
-    expect(events.map((event) => event.kind)).toEqual(['request']);
-  });
+  ])(
+    'fails once, before it sends anything, for a certificate that is %s (N23, S51)',
+    async (_name, issue, trusted) => {
+      const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
+      const error = await write(client);
+      expect(error).toMatchObject({ phase: 'not-sent' });
+      expect(error.message).toContain('no trusted TLS connection');
+      expect(server.requests).toHaveLength(0);
+      expect(events.map((event) => event.kind)).toEqual(['request']);
+    },
+  );
 
-  test('the environment cannot switch verification off', async () => {
+  test('the environment cannot switch verification off (N23, S3)', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -959,25 +968,28 @@ describe('certificates', () => {
 });
 
 describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])('never follows a %i, to another host or the same', async (status) => {
-    const other = await openPair((socket) => socket.write(updated));
-    for (const location of [
-      `${other.server.baseUrl}/v1/users/update?secret=1`,
-      '/elsewhere',
-      'nonsense://%%',
-      '',
-    ]) {
-      const { client, server } = await openPair((socket) => {
-        socket.write(answer(status, '', { Location: location }));
-      });
-      const error = await write(client);
-      expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
-      expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
-      expect(error.message).not.toContain('secret=1');
-      expect(server.requests).toHaveLength(1);
-    }
-    expect(other.server.requests).toHaveLength(0);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'never follows a %i, to another host or the same (N24, S4)',
+    async (status) => {
+      const other = await openPair((socket) => socket.write(updated));
+      for (const location of [
+        `${other.server.baseUrl}/v1/users/update?secret=1`,
+        '/elsewhere',
+        'nonsense://%%',
+        '',
+      ]) {
+        const { client, server } = await openPair((socket) => {
+          socket.write(answer(status, '', { Location: location }));
+        });
+        const error = await write(client);
+        expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
+        expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
+        expect(error.message).not.toContain('secret=1');
+        expect(server.requests).toHaveLength(1);
+      }
+      expect(other.server.requests).toHaveLength(0);
+    },
+  );
 });
 
 describe('an old answer from a cache', () => {
@@ -988,7 +1000,7 @@ describe('an old answer from a cache', () => {
     user_updated_at: '2020-01-01T00:00:00Z',
   };
 
-  test('reads both times of an old answer, and takes no clock from its `Date`', async () => {
+  test('reads both times of an old answer, and takes no clock from its `Date` (N25)', async () => {
     const { client } = await openPair((socket) => {
       const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
       socket.write(json(200, { memberships: [old] }, headers));
@@ -1002,7 +1014,7 @@ describe('an old answer from a cache', () => {
 });
 
 describe('secrets', () => {
-  test('keeps tokens out of errors and events, whatever a hostile server repeats', async () => {
+  test('keeps tokens out of errors and events, whatever a hostile server repeats (S7)', async () => {
     const { client, server, events } = await openPair((socket, request) => {
       const said = request.headers['authorization'] ?? '';
       const [, token = ''] = said.split(' ');

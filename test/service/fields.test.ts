@@ -300,7 +300,7 @@ describe('a number for a text, and the reverse', () => {
 const exactIds = ['Inbox', 'User (users/get)', 'Contact field', 'Tag (tags)', 'Survey (surveys)'] as const;
 
 describe('ids', () => {
-  test.each(exactIds)('%s: an id past 2^53 is exact, and one past 2^63 is refused', async (name) => {
+  test.each(exactIds)('%s: an id past 2^53 is exact, and one past 2^63 is refused (A8)', async (name) => {
     const read = await openReader(name);
     const row = { ...sampleOf(cases[name].shape), name: 'n' };
     expect(await read({ ...row, id: 9007199254740993n })).toMatchObject({ id: 9007199254740993n });

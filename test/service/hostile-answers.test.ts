@@ -106,7 +106,7 @@ describe('An answer that is made to take all memory', () => {
     expect(Math.min(...readings)).toBeLessThan(mostRssMb);
   });
 
-  it('fails a call once its answer is longer than the call can require', async () => {
+  it('fails a call once its answer is longer than the call can require (S6)', async () => {
     next = () => of('1,');
     const answers = await read(shorter.map(([call]) => call));
     expect(answers.map(({ outcome }) => outcome)).toEqual(

@@ -9,7 +9,7 @@ const read = (listing: VariantListing, memory = nothingLearned, size?: number) =
 const ids = (rows: readonly { readonly id: bigint }[]) => new Set(rows.map(({ id }) => id));
 
 describe.each(numbered)('a listing with %s', (paging) => {
-  test('a listing comes complete twice, for any number of rows and limit', async () => {
+  test('a listing comes complete twice, for any number of rows and limit (A6)', async () => {
     const listingOf = fc.record({
       n: fc.integer({ min: 0, max: 250 }),
       cap: fc.option(fc.integer({ min: 1, max: 300 }), { nil: Number.MAX_SAFE_INTEGER }),
@@ -31,7 +31,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 
   test.each([10, 37, 100])(
-    'a listing comes complete that gives %i rows and skips as many as requested',
+    'a listing comes complete that gives %i rows and skips as many as requested (A6)',
     async (cap) => {
       for (const n of [1, cap - 1, cap, cap + 1, 2 * cap - 1, 2 * cap, 450]) {
         const listing = createVariantListing({ paging, cap, skipsByLimit: true, rows: makeRows(n) });
@@ -42,7 +42,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
     },
   );
 
-  test('a listing loses no row to rows that are added at the front between any two requests', async () => {
+  test('a listing loses no row to rows that are added at the front between any two requests (A4)', async () => {
     for (let at = 1; at < 12; at += 1) {
       const listing = createVariantListing({ paging, rows: makeRows(35) });
       const before = ids(listing.rows);
@@ -55,7 +55,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 });
 
-test('A service that ignores `page` is left after two repeats, and its listing is incomplete', async () => {
+test('A service that ignores `page` is left after two repeats, and its listing is incomplete (A5)', async () => {
   const listing = createVariantListing({ paging: 'page ignored', cap: 10, rows: makeRows(25) });
   const result = await read(listing, nothingLearned, 10);
   expect(result).toMatchObject({
@@ -90,7 +90,7 @@ test('A page that is empty by mistake is noticed by the next one', async () => {
   expect(result).toMatchObject({ status: 'incomplete', because: 'page 2 was empty and page 3 was not' });
 });
 
-test('A later row of the same id takes the place of an earlier one', async () => {
+test('A later row of the same id takes the place of an earlier one (A3)', async () => {
   const listing = createVariantListing({ rows: makeRows(12) });
   listing.before = (request) => {
     if (request === 2) listing.rows = listing.rows.map((row) => ({ ...row, updated: 'later' }));
@@ -100,7 +100,7 @@ test('A later row of the same id takes the place of an earlier one', async () =>
   expect(rows.filter((row) => row.id === 3n)).toEqual([{ id: 3n, updated: 'later' }]);
 });
 
-test.each(numbered)('A listing whose service has changed to %s is read whole', async (paging) => {
+test.each(numbered)('A listing whose service has changed to %s is read whole (A7)', async (paging) => {
   for (const [limit, isLargest] of [
     [10, true],
     [50, true],
@@ -113,14 +113,14 @@ test.each(numbered)('A listing whose service has changed to %s is read whole', a
   }
 });
 
-test('A listing of more pages than the cap is incomplete', async () => {
+test('A listing of more pages than the cap is incomplete (A5)', async () => {
   const listing = createVariantListing({ rows: makeRows(600) });
   const of = { fetchPage: listing.fetchPage, memory: nothingLearned, size: 10, maxPages: 50 };
   const result = await readListing(of);
   expect(result).toMatchObject({ status: 'incomplete', because: 'there are more than 50 pages', count: 510 });
 });
 
-test('A service that repeats its last page for ever is left after two repeats', async () => {
+test('A service that repeats its last page for ever is left after two repeats (A5)', async () => {
   const listing = createVariantListing({ rows: makeRows(25) });
   const fetchPage: VariantListing['fetchPage'] = (query) =>
     listing.fetchPage({ ...query, page: Math.min(query.page ?? 0, 2) });
@@ -131,7 +131,7 @@ test('A service that repeats its last page for ever is left after two repeats', 
   });
 });
 
-test('A rejected row costs completeness and nothing else', async () => {
+test('A rejected row costs completeness and nothing else (A9)', async () => {
   const listing = createVariantListing({ rows: makeRows(25) });
   const rejected = [{ resource: 'tags', id: null, reason: 'no id', excerpt: '{}' }];
   const fetchPage: VariantListing['fetchPage'] = async (query) => {

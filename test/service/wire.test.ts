@@ -44,7 +44,7 @@ describe('json', () => {
     expect(parseJson(text).value).toEqual(value);
   });
 
-  test('any 64-bit integer survives the way there and back', () => {
+  test('any 64-bit integer survives the way there and back (A8)', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: maxId }), (id) => {
         const back = (parseJson(toJson({ id })).value as { id: number | bigint }).id;
@@ -53,7 +53,7 @@ describe('json', () => {
     );
   });
 
-  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone', async () => {
+  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone (A13)', async () => {
     const bytes = Buffer.concat([
       Buffer.from('["a","'),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),
@@ -90,7 +90,7 @@ describe('json', () => {
 
 describe('ids', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
-    'rejects a row with the id %s, and keeps its neighbours',
+    'rejects a row with the id %s, and keeps its neighbours (A9)',
     async (id) => {
       const { rows, rejected } = await tags(`{"id":1,"tag":"a"},{"id":${id},"tag":"b"},{"id":3,"tag":"c"}`);
       expect(rows.map((row) => row.id)).toEqual([1n, 3n]);
@@ -122,7 +122,7 @@ describe('text that cannot be stored', () => {
     ['a NUL deep inside', '{"a":[{"b":"\\u0000"}]}', 'a text holds a NUL'],
     ['a NUL in a name', '{"a\\u0000":1}', 'a text holds a NUL'],
     ['far too much of it', `"${'x'.repeat(262_145)}"`, 'a text is longer than 262144 characters'],
-  ])('%s rejects its row and no other', async (_name, value, reason) => {
+  ])('%s rejects its row and no other (A12, A13)', async (_name, value, reason) => {
     for (const field of ['name', 'unknown']) {
       const answer = await users(`{"id":1,"name":"Ann"},{"id":2,"${field}":${value}},{"id":3}`);
       expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
@@ -152,13 +152,13 @@ describe('text that cannot be stored', () => {
     expect((await users(`{"id":1,"unknown":${text}}`)).users).toHaveLength(1);
   });
 
-  test('accepts whole surrogate pairs, line breaks, accents and right-to-left text', async () => {
+  test('accepts whole surrogate pairs, line breaks, accents and right-to-left text (A14)', async () => {
     const name = 'Zoë 😀 \n עברית e\u0301';
     expect((await users(toJson({ id: 1, name }))).users).toMatchObject([{ name }]);
     expect((await users('{"id":1,"name":"\\ud83d\\ude00"}')).users).toMatchObject([{ name: '😀' }]);
   });
 
-  test('rejects a row nested deeper than 32 levels, even 200,000, and keeps its neighbour', async () => {
+  test('rejects a row nested deeper than 32 levels, even 200,000, and keeps its neighbour (A11)', async () => {
     const deep = (levels: number) => `{"id":1,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
     expect((await tags(deep(31))).rows).toHaveLength(1);
     expect((await tags(deep(32))).rejected).toMatchObject([
@@ -208,7 +208,7 @@ describe('users', () => {
     ]);
   });
 
-  test('tells an absent value, null and an empty text apart', async () => {
+  test('tells an absent value, null and an empty text apart (A10)', async () => {
     const [user] = (await users('{"id":1,"email":null,"phone":""}')).users;
     expect(user).toEqual({ id: 1n, email: null, phone: '', raw: {} });
     expect(user !== undefined && 'name' in user).toBe(false);
@@ -242,7 +242,7 @@ describe('users', () => {
     expect(JSON.stringify(user?.phone).length).toBeLessThan(100);
   });
 
-  test('keeps unknown fields in `raw`, whatever they are called', async () => {
+  test('keeps unknown fields in `raw`, whatever they are called (A11)', async () => {
     const [user] = (
       await users(
         '{"id":1,"__proto__":{"polluted":true},"constructor":1,"toString":"x","big":12345678901234567890}',
@@ -268,7 +268,7 @@ describe('users', () => {
 });
 
 describe('bodies that are sent', () => {
-  test('a patch has only changed fields, both halves of a name, digits of a phone, an exact role', () => {
+  test('a patch has only changed fields, both halves of a name, digits of a phone, an exact role (S71)', () => {
     const encode = (patch: UserPatch) => toJson(encodeUserPatch(9007199254740993n, patch));
     const id = '"id":9007199254740993';
     expect(encode({})).toBe(`{${id}}`);
@@ -418,7 +418,7 @@ describe('tags, contact fields and other listings', () => {
 });
 
 describe('any JSON at all', () => {
-  test('never breaks a decoder, and every row is either taken or rejected', async () => {
+  test('never breaks a decoder, and every row is either taken or rejected (A11)', async () => {
     const row = fc.oneof(
       fc.jsonValue({ stringUnit: 'binary' }),
       fc.constantFrom({ id: 1, a: 'b\0' }, { id: 2, 'a\ud800': 1 }, { id: 3, a: ['\udc00'] }),

@@ -41,7 +41,7 @@ const authentication: readonly Row[] = [
     ],
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
-      ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead'],
+      ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead (N21)'],
       ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
     ],
     variants: ['future-iat'],
@@ -65,7 +65,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
     emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
-      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
+      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps (N21, R8, S40)'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
       conforms('a token may be used again, and may have further claims'),
     ],
@@ -74,22 +74,33 @@ const authentication: readonly Row[] = [
     client: ['secret.ts', 'createSecret'],
     emulator: ['emulator/wire/request-log.ts', 'LoggedRequest'],
     tests: [
-      ['service/faults.test.ts', 'keeps tokens out of errors and events, whatever a hostile server repeats'],
-      ['system/command-line.test.ts', 'never shows a secret'],
+      [
+        'service/faults.test.ts',
+        'keeps tokens out of errors and events, whatever a hostile server repeats (S7)',
+      ],
+      ['system/command-line.test.ts', 'never shows a secret (S32)'],
       ['emulator/emulator.test.ts', 'the control endpoint shows the requests, and none of its own'],
     ],
   }),
   rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
     client: ['service/credential-check.ts', 'createCredentialCheck.inboxes'],
     emulator: ['emulator/rules/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
-    tests: [['service/faults.test.ts', 'verifies the next secret, uses it, and sees the old secret idle']],
+    tests: [
+      [
+        'service/faults.test.ts',
+        'verifies the next secret, uses it, and sees the old secret idle (N20, S43)',
+      ],
+    ],
   }),
   rule('Authentication: rotation', 'create a second secret, verify it with a call, revoke the old one', {
     client: ['service/token.ts', 'Credentials.next'],
     emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
-      ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over'],
-      ['system/check.test.ts', 'says which of two secrets is in use, and when the old one was last needed'],
+      ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over (N20)'],
+      [
+        'system/check.test.ts',
+        'says which of two secrets is in use, and when the old one was last needed (S44)',
+      ],
       ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
     ],
   }),
@@ -137,7 +148,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'tries one fresh token after a 401 at any call, then fails'],
+      ['service/faults.test.ts', 'tries one fresh token after a 401 at any call, then fails (N19)'],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
     status: '401',
@@ -163,7 +174,7 @@ const errors: readonly Row[] = [
       documented,
       [
         'service/faults.test.ts',
-        'a storm of 429 gets few requests and long pauses, and the call after it succeeds',
+        'a storm of 429 gets few requests and long pauses, and the call after it succeeds (N16)',
       ],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -174,7 +185,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       ['service/faults.test.ts', 'follows a sane Retry-After: seconds or a date by the service clock'],
-      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever Retry-After contains'],
+      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever Retry-After contains (N17)'],
       ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
     ],
     variants: ['retry-after'],
@@ -184,7 +195,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer'],
+      ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer (N18)'],
       ['emulator/faults.test.ts', 'faults instead of an answer › %s: one update gets a %i and has no effect'],
     ],
     status: 'default',
@@ -204,7 +215,7 @@ const errors: readonly Row[] = [
     tests: [
       [
         'reconcile/push.test.ts',
-        'sends the batch again user by user and field by field, and holds only the bad value',
+        'sends the batch again user by user and field by field, and holds only the bad value (A21)',
       ],
       ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
     ],
@@ -228,7 +239,7 @@ const limits: readonly Row[] = [
     client: ['service/token.ts', 'reuseMs'],
     emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
-      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
+      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps (N21, R8, S40)'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
     ],
   }),
@@ -245,8 +256,11 @@ const limits: readonly Row[] = [
     client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit'],
-      ['service/pages.test.ts', 'a listing comes complete that gives %i rows and skips as many as requested'],
+      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit (A6)'],
+      [
+        'service/pages.test.ts',
+        'a listing comes complete that gives %i rows and skips as many as requested (A6)',
+      ],
       ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
     ],
     variants: ['limit-cap', 'over-cap'],
@@ -275,13 +289,13 @@ const versioning: readonly Row[] = [
         'service/client.test.ts',
         'sends the legacy key unchanged, and warns that it is planned for deprecation',
       ],
-      ['system/check.test.ts', 'warns about the legacy key'],
+      ['system/check.test.ts', 'warns about the legacy key (S50)'],
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
     client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
-    tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called']],
+    tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called (A11)']],
     variants: ['extra-fields'],
   }),
 ];

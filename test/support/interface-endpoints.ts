@@ -107,8 +107,8 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
-      ['service/faults.test.ts', '%s is a count'],
-      ['service/faults.test.ts', '%s is not a count'],
+      ['service/faults.test.ts', '%s is a count (N4)'],
+      ['service/faults.test.ts', '%s is not a count (N4)'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
     ],
     variants: ['count-body'],

@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'sends a GET with a body, over at most %i kept connections'],
+      ['service/faults.test.ts', 'sends a GET with a body, over at most %i kept connections (N14)'],
       ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
       ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],
@@ -35,7 +35,7 @@ export const noteRows: readonly Row[] = [
       ['emulator/users.test.ts', 'overwrites both halves of a name if only one is sent'],
       [
         'service/wire.test.ts',
-        'a patch has only changed fields, both halves of a name, digits of a phone, an exact role',
+        'a patch has only changed fields, both halves of a name, digits of a phone, an exact role (S71)',
       ],
     ],
     variants: ['email-update'],
@@ -45,7 +45,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
-      ['reconcile/push.test.ts', 'sends only %s; base and mirror take the bytes of the service'],
+      ['reconcile/push.test.ts', 'sends only %s; base and mirror take the bytes of the service (A19)'],
     ],
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
   }),
@@ -123,7 +123,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit'],
+      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit (A6)'],
       ['emulator/pages.test.ts', 'number their pages: %s'],
       ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
     ],

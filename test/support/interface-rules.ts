@@ -7,7 +7,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
-      ['service/faults.test.ts', 'refuses %s, and accepts it with anyContentType'],
+      ['service/faults.test.ts', 'refuses %s, and accepts it with anyContentType (N10)'],
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
       ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],
@@ -71,9 +71,9 @@ const fields: readonly Row[] = [
     client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
-      ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
+      ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused (A8)'],
       ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
-      ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours'],
+      ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
     ],
   }),
   rule('Resources', 'fields missing, null, or that nobody documented (not shown)', {
@@ -85,7 +85,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called'],
+      ['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called (A11)'],
       ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
     ],
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],

@@ -26,7 +26,7 @@ describe('musterd and rows that are missing', () => {
     expect(stdout).toContain('\nno change: contact fields, inboxes, surveys\n');
   });
 
-  it('keeps rows that a listing leaves out, and marks deleted ones as gone', async () => {
+  it('keeps rows that a listing leaves out, and marks deleted ones as gone (O7)', async () => {
     const [, ...left] = stage.emulator.team.tags();
     const hidden = new Set(left.slice(0, 3).map(({ id }) => id));
     stage.emulator.rewrite({ path: '/v1/tags', times: 'always' }, (body) =>

@@ -86,7 +86,7 @@ describe('musterd check', () => {
     expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
   });
 
-  it('says which of two secrets is in use, and when the old one was last needed', async () => {
+  it('says which of two secrets is in use, and when the old one was last needed (S44)', async () => {
     await open();
     await stage.run();
     stage.emulator.team.addSecret({ id: 'second', key: 'the-second-key' });
@@ -152,7 +152,7 @@ describe('musterd check', () => {
     }
   });
 
-  it('warns about the legacy key', async () => {
+  it('warns about the legacy key (S50)', async () => {
     await open({ emulator: { apiKey: 'legacy-key-0123456789' } });
     const env = { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '', MUSTERD_API_KEY: 'legacy-key-0123456789' };
     const { code, report, stderr } = await check([], env);

@@ -18,7 +18,7 @@ function startsIn(code: string): string[] {
 describe('Programs that are started', () => {
   const files = globSync('src/**/*.ts').map((file) => ({ file, code: readFileSync(file, 'utf8') }));
 
-  it('are told nothing of our environment but what is named', () => {
+  it('are told nothing of our environment but what is named (S23)', () => {
     const starts = files.flatMap(({ file, code }) =>
       code.includes("'node:child_process'") ? startsIn(code).map((call) => ({ file, call, code })) : [],
     );

@@ -40,7 +40,7 @@ describe('a service that clears the name where an update leaves it out', () => {
       join sync.user_base b using (team_id, id) where id = ${id}`);
   const held = () => stage.sql('select user_id, field, reason, service_value from report.held order by 1, 2');
 
-  it('sends an edit of the name after an update cleared it', async () => {
+  it('sends an edit of the name after an update cleared it (A16)', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -66,7 +66,7 @@ describe('a service that clears the name where an update leaves it out', () => {
     expect(await names(id)).toEqual([['Robin', 'Doe', 'Robin', 'Doe']]);
   });
 
-  it('restores a cleared name in the next run', async () => {
+  it('restores a cleared name in the next run (A16)', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -98,7 +98,7 @@ describe('at most one name is ever cleared', () => {
       ([id]) => Number(id),
     );
 
-  it('in whatever order things happen, and it is back after the next run', async () => {
+  it('in whatever order things happen, and it is back after the next run (A16)', async () => {
     const rounds = Number(process.env['CLEARED_NAMES'] ?? 2);
     stage = await createStage({
       emulator: { users: 6, variants: { 'email-update': 'clears-name' } },

@@ -22,13 +22,13 @@ describe('the command line', () => {
     [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize'],
     [{ MUSTERD__nonsense__a: '1' }, 'MUSTERD__nonsense__a'],
     [{ MUSTERD_CONFIG: '/nonexistent.yaml' }, '/nonexistent.yaml'],
-  ])('exits 78 with %j and says why', async (env, mention) => {
+  ])('exits 78 with %j and says why (R10)', async (env, mention) => {
     const { code, stderr } = await musterd(['reconcile'], env);
     expect(stderr).toContain(mention);
     expect(code).toBe(78);
   });
 
-  it('exits 77 when the service refuses the credentials', async () => {
+  it('exits 77 when the service refuses the credentials (N19)', async () => {
     const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
     expect(code).toBe(77);
     expect(stderr).not.toContain('another-key-of-nobody');
@@ -50,7 +50,7 @@ describe('the command line', () => {
     expect(words).toMatch(/^team +default: 41 "/m);
   });
 
-  it('exits 78 when the credentials are those of another team', async () => {
+  it('exits 78 when the credentials are those of another team (D14, O3)', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
     try {
       const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
@@ -70,7 +70,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 while another run holds the lease, and neither sends nor writes', async () => {
+  it('exits 75 while another run holds the lease, and neither sends nor writes (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();
@@ -110,7 +110,7 @@ describe('the command line', () => {
     }
   });
 
-  it('finishes the request in hand when it is asked to stop', async () => {
+  it('finishes the request in hand when it is asked to stop (R2)', async () => {
     const held = holdRequest(stage.emulator, '/v1/users/update', { when: 'after' });
     const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     await stage.sql(`update mirror.users set phone = '15550122' where id = ${user?.id}`);
@@ -126,7 +126,7 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('never shows a secret', async () => {
+  it('never shows a secret (S32)', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);

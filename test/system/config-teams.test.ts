@@ -344,7 +344,7 @@ describe('secrets in files', () => {
     expect(complaintOf(people('none'))).toContain('none cannot be read (ENOENT)');
   });
 
-  it("are looked up among systemd's credentials first", () => {
+  it("are looked up among systemd's credentials first (S36)", () => {
     write('beside', 'beside');
     write('both', 'beside');
     const env = { CREDENTIALS_DIRECTORY: credentials() };
@@ -445,23 +445,26 @@ teams:
     };
     const modes = Array.from({ length: 0o100 }, (_, others) => 0o600 + others);
 
-    it.each(['service.secretKeyFile', ...variables])('are taken, warned about or refused: %s', (named) => {
-      for (const mode of modes) {
-        const path = write('of-a-mode', values[named] ?? 'z', mode);
-        chmodSync(path, mode);
-        const isVariable = variables.includes(named);
-        const [yaml, env] = isVariable
-          ? ['', { [named]: path }]
-          : ['service: {secretKeyFile: of-a-mode}\n', {}];
-        const where = isVariable ? named : `${file}:1:26: service.secretKeyFile`;
-        const words = (deed: string) =>
-          `${where}: ${path} can be ${deed} by others than its owner (mode ${mode.toString(8)}); "chmod 600" ends that`;
-        if ((mode & 0o022) !== 0) expect(() => load(yaml, env)).toThrow(words('changed'));
-        else expect(load(yaml, env).warnings).toEqual((mode & 0o044) === 0 ? [] : [words('read')]);
-      }
-    });
+    it.each(['service.secretKeyFile', ...variables])(
+      'are taken, warned about or refused: %s (S37)',
+      (named) => {
+        for (const mode of modes) {
+          const path = write('of-a-mode', values[named] ?? 'z', mode);
+          chmodSync(path, mode);
+          const isVariable = variables.includes(named);
+          const [yaml, env] = isVariable
+            ? ['', { [named]: path }]
+            : ['service: {secretKeyFile: of-a-mode}\n', {}];
+          const where = isVariable ? named : `${file}:1:26: service.secretKeyFile`;
+          const words = (deed: string) =>
+            `${where}: ${path} can be ${deed} by others than its owner (mode ${mode.toString(8)}); "chmod 600" ends that`;
+          if ((mode & 0o022) !== 0) expect(() => load(yaml, env)).toThrow(words('changed'));
+          else expect(load(yaml, env).warnings).toEqual((mode & 0o044) === 0 ? [] : [words('read')]);
+        }
+      },
+    );
 
-    it('of the settings themselves count where a secret stands in them', () => {
+    it('of the settings themselves count where a secret stands in them (S38)', () => {
       const secrets = [
         'service: {secretKey: abc}',
         'teams: {a: {service: {secretKey: abc}}}',

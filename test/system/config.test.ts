@@ -101,7 +101,7 @@ describe('variables with a name of their own', () => {
 });
 
 describe('a complaint', () => {
-  it('is made once for each thing that is wrong', () => {
+  it('is made once for each thing that is wrong (R10)', () => {
     const said = complaint(() =>
       load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
     );
@@ -147,7 +147,7 @@ describe('a complaint', () => {
     expect(complaint(() => fromEnv({ MUSTERD__notify__secret: token }))).toContain('control characters');
   });
 
-  it('never repeats a value that may be a secret', () => {
+  it('never repeats a value that may be a secret (S59)', () => {
     const secret = 'canary-of-a-secret';
     const said = [
       complaint(() => load(`service:\n  secretKey: {a: ${secret}}\n`)),

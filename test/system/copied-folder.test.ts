@@ -27,7 +27,7 @@ describe('the folder of an embedded server that was copied', () => {
     expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));
   });
 
-  it('is another place, though server and database are the same', async () => {
+  it('is another place, though server and database are the same (D19)', async () => {
     const email = service.emailOf(user);
     await copy.edit(user, 'copied@example.com');
     const run = await copy.musterd('reconcile');

@@ -129,13 +129,13 @@ async function expectNothingSent(copy: MirrorAt): Promise<void> {
 }
 
 describe('a mirror that is somewhere else sends nothing before somebody says that it has moved', () => {
-  it('after it was made from a template on the same server', async () => {
+  it('after it was made from a template on the same server (D19)', async () => {
     const { url } = await createHome();
     await expectNothingSent(await copyOf(url));
   });
 
   it.skipIf(installed === undefined)(
-    'after pg_restore loaded it into another database, with all that waits (needs an installed Postgres)',
+    'after pg_restore loaded it into another database, with all that waits (needs an installed Postgres) (D19)',
     async () => {
       const { url, mirror } = await createHome(installed);
       const to = await createEmpty(installed);
@@ -202,40 +202,43 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
     },
   );
 
-  it.skipIf(installed === undefined)('after another server has come to answer to its name', async () => {
-    const [url, to] = [await createMigrated(installed), await createEmpty()];
-    const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
-    const proxy = await createTcpProxy(target);
-    proxies.push(proxy);
-    const name = new URL(url).pathname.slice(1);
-    const through = (one: string) => {
-      const named = new URL(one);
-      [named.port, named.pathname] = [String(proxy.port), `/${name}`];
-      return at(named.href);
-    };
-    const user = aUser();
-    expect((await through(url).musterd('reconcile')).code).toBe(0);
-    await through(url).edit(user, 'here@example.com');
-    expect((await through(url).musterd('reconcile')).code).toBe(0);
-    expect(service.emailOf(user)).toBe('here@example.com');
-    carry(url, to);
+  it.skipIf(installed === undefined)(
+    'after another server has come to answer to its name (D19)',
+    async () => {
+      const [url, to] = [await createMigrated(installed), await createEmpty()];
+      const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
+      const proxy = await createTcpProxy(target);
+      proxies.push(proxy);
+      const name = new URL(url).pathname.slice(1);
+      const through = (one: string) => {
+        const named = new URL(one);
+        [named.port, named.pathname] = [String(proxy.port), `/${name}`];
+        return at(named.href);
+      };
+      const user = aUser();
+      expect((await through(url).musterd('reconcile')).code).toBe(0);
+      await through(url).edit(user, 'here@example.com');
+      expect((await through(url).musterd('reconcile')).code).toBe(0);
+      expect(service.emailOf(user)).toBe('here@example.com');
+      carry(url, to);
 
-    const was = new URL(to).pathname.slice(1);
-    const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
-    await sql`alter database ${sql.id(was)} rename to ${sql.id(name)}`.execute(admin.asTyped);
-    try {
-      target.port = Number(new URL(to).port);
-      const address = `localhost:${proxy.port}/${name}`;
-      const { stdout } = await through(to).musterd('status');
-      expect(stdout).toMatch(
-        new RegExp(`was at ${address} until .*Z, and is at ${address}, on another server now`),
-      );
-      await expectNothingSent(through(to));
-    } finally {
-      await sql`alter database ${sql.id(name)} rename to ${sql.id(was)}`.execute(admin.asTyped);
-      await admin.close();
-    }
-  });
+      const was = new URL(to).pathname.slice(1);
+      const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
+      await sql`alter database ${sql.id(was)} rename to ${sql.id(name)}`.execute(admin.asTyped);
+      try {
+        target.port = Number(new URL(to).port);
+        const address = `localhost:${proxy.port}/${name}`;
+        const { stdout } = await through(to).musterd('status');
+        expect(stdout).toMatch(
+          new RegExp(`was at ${address} until .*Z, and is at ${address}, on another server now`),
+        );
+        await expectNothingSent(through(to));
+      } finally {
+        await sql`alter database ${sql.id(name)} rename to ${sql.id(was)}`.execute(admin.asTyped);
+        await admin.close();
+      }
+    },
+  );
 });
 
 describe('a place', () => {
@@ -291,7 +294,7 @@ describe('a place', () => {
     expect((await mirror.musterd('reconcile')).code).toBe(3);
   });
 
-  it('is said by whoever may write the bookkeeping, and by nobody else', async () => {
+  it('is said by whoever may write the bookkeeping, and by nobody else (S15)', async () => {
     const { url, mirror } = await createHome();
     const approver = `test_place_${new URL(url).pathname.slice(-8)}`;
     const as = async (text: string) => {
@@ -344,7 +347,7 @@ describe('two daemons at two places', () => {
     return Number(count);
   };
 
-  it('send from the one at home; the other reads until it is adopted, and then goes on with what waits', async () => {
+  it('send from the one at home; the other reads until it is adopted, and then goes on with what waits (D19)', async () => {
     const { url, mirror } = await createHome();
     const copy = await copyOf(url);
     const [here, there, later] = [aUser(), aUser(), aUser()];

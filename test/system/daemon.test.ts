@@ -105,7 +105,7 @@ describe('musterd daemon', () => {
     await eventually('the edit is on the service', () => emailOf(id) === 'unheard@example.com');
   });
 
-  it('answers times that come up during a run by one run after it', async () => {
+  it('answers times that come up during a run by one run after it (R7)', async () => {
     await open();
     const gate = Promise.withResolvers<void>();
     const unhook = stage.emulator.before({ path: '/v1/contacts/count' }, async () => {

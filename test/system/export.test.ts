@@ -97,7 +97,7 @@ describe('exporting', () => {
     expect(stderr).toContain('The roster was not recorded yet then');
   });
 
-  it('writes no cell that a spreadsheet would run', async () => {
+  it('writes no cell that a spreadsheet would run (S64)', async () => {
     const rows = parseCsv(await exported(), { bom: true }) as string[][];
     expect(rows.flat()).toContain(`'${formula}`);
     expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);

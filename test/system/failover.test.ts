@@ -108,7 +108,7 @@ describe('a mirror with a standby', () => {
   const edit = (user: number | undefined, email: string) =>
     primary.sql(`update mirror.users set email = '${email}' where id = ${user}`);
 
-  it('is not run on the standby, neither by a new process nor by one that was led there, and nothing is sent', async () => {
+  it('is not run on the standby, neither by a new process nor by one that was led there, and nothing is sent (D10)', async () => {
     await edit(users[0], 'before@example.com');
     await caughtUp();
     emulator.clearRequests();
@@ -130,7 +130,7 @@ describe('a mirror with a standby', () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it('reverts nothing on the service when the last commits are lost, and pulls what it has', async () => {
+  it('reverts nothing on the service when the last commits are lost, and pulls what it has (D11)', async () => {
     // Replicated: the edit of the first user, which was not pushed yet. Lost: all that follows.
     await standby.sql(`alter system set primary_conninfo = ''`);
     await standby.sql('select pg_reload_conf()');
@@ -169,7 +169,7 @@ describe('a mirror with a standby', () => {
     ).toEqual([[0n]]);
   });
 
-  it('is the same place behind the same name: what is edited there is sent as before', async () => {
+  it('is the same place behind the same name: what is edited there is sent as before (D19)', async () => {
     await standby.sql(`update mirror.users set email = 'promoted@example.com' where id = ${users[4]}`);
     expect(await reconcile(standby)).toMatchObject({
       outcome: 'complete',
@@ -179,7 +179,7 @@ describe('a mirror with a standby', () => {
     expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');
   });
 
-  it('takes the next of several hosts after a fail-over, as the same place', async () => {
+  it('takes the next of several hosts after a fail-over, as the same place (D19)', async () => {
     await standby.sql(`update mirror.users set email = 'next@example.com' where id = ${users[5]}`);
     const report = await reconcileAt(primary.server.port, standby.server.port);
     expect(report).toMatchObject({ outcome: 'complete', sendBlock: null, counts: { pushed: 1 } });

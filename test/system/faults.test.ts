@@ -27,7 +27,7 @@ describe('faults of the service', () => {
       (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
     );
 
-  it.each(endured)('loses nothing to %s, and does not call it a success', async (fault) => {
+  it.each(endured)('loses nothing to %s, and does not call it a success (A1)', async (fault) => {
     stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const rows = () =>
       stage.sql(`select (select count(*) from mirror.users where gone_at is null) as u, (select count(*) from mirror.tags where gone_at is null) as t,
@@ -53,7 +53,7 @@ describe('faults of the service', () => {
     expect(await stage.sql('select count(*) from mirror.users where not resolved')).toEqual([['0']]);
   });
 
-  it('takes a listing whose pages drift while it is read', async () => {
+  it('takes a listing whose pages drift while it is read (A4)', async () => {
     stage = await createStage({ emulator: { tags: 60, variants: { 'limit-cap': 7 } } });
     play('drift,path=/v1/tags,action=add,at=3,times=2');
     await runAnyhow();

@@ -74,7 +74,7 @@ describe.skipIf(disk === undefined)(
       }
     });
 
-    it('sends nothing that it cannot write down before, and goes on by itself once there is room', async () => {
+    it('sends nothing that it cannot write down before, and goes on by itself once there is room (D9)', async () => {
       const id = emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
       // Too long for a page, for compression and for an editor: to write it down takes room that a table does not have yet.
       const first = randomBytes(20_000).toString('hex');

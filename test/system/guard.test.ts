@@ -17,7 +17,7 @@ describe('the guard', () => {
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () => stage.versions('mirror.users', 'sync.user_base', 'mirror.tags', 'mirror.contact_counts');
 
-  it('refuses an update of all rows, writes nothing, and sends the three users that a person approves', async () => {
+  it('refuses an update of all rows, writes nothing, and sends the three users that a person approves (O1, S11)', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -91,7 +91,7 @@ describe('the guard', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('adds new members after a team was replaced, and marks no old member as gone', async () => {
+  it('adds new members after a team was replaced, and marks no old member as gone (O3, O7, S5)', async () => {
     await open();
     const before = stage.emulator.team.users().map(({ id }) => id);
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);

@@ -61,7 +61,7 @@ describe('importing', () => {
   describe('a file of a few', () => {
     beforeEach(() => open());
 
-    it('shows the changes and writes nothing without --yes', async () => {
+    it('shows the changes and writes nothing without --yes (S63)', async () => {
       const { id, phone, first, last } = user();
       const path = file(`id,Phone Number\n${id},+1 (555) 010-0166\n${user(1).id},\n`);
       const before = await stage.mirrored();

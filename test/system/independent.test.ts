@@ -52,7 +52,7 @@ describe('a service with other choices', () => {
     expect(await sql('select count(*) from mirror.users where resolved')).toEqual([['22']]);
   });
 
-  it('is silent in a second run', async () => {
+  it('is silent in a second run (O10)', async () => {
     const rows = () =>
       sql(
         `select (select md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u), (select md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t) as t`,

@@ -90,7 +90,7 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
       'open update',
       (locked: string) => `update mirror.users set first_name = 'Open' where id in (${locked})`,
     ],
-  ])('delays that user alone while an editor has a %s', async (_, lock) => {
+  ])('delays that user alone while an editor has a %s (D12, D18)', async (_, lock) => {
     const locked = await changeAll();
     const session = await connect(editor);
     await session.query('begin');

@@ -168,7 +168,7 @@ describe('a copy that is meant as one', () => {
     expect(writes()).toHaveLength(updates);
   });
 
-  it('reads every change and sends nothing, and its runs end with 0', async () => {
+  it('reads every change and sends nothing, and its runs end with 0 (D19)', async () => {
     const updates = writes().length;
     const changed = service.emulator.team.users().at(-1)?.id ?? 0;
     service.emulator.team.editUser(changed, { phone: '15550123' });

@@ -25,7 +25,7 @@ describe('an address that moves to another user', () => {
     return new Map(rows.map(([id, email]) => [Number(id), email]));
   };
 
-  it('is pulled for both users by id after a swap on the service', async () => {
+  it('is pulled for both users by id after a swap on the service (A28)', async () => {
     const { a, b } = await openPair();
     stage.emulator.team.editUser(a.id, { email: b.email, phone: '15550101' });
     stage.emulator.team.editUser(b.id, { email: a.email, phone: '15550102' });
@@ -40,7 +40,7 @@ describe('an address that moves to another user', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('confirms no push by the address of another user', async () => {
+  it('confirms no push by the address of another user (A28)', async () => {
     const { a, b } = await openPair(600_000);
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${a.id}`);
     for (const fault of parseFaults(['status,code=502,effect=none,path=/v1/users/update,times=1']))
@@ -110,7 +110,7 @@ describe('one person in two teams of one mirror database', () => {
   };
   const rows = () => stage.versions('mirror.users', 'sync.user_base');
 
-  it('is pulled by one team after the other has pushed, once', async () => {
+  it('is pulled by one team after the other has pushed, once (A29)', async () => {
     await openTeams();
     await edit(0, 'first@example.com');
     expect(await runTeam(0)).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });

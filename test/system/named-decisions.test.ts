@@ -53,7 +53,7 @@ describe('`resolve` by a script', () => {
     { field: 'role_id', values: 'role_id = 17', other: { roleId: 23 }, sent: { role_id: 17 } },
     { field: 'phone', values: 'phone = null', other: ofPhone.other, sent: { phone: '' } },
     { field: 'name', ...ofName, sent: { first_name: 'Ada', last_name: `O'Hara-d'Arc` } },
-  ])('names the command to type for $field with $values', async ({ field, values, other, sent }) => {
+  ])('names the command to type for $field with $values (O8)', async ({ field, values, other, sent }) => {
     const id = await openConflict({ values, other });
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
@@ -91,7 +91,7 @@ describe('`resolve` by a script', () => {
     expect(team.emulator.team.user(id).email).toBe(email);
   });
 
-  it('does not take an edit of the same value that came in its place', async () => {
+  it('does not take an edit of the same value that came in its place (O8)', async () => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
     await team.bob.edit(id, `email = 'ina@example.com'`);
@@ -102,7 +102,7 @@ describe('`resolve` by a script', () => {
     await expectUndecided();
   });
 
-  it('refuses an outdated --if-service, and accepts the current one, however it is spelled', async () => {
+  it('refuses an outdated --if-service, and accepts the current one, however it is spelled (O8)', async () => {
     const id = await openConflict(ofName);
     const before = team.emulator.team.user(id);
     const take = async (side: string, ...seen: readonly string[]) =>
@@ -196,7 +196,7 @@ describe('`resolve` on a terminal', () => {
       },
       /not as it was shown/,
     ],
-  ])('does nothing where %s moves while the person thinks', async (_, move, words) => {
+  ])('does nothing where %s moves while the person thinks (O8)', async (_, move, words) => {
     const id = await openConflict(ofEmail);
     const [error] = await resolve(id, async () => {
       await move(id);

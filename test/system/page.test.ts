@@ -226,7 +226,7 @@ describe('the page', () => {
     await page.locator('.bar-below button:not([disabled]):not([aria-describedby])').first().waitFor();
   });
 
-  it('shows ids alone where details are off, in the files as well', async () => {
+  it('shows ids alone where details are off, in the files as well (S28)', async () => {
     const quiet = await serveAlone(database.db, false);
     const secrets = (
       await rows(

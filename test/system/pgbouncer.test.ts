@@ -104,7 +104,7 @@ default_pool_size = ${poolSize}
     ).toEqual([['true']]);
   });
 
-  it('an edit is planned, pushed, and seen in the status, and what the service changed is pulled', async () => {
+  it('an edit is planned, pushed, and seen in the status, and what the service changed is pulled (D17)', async () => {
     const { id } = person();
     await stage.sql(`update mirror.users set email = 'robin@example.com' where id = ${id}`);
     stage.emulator.team.addTag('meanwhile');
@@ -133,7 +133,7 @@ default_pool_size = ${poolSize}
     }
   });
 
-  it('a second run meets the lease of the first, however their sessions are mixed', async () => {
+  it('a second run meets the lease of the first, however their sessions are mixed (D17)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = startMusterd(['reconcile'], environment());
     await held.reached();

@@ -141,7 +141,7 @@ describe('musterd check', () => {
       /ok\tconfiguration\thttps:\/\/service\.example, by way of the proxy 127\.0\.0\.1:\d+ \(HTTPS_PROXY\)\n/,
     ],
     [403, /FAIL\t.*by way of the proxy 127\.0\.0\.1:\d+ \(CONNECT was answered 403\)/],
-  ])('shows the way if the proxy answers %s, and never the credentials', async (status, shown) => {
+  ])('shows the way if the proxy answers %s, and never the credentials (S9)', async (status, shown) => {
     const emulator = await createEmulator({ http: true, users: 3, ratePerMinute: 0 });
     onTestFinished(() => emulator.close());
     const { MUSTERD_BASE_URL, ...environment } = emulator.environment;

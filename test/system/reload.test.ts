@@ -62,7 +62,7 @@ describe('SIGHUP', () => {
   const idOf = async (name: string) =>
     Number((await stage.sql(`select team_id from sync.teams where team = '${name}'`))[0]?.[0]);
 
-  it('keeps the old settings when the file has a wrong value, and says so', async () => {
+  it('keeps the old settings when the file has a wrong value, and says so (R10)', async () => {
     write('{"teams":{"north":{"push":{"batchSize":0}}}}');
     const said = await hangUp('the new settings were not applied: the old ones stay in effect');
     expect(said).toContain('teams.north.push.batchSize');

@@ -29,7 +29,7 @@ describe('what is blotted out', () => {
     expect(blotOut(text, [secret])).toBe(left);
   });
 
-  it('is every part of 8 characters, and nothing where all secrets are shorter', () => {
+  it('is every part of 8 characters, and nothing where all secrets are shorter (S33)', () => {
     const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength });
     fc.assert(
       fc.property(letters(40), fc.array(letters(12), { maxLength: 3 }), (text, secrets) => {
@@ -144,7 +144,7 @@ describe('no error repeats', () => {
     expect(said).toContain('musterd.yaml:');
   });
 
-  it('a piece of the token that an answer repeats, or that it takes apart', async () => {
+  it('a piece of the token that an answer repeats, or that it takes apart (S41)', async () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg';
     const answers = [token, token.slice(0, 30), token.slice(-20), token.replaceAll(/(?<=.)(?=.)/g, '\u200b')];
     for (const text of answers) {
@@ -158,7 +158,7 @@ describe('no error repeats', () => {
     }
   });
 
-  it('a piece of the key that an answer repeats', async () => {
+  it('a piece of the key that an answer repeats (S42)', async () => {
     const baseUrl = await listenHere((_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: `the key ${secret.slice(2, 14)} is bad`, more: secret }));

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../support/checkout.ts';
+import { titlesWith } from '../support/has-title.ts';
 
 /** Without line breaks inside of a sentence: a title may be broken over two lines. */
 const text = readFileSync(join(ROOT, 'docs', 'security.md'), 'utf8').replaceAll(/(?<!\|)\n +(?!\*)/g, ' ');
@@ -12,20 +13,14 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const files = [
   ...flat.matchAll(/`((?:src|test|migrations|config)\/[\w./-]+|\.?[\w-]+\.(?:json|npmrc)|\.npmrc)`/g),
 ].map(({ 1: path = '', 0: whole, index }) => ({ path, after: flat.slice(index + whole.length) }));
-const titled = files.filter(({ after }) => after.startsWith(' › '));
+const shown = files.flatMap(({ path, after }) => {
+  const id = /^ \((S\d+)\)/.exec(after)?.[1];
+  return id === undefined ? [] : [{ path, id }];
+});
 const named = files.flatMap(({ path, after }) => {
   const name = /^ `([^`]+)`/.exec(after)?.[1];
   return name === undefined ? [] : [{ path, name }];
 });
-
-/** Whether a title stands in the source as one whole literal, and the text goes on behind it as after one. */
-function startsWithTitle(source: string, after: string): boolean {
-  const titles = [...source.matchAll(/(['"`])((?:(?!\1).)+)\1/g)].map(([, , title = '']) => title);
-  return titles.some(
-    (title) =>
-      title.length > 1 && after.startsWith(title) && /^(?:\)|<br>| \||,|$)/.test(after.slice(title.length)),
-  );
-}
 
 describe('docs/security.md', () => {
   it('names files that are there', () => {
@@ -33,12 +28,9 @@ describe('docs/security.md', () => {
     expect(files.filter(({ path }) => !existsSync(join(ROOT, path))).map(({ path }) => path)).toEqual([]);
   });
 
-  it('names tests by titles that they have', () => {
-    expect(titled.length).toBeGreaterThan(40);
-    const missing = titled.filter(
-      ({ path, after }) => !startsWithTitle(read(path), after.slice(' › '.length)),
-    );
-    expect(missing.map(({ path, after }) => `${path}${after.slice(0, 80)}`)).toEqual([]);
+  it('names tests by ids that their titles have', () => {
+    expect(shown.length).toBeGreaterThan(40);
+    expect(shown.filter(({ path, id }) => titlesWith(read(path), id).length === 0)).toEqual([]);
   });
 
   it('names functions and words that stand in the file named before them', () => {

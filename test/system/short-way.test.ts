@@ -29,7 +29,7 @@ describe('a new address that goes the short way', () => {
   it.each([
     ['phone', '15550177'],
     ['email', 'taken@example.com'],
-  ] as const)('is held when somebody was given the same %s in the web app', async (field, value) => {
+  ] as const)('is held when somebody was given the same %s in the web app (O2)', async (field, value) => {
     const [one, two] = await open();
     const before = await mirrored(two?.id, field);
     stage.emulator.team.editUser(two?.id ?? 0, { [field]: value });

@@ -27,7 +27,7 @@ describe('a second signal', () => {
     { command: ['daemon'], first: 'SIGTERM', second: 'SIGTERM', said: '' },
     { command: ['reconcile', '--json'], first: 'SIGINT', second: 'SIGTERM', said: stoppedInJson },
   ] as const)(
-    'ends $command at once ($first, then $second), and the next run confirms the open push without sending it again',
+    'ends $command at once ($first, then $second), and the next run confirms the open push without sending it again (R3)',
     async ({ command, first, second, said }) => {
       stage = await createStage();
       await stage.run();
@@ -87,7 +87,7 @@ describe('a reader of the output that has gone away', () => {
     return running;
   };
 
-  it('leaves the exit code, the run and the lease of a reconcile as they are', async () => {
+  it('leaves the exit code, the run and the lease of a reconcile as they are (R13)', async () => {
     stage = await createStage();
     const running = await startUnread('reconcile', '--json');
     expect(await running.ended).toMatchObject({ code: 0, signal: null });
@@ -95,7 +95,7 @@ describe('a reader of the output that has gone away', () => {
     expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
   });
 
-  it('does not end a daemon', async () => {
+  it('does not end a daemon (R13)', async () => {
     stage = await createStage();
     const { process: child, ended } = await startUnread('daemon');
     await eventually('three runs', async () => (await stage.runs(`outcome = 'complete'`)) >= 3);
@@ -109,7 +109,7 @@ it.skipIf(!existsSync('/dev/full')).each([
   { output: 'stderr', code: 0 },
   { output: 'stdout', code: 1 },
 ] as const)(
-  'musterd completes a run if $output is on a full disk, and ends with $code',
+  'musterd completes a run if $output is on a full disk, and ends with $code (R13)',
   async ({ output, code }) => {
     stage = await createStage();
     const device = openSync('/dev/full', 'w');

@@ -29,7 +29,7 @@ describe('a process that goes wrong', () => {
   it.each([
     ['before it applies a pull', '/v1/users/get', 1],
     ['between reading back and sending', '/v1/users/get', 2],
-  ] as const)('that was halted %s can neither commit nor send afterwards', async (_, path, nth) => {
+  ] as const)('that was halted %s can neither commit nor send afterwards (R5)', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pulled, pushed] = [stage.userAt(0), stage.userAt(1)];
@@ -61,7 +61,7 @@ describe('a process that goes wrong', () => {
   });
   afterEach(() => stage.close());
 
-  it('that was halted while the connection for an update came about lets nothing leave afterwards', async () => {
+  it('that was halted while the connection for an update came about lets nothing leave afterwards (R5)', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
@@ -119,7 +119,7 @@ describe('a process that goes wrong', () => {
     }
   });
 
-  it('crashes loudly at an error that nobody caught, and gives its lease back', async () => {
+  it('crashes loudly at an error that nobody caught, and gives its lease back (R11)', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const hold = holdRequest(stage.emulator, '/v1/tags');

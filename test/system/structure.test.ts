@@ -159,7 +159,7 @@ describe('the structure of src', () => {
     expect(rising).toEqual([]);
   });
 
-  it('has each package in its room', () => {
+  it('has each package in its room (S34)', () => {
     const strays = files.flatMap((file) =>
       outside(file)
         .filter((name) => fences[name]?.includes(file.room) !== true)

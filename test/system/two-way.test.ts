@@ -45,7 +45,7 @@ describe('two-way runs', () => {
       .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
 
-  it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
+  it('calls a user gone only in two complete passes, and adopts again who comes back, edits held (A30)', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);
@@ -95,7 +95,7 @@ describe('two-way runs', () => {
     expect(await roles()).toEqual(rolesThere());
   });
 
-  it('plans without writing on either side', async () => {
+  it('plans without writing on either side (O9)', async () => {
     await openEqual();
     const { id } = stage.userAt();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);

@@ -30,7 +30,7 @@ const hostile = fc.string({
   ),
 });
 
-it('JSON says the same without a character that is not printable', () => {
+it('JSON says the same without a character that is not printable (S65)', () => {
   fc.assert(
     fc.property(fc.dictionary(hostile, hostile), (value) => {
       let written = '';
@@ -89,7 +89,7 @@ describe('text of others in Markdown', () => {
     expect(inMarkdown(text)).toBe(shown);
   });
 
-  it('is one piece of code, whatever it is', () => {
+  it('is one piece of code, whatever it is (S66)', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('`', ' ', 'a', '@', '|', '\\', '\n') }), (text) => {
         const shown = inMarkdown(text);

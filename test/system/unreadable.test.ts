@@ -29,7 +29,7 @@ const phones = (id: number) =>
   );
 
 describe('a value of another type', () => {
-  it('that nobody can read is told of in a team of two, and nothing is written over it', async () => {
+  it('that nobody can read is told of in a team of two, and nothing is written over it (A10)', async () => {
     await open({ emulator: { users: 2 } });
     const { id } = withPhone();
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
@@ -73,7 +73,7 @@ describe('a value of another type', () => {
 });
 
 describe('a phone that was emptied, where the service leaves out what is empty', () => {
-  it('is told of, an edit of it is held, and a person decides', async () => {
+  it('is told of, an edit of it is held, and a person decides (A10)', async () => {
     await open({
       emulator: { variants: { blank: 'absent', 'unfiltered-users': 'none', 'member-extras': 'email-phone' } },
     });
