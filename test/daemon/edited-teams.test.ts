@@ -49,6 +49,11 @@ describe('the look for edited teams', () => {
     now += ms;
     return await edited.look();
   };
+  /** An edit, and the 50 ms after it. */
+  const edit = async (team = 'a') => {
+    edited.note(team);
+    return await pass(50);
+  };
 
   it('offers an edited team 50 ms after its first edit, without a query', async () => {
     edited.note('a');
@@ -64,16 +69,14 @@ describe('the look for edited teams', () => {
     isFree = false;
     fresh = { isFresh: true };
     onOffer = () => edited.done('a', true);
-    edited.note('a');
-    expect(await pass(50)).toBe(0);
+    expect(await edit()).toBe(0);
     isFree = true;
     await pass(0);
     expect(offered).toEqual(['a', 'a']);
   });
 
   it('neither queries nor offers an edited team while this process works on it', async () => {
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.begun('a');
     [asked, offered] = [[], []];
     edited.note('a');
@@ -85,8 +88,7 @@ describe('the look for edited teams', () => {
   });
 
   it('queries an edited team again after a run that left its edits', async () => {
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.begun('a');
     [asked, offered] = [[], []];
     await pass(5_000);
@@ -98,10 +100,8 @@ describe('the look for edited teams', () => {
 
   it('offers an edited team again after a run that has not seen its waiting edits', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
-    edited.note('a');
-    await pass(50);
-    edited.note('a');
-    expect(await pass(50)).toBe(400);
+    await edit();
+    expect(await edit()).toBe(400);
     edited.done('a', true);
     expect(await pass(0)).toBe(400);
     fresh = { isFresh: true, triedForMs: 500 };
@@ -110,25 +110,21 @@ describe('the look for edited teams', () => {
   });
 
   it('leaves an edited team alone after a run that saw all its edits', async () => {
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.done('a', true);
     await pass(1_000);
     expect(asked).toEqual([]);
-    edited.note('b');
-    await pass(50);
+    await edit('b');
     edited.done('b', false);
     await pass(1_000);
     expect(asked).toEqual([['b']]);
   });
 
   it('queries a team that was pushed just now, and offers it once its wait is over', async () => {
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300 };
-    edited.note('a');
-    expect(await pass(50)).toBe(200);
+    expect(await edit()).toBe(200);
     expect([offered, asked]).toEqual([['a'], [['a']]]);
     fresh = { isFresh: true, triedForMs: 500 };
     await pass(200);
@@ -140,13 +136,11 @@ describe('the look for edited teams', () => {
   });
 
   it('queries a team again that is edited during the query, however long the answer says to wait', async () => {
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300, failures: 6 };
     onAsked = () => edited.note('a');
-    edited.note('a');
-    expect(await pass(50)).toBe(50);
+    expect(await edit()).toBe(50);
     onAsked = () => {};
     await pass(50);
     expect(asked).toEqual([['a'], ['a']]);
@@ -154,15 +148,13 @@ describe('the look for edited teams', () => {
 
   it('queries a team as soon as the run ends that was under way, or that it was edited in', async () => {
     isFree = false;
-    edited.note('a');
-    await pass(50);
+    await edit();
     isFree = true;
     edited.done('a', true);
     await pass(0);
     expect(asked).toEqual([['a']]);
     fresh = { isFresh: true, triedForMs: 600 };
-    edited.note('a');
-    await pass(50);
+    await edit();
     edited.note('a');
     edited.done('a', true);
     await pass(0);

@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createLoop, type LoopOptions } from '../../src/daemon/loop.ts';
 import { createProcessQueue, type TeamWork } from '../../src/daemon/queue.ts';
-import type { LoopStore } from '../../src/daemon/run-due.ts';
 import type { ScheduledTeam } from '../../src/daemon/timetable.ts';
 import { eventually } from '../support/eventually.ts';
+import { createStore } from './store-stand-in.ts';
 
 const teamOf = (name: string): ScheduledTeam => ({
   name,
@@ -26,22 +26,18 @@ async function createStage(given: Partial<LoopOptions> = {}) {
     triedForMs: null,
     failures: 0,
   });
-  const store: LoopStore = {
-    registerGroups: () => Promise.resolve(),
-    readDue: () => Promise.resolve(new Map()),
+  const store = createStore({
     readNextDueMs: () => {
       looks += 1;
       return Promise.resolve(null);
     },
-    readFailures: () => Promise.resolve(new Map()),
     readWork: (team) => Promise.resolve({ due: [], edits: edits(team) }),
-    setNextTime: () => Promise.resolve(),
     readFreshEdits: (teams) => {
       asked.push(...teams);
       return Promise.resolve(teams.map(edits));
     },
     noteEdits: (team) => Promise.resolve(void edited.delete(team)),
-  };
+  });
   const loop = await createLoop({
     teams: [teamOf('north')],
     store,

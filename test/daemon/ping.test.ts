@@ -1,25 +1,17 @@
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createPing, type PingOptions } from '../../src/daemon/ping.ts';
 import { eventually } from '../support/eventually.ts';
+import { listenHere } from '../system/listen-here.ts';
 
 /** A watcher on loopback. */
 async function watch(answer: RequestListener): Promise<{ url: string; calls: string[] }> {
   const calls: string[] = [];
-  const server = createServer((request, response) => {
+  const origin = await listenHere((request, response) => {
     calls.push(`${request.method} ${request.url}`);
     answer(request, response);
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}/ping/secret-word`, calls };
+  return { url: `${origin}/ping/secret-word`, calls };
 }
 
 function open(urls: Readonly<Record<string, string>>, options: Partial<PingOptions> = {}) {

@@ -9,9 +9,15 @@ import { eventually } from '../support/eventually.ts';
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
 const canListen = has('python3') && has('systemd-notify');
 
-function quiet(): { readonly log: SystemdOptions['log']; readonly warnings: readonly object[] } {
+const PATH = process.env['PATH'];
+
+/** What a daemon says to systemd, in this environment. */
+function open(env: Readonly<Record<string, string>>, more: Partial<SystemdOptions> = {}) {
   const warnings: object[] = [];
-  return { log: { warn: (fields) => warnings.push(fields) }, warnings };
+  const log: SystemdOptions['log'] = { warn: (fields) => warnings.push(fields) };
+  const systemd = createSystemd({ env: { PATH, ...env }, isFresh: () => true, log, ...more });
+  onTestFinished(() => systemd.close());
+  return { systemd, warnings };
 }
 
 /** The messages to a manager's socket, without the notices that systemd-notify waits for. */
@@ -36,12 +42,10 @@ async function listen(): Promise<{ readonly socket: string; readonly messages: r
 }
 
 const said = (messages: readonly string[]) => messages.filter((text) => text !== 'BARRIER=1');
-const PATH = process.env['PATH'];
 
 test.skipIf(!canListen)('notifies systemd of each state in order', async () => {
   const { socket, messages } = await listen();
-  const { log, warnings } = quiet();
-  const systemd = createSystemd({ env: { NOTIFY_SOCKET: socket, PATH }, isFresh: () => true, log });
+  const { systemd, warnings } = open({ NOTIFY_SOCKET: socket });
   const before = process.hrtime.bigint() / 1_000n;
   void systemd.status('3 teams,\nall fresh');
   void systemd.ready();
@@ -67,15 +71,11 @@ test.skipIf(!canListen)('sends watchdog signals only while the mirror is fresh',
   const { socket, messages } = await listen();
   let answer: () => boolean = () => true;
   let asked = 0;
-  const systemd = createSystemd({
-    env: { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '90000', WATCHDOG_PID: String(process.pid) },
-    isFresh: () => {
-      asked += 1;
-      return answer();
-    },
-    log: quiet().log,
-  });
-  onTestFinished(() => systemd.close());
+  const isFresh = () => {
+    asked += 1;
+    return answer();
+  };
+  open({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: '90000', WATCHDOG_PID: String(process.pid) }, { isFresh });
   const beats = () => messages.filter((text) => text === 'WATCHDOG=1').length;
   await eventually('signs of life', () => beats() >= 2);
   for (const no of [
@@ -99,44 +99,39 @@ test.skipIf(!canListen)('sends watchdog signals only while the mirror is fresh',
 test.skipIf(!canListen)('leaves the watchdog of another process alone', async () => {
   const { socket } = await listen();
   let asked = false;
-  const env = { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '3000', WATCHDOG_PID: '1' };
-  const systemd = createSystemd({
-    env,
-    isFresh: () => {
-      asked = true;
-      return true;
-    },
-    log: quiet().log,
-  });
+  const isFresh = () => {
+    asked = true;
+    return true;
+  };
+  const env = { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '3000', WATCHDOG_PID: '1' };
+  const { systemd } = open(env, { isFresh });
   await systemd.ready();
   await systemd.close();
   expect(asked).toBe(false);
 });
 
-test('stays silent if no service manager listens', async () => {
-  const { log, warnings } = quiet();
-  const env = { PATH, WATCHDOG_USEC: '3000' };
-  const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
-  await systemd.ready();
-  await systemd.stopping();
-  await systemd.close();
-  expect(warnings).toEqual([]);
-});
+const listening = { NOTIFY_SOCKET: '/nowhere/notify' };
+const program = '/nowhere/systemd-notify';
 
-test('warns once if the program is missing', async () => {
-  const { log, warnings } = quiet();
-  const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
-  const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
+test.each([
+  ['stays silent if no service manager listens', { WATCHDOG_USEC: '3000' }, { program }, []],
+  [
+    'warns once if the program is missing',
+    listening,
+    { program },
+    [{ program, problem: 'it cannot be run' }],
+  ],
+])('%s', async (_, env, more, warned) => {
+  const { systemd, warnings } = open(env as Readonly<Record<string, string>>, more);
   await systemd.ready();
   await systemd.status('fine');
+  await systemd.stopping();
   await systemd.close();
-  expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it cannot be run' }]);
+  expect(warnings).toEqual(warned);
 });
 
 test.skipIf(!canListen)('warns once if the socket is gone, and tries again', async () => {
-  const { log, warnings } = quiet();
-  const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
-  const systemd = createSystemd({ env, isFresh: () => true, log });
+  const { systemd, warnings } = open(listening);
   await systemd.ready();
   await systemd.status('fine');
   await systemd.close();

@@ -1,28 +1,26 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { createTeamMemories } from '../../src/daemon/team-memory.ts';
 import type { Team } from '../../src/model/team.ts';
 
-describe('the memory of a team', () => {
-  const team: Team = {
-    id: 41n,
-    name: 'North',
-    listSize: 3n,
-    members: [],
-    rejected: [],
-    raw: { much: 'of it' },
-  };
-  const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
+const team: Team = {
+  id: 41n,
+  name: 'North',
+  listSize: 3n,
+  members: [],
+  rejected: [],
+  raw: { much: 'of it' },
+};
+const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
 
-  it('remembers the members of a team for a minute, and for the same configuration alone', () => {
-    let now = 1_000;
-    const memoryOf = createTeamMemories(() => now);
-    expect(memoryOf(one).recall()).toBeUndefined();
-    memoryOf(one).keep(team, now);
-    now += 59_999;
-    expect(memoryOf(one).recall()).toEqual({ ...team, raw: {} });
-    expect(memoryOf(other).recall()).toBeUndefined();
-    now += 1;
-    expect(memoryOf(one).recall()).toBeUndefined();
-  });
+it('remembers the members of a team for a minute, and for the same configuration alone', () => {
+  let now = 1_000;
+  const memoryOf = createTeamMemories(() => now);
+  expect(memoryOf(one).recall()).toBeUndefined();
+  memoryOf(one).keep(team, now);
+  now += 59_999;
+  expect(memoryOf(one).recall()).toEqual({ ...team, raw: {} });
+  expect(memoryOf(other).recall()).toBeUndefined();
+  now += 1;
+  expect(memoryOf(one).recall()).toBeUndefined();
 });

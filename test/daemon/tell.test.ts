@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,17 +5,15 @@ import { createTeller, type Teller } from '../../src/daemon/tell.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { listenHere } from '../system/listen-here.ts';
 
 it('one of several daemons sends a notice that all of them have read at once', async () => {
   const posted: unknown[] = [];
-  const server = createServer((request, response) => {
+  const origin = await listenHere((request, response) => {
     void json(request).then((body) => {
       posted.push(body);
       response.writeHead(204).end();
     });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
   });
   const database = await createTestDatabase();
   const { db } = database;
@@ -25,12 +21,10 @@ it('one of several daemons sends a notice that all of them have read at once', a
   onTestFinished(async () => {
     for (const teller of tellers) await teller.close();
     await database.close();
-    server.closeAllConnections();
-    server.close();
   });
   await sql`insert into sync.teams (team, team_id) values ('north', 41)`.execute(db.kysely);
   const group = { group: 'users', fresh: false, ageMs: 3_600_000, limitMs: 1, never: false } as const;
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const url = new URL(origin);
   const outcomes: string[] = [];
   const start = () =>
     tellers.push(

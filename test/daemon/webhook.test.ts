@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -7,18 +7,9 @@ import { describeCallError } from '../../src/daemon/call-out.ts';
 import { readSigningKey } from '../../src/daemon/signing-key.ts';
 import { type WebhookPost, post } from '../../src/daemon/webhook.ts';
 import { createServerCertificate } from '../../src/emulator/wire/certificate.ts';
+import { listenHere } from '../system/listen-here.ts';
 
-async function listen(answer: RequestListener): Promise<URL> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-path`);
-}
+const listen = async (answer: RequestListener) => new URL(`${await listenHere(answer)}/secret-path`);
 
 const send = (url: URL, more: Partial<WebhookPost> = {}) =>
   post(url, {

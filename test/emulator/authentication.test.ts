@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { call, secretOf, token } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 /** The machine's clock stands still: only a test moves the emulator's. */
 beforeEach(() => {
@@ -28,47 +28,45 @@ describe('authentication (interface.md, Authentication)', () => {
       }
     }));
 
-  it('answers anything else with 401 and the JSON string "Unauthorized"', () =>
-    withEmulator({}, async (emulator) => {
-      const secret = secretOf(emulator.environment);
-      const [header, payload, signature] = token(secret).split('.');
-      const bad: Record<string, string | null> = {
-        'no header': null,
-        'not a token': 'abc',
-        'two parts': `${header}.${payload}`,
-        'no signature': `${header}.${payload}.`,
-        padded: `${header}.${payload}.${signature}=`,
-        'another key': token({ ...secret, key: 'other' }),
-        'another issuer': token({ ...secret, id: 'other' }),
-        'no iss': token(secret, { iss: undefined }),
-        'no iat': token(secret, { iat: undefined }),
-        'iat as text': token(secret, { iat: String(nowS()) }),
-        'iat in ms': token(secret, { iat: Date.now() }),
-        expired: token(secret, { iat: nowS() - 300 }),
-        'far ahead': token(secret, { iat: nowS() + 400 }),
-        'alg none': token(secret, {}, { alg: 'none' }),
-        'alg HS512': token(secret, {}, { alg: 'HS512' }),
-        'typ missing': token(secret, {}, { typ: undefined }),
-        'an API key that is not set': 'undefined',
-      };
-      for (const [name, bearer] of Object.entries(bad)) {
-        const answer = await call(emulator, 'GET /v1/team', undefined, bearer);
-        expect([name, answer.status, answer.text]).toEqual([name, 401, '"Unauthorized"']);
-        expect(answer.headers['x-request-id']).toMatch(/.{10}/);
-      }
-      expect(emulator.requests.every((request) => request.status === 401)).toBe(true);
-    }));
+  it('answers anything else with 401 and the JSON string "Unauthorized"', async ({ emulator, ask }) => {
+    const secret = secretOf(emulator.environment);
+    const [header, payload, signature] = token(secret).split('.');
+    const bad: Record<string, string | null> = {
+      'no header': null,
+      'not a token': 'abc',
+      'two parts': `${header}.${payload}`,
+      'no signature': `${header}.${payload}.`,
+      padded: `${header}.${payload}.${signature}=`,
+      'another key': token({ ...secret, key: 'other' }),
+      'another issuer': token({ ...secret, id: 'other' }),
+      'no iss': token(secret, { iss: undefined }),
+      'no iat': token(secret, { iat: undefined }),
+      'iat as text': token(secret, { iat: String(nowS()) }),
+      'iat in ms': token(secret, { iat: Date.now() }),
+      expired: token(secret, { iat: nowS() - 300 }),
+      'far ahead': token(secret, { iat: nowS() + 400 }),
+      'alg none': token(secret, {}, { alg: 'none' }),
+      'alg HS512': token(secret, {}, { alg: 'HS512' }),
+      'typ missing': token(secret, {}, { typ: undefined }),
+      'an API key that is not set': 'undefined',
+    };
+    for (const [name, bearer] of Object.entries(bad)) {
+      const answer = await ask('GET /v1/team', undefined, bearer);
+      expect([name, answer.status, answer.text]).toEqual([name, 401, '"Unauthorized"']);
+      expect(answer.headers['x-request-id']).toMatch(/.{10}/);
+    }
+    expect(emulator.requests.every((request) => request.status === 401)).toBe(true);
+  });
 
-  it('ends a token 5 minutes after iat by its own clock', () =>
-    withEmulator({}, async (emulator) => {
-      const bearer = token(secretOf(emulator.environment));
-      emulator.clock.advance(298_000);
-      expect((await call(emulator, 'GET /v1/inboxes', undefined, bearer)).status).toBe(200);
-      emulator.clock.advance(3_000);
-      const late = await call(emulator, 'GET /v1/inboxes', undefined, bearer);
-      expect(late.status).toBe(401);
-      expect(late.headers['date']).toBe('Tue, 01 Jan 2030 12:35:01 GMT');
-    }));
+  it('ends a token 5 minutes after iat by its own clock', async ({ emulator, ask }) => {
+    const bearer = token(secretOf(emulator.environment));
+    emulator.clock.advance(298_000);
+    expect((await ask('GET /v1/inboxes', undefined, bearer)).status).toBe(200);
+    emulator.clock.advance(3_000);
+    const late = await ask('GET /v1/inboxes', undefined, bearer);
+    expect(late.status).toBe(401);
+    expect(late.headers['date']).toBe('Tue, 01 Jan 2030 12:35:01 GMT');
+  });
 
   it('accepts two secrets at once, never three', () =>
     withEmulator({ secrets: [{ id: 'a', key: '1' }] }, async (emulator) => {
@@ -83,13 +81,12 @@ describe('authentication (interface.md, Authentication)', () => {
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(200);
     }));
 
-  it('checks credentials before unknown paths, bad bodies and everything else', () =>
-    withEmulator({}, async (emulator) => {
-      for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
-        expect((await call(emulator, operation, '{', null)).status).toBe(401);
-      }
-      expect((await call(emulator, 'GET /v1/nowhere')).status).toBe(404);
-    }));
+  it('checks credentials before unknown paths, bad bodies and everything else', async ({ ask }) => {
+    for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
+      expect((await ask(operation, '{', null)).status).toBe(401);
+    }
+    expect((await ask('GET /v1/nowhere')).status).toBe(404);
+  });
 });
 
 describe('the rate limit (interface.md, Limits)', () => {

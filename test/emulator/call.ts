@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
 
 /** An answer as a plain client sees it. */
@@ -7,7 +7,7 @@ export interface Called {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The parsed body. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly json: unknown;
 }
 
@@ -28,9 +28,13 @@ export function secretOf(environment: Readonly<Record<string, string>>): { id: s
   return { id: environment['MUSTERD_SECRET_ID'] ?? '', key: environment['MUSTERD_SECRET_KEY'] ?? '' };
 }
 
+/** The answer to a request that breaks a rule, and to one for a row that does not exist. */
+export const badRequest = { status: 400, text: '"error"' } as const;
+export const notFound = { status: 404, text: '"not found"' } as const;
+
 /** Calls as `POST /v1/tags`, authenticated as the emulator's first team unless `bearer` says otherwise. */
 export async function call(
-  emulator: Pick<Emulator, 'url' | 'environment'>,
+  emulator: Pick<Emulator, 'url' | 'environment'> & { readonly dispatcher?: Dispatcher | undefined },
   operation: string,
   body?: unknown,
   bearer: string | null = token(secretOf(emulator.environment)),
@@ -38,6 +42,7 @@ export async function call(
   const [method = '', path = ''] = operation.split(' ');
   const answer = await request(`${emulator.url}${path}`, {
     method,
+    ...(emulator.dispatcher === undefined ? {} : { dispatcher: emulator.dispatcher }),
     headers: {
       ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

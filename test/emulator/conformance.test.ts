@@ -58,21 +58,11 @@ describe('the suite notices', () => {
   const breakages: Readonly<Record<string, (emulator: Emulator) => unknown>> = {
     'a 401 with another label': (emulator) =>
       emulator.rewrite({ times: 'always' }, (body) => body.replace('"Unauthorized"', '"unauthorized"')),
-    'credentials that never expire': (emulator) => {
-      emulator.setVariants({ 'future-iat': 'any' });
-      emulator.clock.advance(-600_000);
-    },
     'a filter that is not read': (emulator) =>
       emulator.rewrite(
         { path: '/v1/users/get', times: 'always' },
         () => '{"memberships":[{"id":1,"name":"x"}]}',
       ),
-    'an id as text': (emulator) =>
-      emulator.rewrite({ path: '/v1/tags', times: 'always' }, (body) =>
-        body.replace(/"id":(\d+)/, '"id":"$1"'),
-      ),
-    'a count that is no count': (emulator) =>
-      emulator.rewrite({ path: '/v1/contacts/count', times: 'always' }, () => '{"count":1}'),
     'updates without effect': (emulator) =>
       emulator.addFault({ kind: 'partial-apply', keep: 0, path: '/v1/users/update', times: 'always' }),
     'HTML instead of JSON': (emulator) =>

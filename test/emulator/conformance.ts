@@ -1,6 +1,6 @@
 import { ok, deepStrictEqual as same } from 'node:assert/strict';
-import { token } from './call.ts';
-import type { PlainAnswer, PlainClient } from './plain-client.ts';
+import { type Called, token } from './call.ts';
+import type { PlainClient } from './plain-client.ts';
 
 /**
  * What interface.md says, asked of a service over plain HTTP. It assumes nothing that the interface leaves
@@ -70,7 +70,7 @@ async function shownUsers(client: PlainClient): Promise<readonly Row[]> {
   return (answer.json as { readonly memberships: readonly Row[] }).memberships;
 }
 
-function isError(answer: PlainAnswer, status: number, label: string): void {
+function isError(answer: Called, status: number, label: string): void {
   same([answer.status, answer.json], [status, label]);
   ok(answer.headers['x-request-id'], 'errors carry X-Request-Id too');
 }
@@ -80,7 +80,7 @@ const readChecks: readonly Check[] = [
     for (const [operation, body] of reads) {
       const answer = await client.send(operation, body);
       same([operation, answer.status], [operation, 200]);
-      ok(answer.headers['content-type']?.startsWith('application/json'), `${operation} is JSON`);
+      ok(String(answer.headers['content-type']).startsWith('application/json'), `${operation} is JSON`);
       ok(answer.json !== undefined);
     }
   }),

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { contactField, survey, tag } from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { type Called, call } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { badRequest, call, type Called } from './call.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 const ids = (answer: Called): readonly number[] =>
   (answer.json as { readonly id: number }[]).map(({ id }) => id);
@@ -11,17 +11,16 @@ const page = async (emulator: Emulator, body: object, path = '/v1/tags'): Promis
   ids(await call(emulator, `POST ${path}`, body));
 
 describe('the listings', () => {
-  it('answer rows as the interface documents them', () =>
-    withEmulator({}, async (emulator) => {
-      for (const [path, schema] of [
-        ['/v1/tags', tag],
-        ['/v1/contact-fields', contactField],
-        ['/v1/surveys', survey],
-      ] as const) {
-        const { json } = await call(emulator, `POST ${path}`, {});
-        expect(schema.strict().array().min(1).safeParse(json).error).toBeUndefined();
-      }
-    }));
+  it('answer rows as the interface documents them', async ({ ask }) => {
+    for (const [path, schema] of [
+      ['/v1/tags', tag],
+      ['/v1/contact-fields', contactField],
+      ['/v1/surveys', survey],
+    ] as const) {
+      const { json } = await ask(`POST ${path}`, {});
+      expect(schema.strict().array().min(1).safeParse(json).error).toBeUndefined();
+    }
+  });
 
   it.each([
     ['base-0', ['0-3', '4-7', '8-11', '']],
@@ -37,7 +36,7 @@ describe('the listings', () => {
         for (const [at, wanted] of expected.entries()) {
           const answer = await call(emulator, `POST ${path}`, { limit: 4, page: at });
           if (wanted === '400') {
-            expect(answer).toMatchObject({ status: 400, text: '"error"' });
+            expect(answer).toMatchObject(badRequest);
             continue;
           }
           const [from = 0, to = -1] = wanted === '' ? [] : wanted.split('-').map(Number);
@@ -83,20 +82,19 @@ describe('the listings', () => {
       expect((await page(emulator, { limit: 50 }))[49]).toBe(newest[49]);
     }));
 
-  it('refuse a page body of other types', () =>
-    withEmulator({}, async (emulator) => {
-      for (const body of [
-        { limit: '5' },
-        { page: -1 },
-        { page: 1.5 },
-        { date: 'yesterday' },
-        '[1]',
-        '"x"',
-        '{',
-      ]) {
-        expect(await call(emulator, 'POST /v1/tags', body)).toMatchObject({ status: 400, text: '"error"' });
-      }
-    }));
+  it('refuse a page body of other types', async ({ ask }) => {
+    for (const body of [
+      { limit: '5' },
+      { page: -1 },
+      { page: 1.5 },
+      { date: 'yesterday' },
+      '[1]',
+      '"x"',
+      '{',
+    ]) {
+      expect(await ask('POST /v1/tags', body)).toMatchObject(badRequest);
+    }
+  });
 });
 
 describe('the date cursor', () => {

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { call } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 describe('X-Emulator-Reason', () => {
   it.each([
@@ -10,7 +10,6 @@ describe('X-Emulator-Reason', () => {
     ['POST /v1/tag', '{', undefined, 400, 'the body is not JSON'],
     ['POST /v1/tag', { tag: 7 }, undefined, 400, 'tag: Invalid input: expected string, received number'],
     ['POST /v1/users/update', { users: [{ id: 1 }] }, undefined, 400, 'no user 1'],
-    ['POST /v1/tags', JSON.stringify('x'.repeat(11 * 2 ** 20)), undefined, 413, 'Request body is too large'],
   ])('says why %s with %j was refused', (operation, body, bearer, status, reason) =>
     withEmulator({}, async (emulator) => {
       const answer = await call(emulator, operation, body, bearer);
@@ -18,28 +17,23 @@ describe('X-Emulator-Reason', () => {
     }),
   );
 
-  it('names the faults of an answer, and says nothing of one that is as usual', () =>
-    withEmulator({}, async (emulator) => {
-      emulator.addFault({ kind: 'status', code: 502 });
-      emulator.addFault({ kind: 'clock-skew', seconds: 1 });
-      const answer = await call(emulator, 'GET /v1/team');
-      expect([answer.status, answer.headers['x-emulator-reason']]).toEqual([
-        502,
-        'fault: status, clock-skew',
-      ]);
-      expect((await call(emulator, 'GET /v1/team')).headers).not.toHaveProperty('x-emulator-reason');
-    }));
+  it('names the faults of an answer, and says nothing of one that is as usual', async ({ emulator, ask }) => {
+    emulator.addFault({ kind: 'status', code: 502 });
+    emulator.addFault({ kind: 'clock-skew', seconds: 1 });
+    const answer = await ask('GET /v1/team');
+    expect([answer.status, answer.headers['x-emulator-reason']]).toEqual([502, 'fault: status, clock-skew']);
+    expect((await ask('GET /v1/team')).headers).not.toHaveProperty('x-emulator-reason');
+  });
 
-  it('X-Emulator-Reason stays one valid header, whatever the client has sent', () =>
-    withEmulator({}, async (emulator) => {
-      const { headers } = await call(emulator, 'POST /v1/tag', { tag: 1, 'a\r\nb': 1 });
-      expect(headers['x-emulator-reason']).toMatch(/^tag: /);
-      const inbox = emulator.team.inboxes()[0]?.id;
-      const odd = await call(emulator, 'POST /v1/schedule', {
-        inbox_id: inbox,
-        content: { attachments: { 'Größe\r\nX-Evil: 1': 1 } },
-      });
-      expect(odd.status).toBe(400);
-      expect(odd.headers).not.toHaveProperty('x-evil');
-    }));
+  it('X-Emulator-Reason stays one valid header, whatever the client has sent', async ({ emulator, ask }) => {
+    const { headers } = await ask('POST /v1/tag', { tag: 1, 'a\r\nb': 1 });
+    expect(headers['x-emulator-reason']).toMatch(/^tag: /);
+    const inbox = emulator.team.inboxes()[0]?.id;
+    const odd = await ask('POST /v1/schedule', {
+      inbox_id: inbox,
+      content: { attachments: { 'Größe\r\nX-Evil: 1': 1 } },
+    });
+    expect(odd.status).toBe(400);
+    expect(odd.headers).not.toHaveProperty('x-evil');
+  });
 });

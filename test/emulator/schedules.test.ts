@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { scheduledMessage } from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { type Called, call, secretOf, token } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { badRequest, call, type Called, notFound, secretOf, token } from './call.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 const quarterHourMs = 15 * 60_000;
 
@@ -31,141 +31,130 @@ function later(emulator: Emulator, operation: string, body?: object): Promise<Ca
 }
 
 describe('scheduled messages', () => {
-  it('messages can be created, read, replaced and cancelled', () =>
-    withEmulator({}, async (emulator) => {
-      const created = (await create(emulator, { local_id: 'a' })).json as {
-        id: number;
-        rev: number;
-        uuid: string;
-      };
-      expect(created).toEqual({
-        id: expect.any(Number) as number,
-        rev: 1,
-        uuid: expect.any(String) as string,
-      });
-      const path = `/v1/schedule/${created.id}`;
-      const read = (await call(emulator, `GET ${path}`)).json;
-      expect(scheduledMessage.strict().safeParse(read).error).toBeUndefined();
-      expect(read).toMatchObject({
-        id: created.id,
-        execute: quarter(4),
-        local_id: 'a',
-        meta: { conversation_id: 7, content: { text: 'Hello' } },
-        op: 'create',
-        rev: 1,
-      });
-      const replaced = await call(emulator, `PUT ${path}`, requestOf(emulator, { execute_at: quarter(8) }));
-      expect(replaced.json).toEqual({ ...created, rev: 2 });
-      expect((await call(emulator, `GET ${path}`)).json).toMatchObject({
-        execute: quarter(8),
-        op: 'update',
-        rev: 2,
-      });
-      expect((await call(emulator, `DELETE ${path}`)).text).toBe('"ok"');
-      for (const method of ['GET', 'DELETE']) {
-        expect(await call(emulator, `${method} ${path}`)).toMatchObject({ status: 404, text: '"not found"' });
+  it('messages can be created, read, replaced and cancelled', async ({ emulator, ask }) => {
+    const created = (await create(emulator, { local_id: 'a' })).json as {
+      id: number;
+      rev: number;
+      uuid: string;
+    };
+    expect(created).toEqual({
+      id: expect.any(Number) as number,
+      rev: 1,
+      uuid: expect.any(String) as string,
+    });
+    const path = `/v1/schedule/${created.id}`;
+    const read = (await ask(`GET ${path}`)).json;
+    expect(scheduledMessage.strict().safeParse(read).error).toBeUndefined();
+    expect(read).toMatchObject({
+      id: created.id,
+      execute: quarter(4),
+      local_id: 'a',
+      meta: { conversation_id: 7, content: { text: 'Hello' } },
+      op: 'create',
+      rev: 1,
+    });
+    const replaced = await ask(`PUT ${path}`, requestOf(emulator, { execute_at: quarter(8) }));
+    expect(replaced.json).toEqual({ ...created, rev: 2 });
+    expect((await ask(`GET ${path}`)).json).toMatchObject({
+      execute: quarter(8),
+      op: 'update',
+      rev: 2,
+    });
+    expect((await ask(`DELETE ${path}`)).text).toBe('"ok"');
+    for (const method of ['GET', 'DELETE']) {
+      expect(await ask(`${method} ${path}`)).toMatchObject(notFound);
+    }
+    expect((await ask(`PUT ${path}`, requestOf(emulator))).status).toBe(404);
+  });
+
+  it('messages get a 400 if a required field is missing or wrong', async ({ emulator, ask }) => {
+    const bad = [
+      { inbox_id: undefined },
+      { inbox_id: 1 },
+      { execute_at: undefined },
+      { execute_at: 'tomorrow' },
+      { execute_at: quarter(4).slice(0, 10) },
+      { execute_at: quarter(4).replace('Z', '') },
+      { execute_at: quarter(4, 60_000) },
+      { execute_at: quarter(4, 1) },
+      { execute_at: quarter(0) },
+      { content: undefined },
+      { content: 'Hello' },
+      { conversation_id: undefined },
+      { list_id: 3 },
+      { targets: ['1'] },
+      { conversation_id: undefined, targets: [] },
+      { is_email: 'no' },
+    ];
+    for (const changed of bad) {
+      expect([changed, await create(emulator, changed)]).toMatchObject([changed, badRequest]);
+    }
+    expect(emulator.team.schedules()).toEqual([]);
+    for (const id of ['abc', '1.5', '']) {
+      expect((await ask(`GET /v1/schedule/${id}`)).status).toBeGreaterThanOrEqual(400);
+    }
+  });
+
+  it('messages need a day and a time that exist', async ({ emulator }) => {
+    for (const [moment, status] of [
+      ['2099-02-29T00:00:00', 400],
+      ['2099-04-31T00:00:00', 400],
+      ['2099-12-32T00:00:00', 400],
+      ['2099-13-01T00:00:00', 400],
+      ['2099-01-00T00:00:00', 400],
+      ['2099-01-01T24:00:00', 400],
+      ['2099-02-28T23:45:00', 200],
+      ['2096-02-29T00:00:00', 200],
+    ] as const)
+      for (const zone of ['Z', '+00:00', '-05:30', '+14:00']) {
+        const due = `${moment}${zone}`;
+        expect([due, await create(emulator, { execute_at: due })]).toMatchObject([due, { status }]);
       }
-      expect((await call(emulator, `PUT ${path}`, requestOf(emulator))).status).toBe(404);
-    }));
+  });
 
-  it('messages get a 400 if a required field is missing or wrong', () =>
-    withEmulator({}, async (emulator) => {
-      const bad = [
-        { inbox_id: undefined },
-        { inbox_id: 1 },
-        { execute_at: undefined },
-        { execute_at: 'tomorrow' },
-        { execute_at: quarter(4).slice(0, 10) },
-        { execute_at: quarter(4).replace('Z', '') },
-        { execute_at: quarter(4, 60_000) },
-        { execute_at: quarter(4, 1) },
-        { execute_at: quarter(0) },
-        { content: undefined },
-        { content: 'Hello' },
-        { conversation_id: undefined },
-        { list_id: 3 },
-        { targets: ['1'] },
-        { conversation_id: undefined, targets: [] },
-        { is_email: 'no' },
-      ];
-      for (const changed of bad) {
-        expect([changed, await create(emulator, changed)]).toMatchObject([
-          changed,
-          { status: 400, text: '"error"' },
-        ]);
-      }
-      expect(emulator.team.schedules()).toEqual([]);
-      for (const id of ['abc', '1.5', '']) {
-        expect((await call(emulator, `GET /v1/schedule/${id}`)).status).toBeGreaterThanOrEqual(400);
-      }
-    }));
+  it('take every target family, other offsets, and anything when the rules are off', async ({ emulator }) => {
+    const none = { conversation_id: undefined };
+    const offset = quarter(6).replace('.000Z', '+00:00');
+    for (const changed of [
+      { ...none, phone_number: '14155550100' },
+      { ...none, list_id: 3 },
+      { ...none, targets: ['1', '2'] },
+      { execute_at: offset },
+    ]) {
+      expect([changed, await create(emulator, changed)]).toMatchObject([changed, { status: 200 }]);
+    }
+    emulator.setVariants({
+      'schedule-grid': 'none',
+      'schedule-margin': 'none',
+      'schedule-answer': 'id-only',
+    });
+    expect((await create(emulator, { execute_at: quarter(0, 1) })).json).toEqual({
+      id: expect.any(Number) as number,
+    });
+  });
 
-  it.each([
-    ['2099-02-29', '00:00:00', 400],
-    ['2099-02-30', '00:00:00', 400],
-    ['2099-02-31', '00:00:00', 400],
-    ['2099-04-31', '00:00:00', 400],
-    ['2099-12-32', '00:00:00', 400],
-    ['2099-13-01', '00:00:00', 400],
-    ['2099-00-01', '00:00:00', 400],
-    ['2099-01-00', '00:00:00', 400],
-    ['2099-01-01', '24:00:00', 400],
-    ['2099-02-28', '23:45:00', 200],
-    ['2096-02-29', '00:00:00', 200],
-    ['2099-12-31', '23:45:00', 200],
-  ])('messages need a day and a time that exist: %s %s', (day, time, status) =>
-    withEmulator({}, async (emulator) => {
-      for (const zone of ['Z', '+00:00', '-05:30', '+14:00'])
-        expect([zone, await create(emulator, { execute_at: `${day}T${time}${zone}` })]).toMatchObject([
-          zone,
-          { status },
-        ]);
-    }),
-  );
+  it('a repeated local_id makes no second message, or does', async ({ emulator }) => {
+    const first = await create(emulator, { local_id: 'again' });
+    expect((await create(emulator, { local_id: 'again' })).json).toEqual(first.json);
+    expect((await create(emulator)).json).not.toEqual(first.json);
+    expect(emulator.team.schedules()).toHaveLength(2);
+    emulator.setVariants({ 'local-id': 'ignored' });
+    await create(emulator, { local_id: 'again' });
+    expect(emulator.team.schedules()).toHaveLength(3);
+  });
 
-  it('take every target family, other offsets, and anything when the rules are off', () =>
-    withEmulator({}, async (emulator) => {
-      const none = { conversation_id: undefined };
-      const offset = quarter(6).replace('.000Z', '+00:00');
-      for (const changed of [
-        { ...none, phone_number: '14155550100' },
-        { ...none, list_id: 3 },
-        { ...none, targets: ['1', '2'] },
-        { execute_at: offset },
-      ]) {
-        expect([changed, await create(emulator, changed)]).toMatchObject([changed, { status: 200 }]);
-      }
-      emulator.setVariants({
-        'schedule-grid': 'none',
-        'schedule-margin': 'none',
-        'schedule-answer': 'id-only',
-      });
-      expect((await create(emulator, { execute_at: quarter(0, 1) })).json).toEqual({
-        id: expect.any(Number) as number,
-      });
-    }));
-
-  it('a repeated local_id makes no second message, or does', () =>
-    withEmulator({}, async (emulator) => {
-      const first = await create(emulator, { local_id: 'again' });
-      expect((await create(emulator, { local_id: 'again' })).json).toEqual(first.json);
-      expect((await create(emulator)).json).not.toEqual(first.json);
-      expect(emulator.team.schedules()).toHaveLength(2);
-      emulator.setVariants({ 'local-id': 'ignored' });
-      await create(emulator, { local_id: 'again' });
-      expect(emulator.team.schedules()).toHaveLength(3);
-    }));
-
-  it('a repeated local_id is counted, stays taken by a message that was cancelled, or is refused', () =>
-    withEmulator({}, async (emulator) => {
-      const { id } = (await create(emulator, { local_id: 'again' })).json as { id: number };
-      await call(emulator, `DELETE /v1/schedule/${id}`);
-      expect((await create(emulator, { local_id: 'again' })).json).toMatchObject({ id });
-      expect(emulator.team.schedules()).toMatchObject([{ id, state: 'cancelled', creates: 2 }]);
-      emulator.setVariants({ 'local-id': 'refused' });
-      expect((await create(emulator, { local_id: 'again' })).status).toBe(400);
-      expect(emulator.team.schedules()).toHaveLength(1);
-    }));
+  it('a repeated local_id is counted, stays taken by a message that was cancelled, or is refused', async ({
+    emulator,
+    ask,
+  }) => {
+    const { id } = (await create(emulator, { local_id: 'again' })).json as { id: number };
+    await ask(`DELETE /v1/schedule/${id}`);
+    expect((await create(emulator, { local_id: 'again' })).json).toMatchObject({ id });
+    expect(emulator.team.schedules()).toMatchObject([{ id, state: 'cancelled', creates: 2 }]);
+    emulator.setVariants({ 'local-id': 'refused' });
+    expect((await create(emulator, { local_id: 'again' })).status).toBe(400);
+    expect(emulator.team.schedules()).toHaveLength(1);
+  });
 
   it('messages follow the grid and the margin of the deployment', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
@@ -178,16 +167,17 @@ describe('scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('messages need a creator who is a member of the inbox, unless the deployment looks away', () =>
-    withEmulator({}, async (emulator) => {
-      const inbox = emulator.team.inboxes()[1];
-      const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
-      const by = (userId: unknown) => create(emulator, { inbox_id: inbox?.id, user_id: userId });
-      expect((await by(inbox?.members[0])).status).toBe(200);
-      expect((await by(outsider?.id)).status).toBe(400);
-      emulator.setVariants({ 'schedule-creator': 'off' });
-      expect((await by(outsider?.id)).status).toBe(200);
-    }));
+  it('messages need a creator who is a member of the inbox, unless the deployment looks away', async ({
+    emulator,
+  }) => {
+    const inbox = emulator.team.inboxes()[1];
+    const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
+    const by = (userId: unknown) => create(emulator, { inbox_id: inbox?.id, user_id: userId });
+    expect((await by(inbox?.members[0])).status).toBe(200);
+    expect((await by(outsider?.id)).status).toBe(400);
+    emulator.setVariants({ 'schedule-creator': 'off' });
+    expect((await by(outsider?.id)).status).toBe(200);
+  });
 
   it.each([
     ['refused', 'shown', 400, 200],
@@ -211,72 +201,71 @@ describe('scheduled messages', () => {
       expect((await call(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(404);
     }));
 
-  it('messages reach each recipient once when they are due, and no one before or when cancelled', () =>
-    withEmulator({}, async (emulator) => {
-      const none = { conversation_id: undefined };
-      const twice = await create(emulator, { ...none, targets: ['14155550101', '2', '2'], local_id: 'a' });
-      await create(emulator, { list_id: 3, ...none });
-      const { id } = (await create(emulator)).json as { id: number };
-      await call(emulator, `DELETE /v1/schedule/${id}`);
-      expect(emulator.team.deliveries()).toEqual([]);
-      emulator.clock.advance(5 * quarterHourMs);
-      const delivered = emulator.team.deliveries();
-      expect(delivered.map(({ recipient, localId }) => [recipient, localId])).toEqual([
-        ['14155550101', 'a'],
-        ['2', 'a'],
-        ['list 3', undefined],
-      ]);
-      expect(delivered[0]).toMatchObject({
-        scheduleId: (twice.json as { id: number }).id,
-        inboxId: emulator.team.inboxes()[0]?.id,
-        at: quarter(4),
-        content: { text: 'Hello' },
-      });
-      emulator.clock.advance(-5 * quarterHourMs);
-      expect(emulator.team.schedules().map(({ state }) => state)).toEqual(['sent', 'sent', 'cancelled']);
-      expect(emulator.team.deliveries()).toHaveLength(3);
-    }));
+  it('messages reach each recipient once when they are due, and no one before or when cancelled', async ({
+    emulator,
+    ask,
+  }) => {
+    const none = { conversation_id: undefined };
+    const twice = await create(emulator, { ...none, targets: ['14155550101', '2', '2'], local_id: 'a' });
+    await create(emulator, { list_id: 3, ...none });
+    const { id } = (await create(emulator)).json as { id: number };
+    await ask(`DELETE /v1/schedule/${id}`);
+    expect(emulator.team.deliveries()).toEqual([]);
+    emulator.clock.advance(5 * quarterHourMs);
+    const delivered = emulator.team.deliveries();
+    expect(delivered.map(({ recipient, localId }) => [recipient, localId])).toEqual([
+      ['14155550101', 'a'],
+      ['2', 'a'],
+      ['list 3', undefined],
+    ]);
+    expect(delivered[0]).toMatchObject({
+      scheduleId: (twice.json as { id: number }).id,
+      inboxId: emulator.team.inboxes()[0]?.id,
+      at: quarter(4),
+      content: { text: 'Hello' },
+    });
+    emulator.clock.advance(-5 * quarterHourMs);
+    expect(emulator.team.schedules().map(({ state }) => state)).toEqual(['sent', 'sent', 'cancelled']);
+    expect(emulator.team.deliveries()).toHaveLength(3);
+  });
 
-  it('messages appear at the control endpoint, with tags, deliveries and read conversations', () =>
-    withEmulator({}, async (emulator) => {
-      const tell = async (what: string) =>
-        (await call(emulator, `GET /_emulator/teams/${emulator.team.id}/${what}`)).json;
-      await create(emulator, { local_id: 'a', execute_at: quarter(3) });
-      await create(emulator, { local_id: 'a', execute_at: quarter(3) });
-      const read = { inbox_id: emulator.team.inboxes()[0]?.id, user_id: emulator.team.users()[0]?.id };
-      await call(emulator, 'POST /v1/conversations/read', read);
-      await call(emulator, 'POST /v1/tag', { tag: 'Told' });
-      emulator.clock.advance(3 * quarterHourMs);
-      expect(await tell('schedules')).toMatchObject([
-        { state: 'sent', creates: 2, request: { local_id: 'a' } },
-      ]);
-      expect(await tell('deliveries')).toMatchObject([{ recipient: 'conversation 7', localId: 'a' }]);
-      expect(await tell('conversations-read')).toEqual([read]);
-      expect(((await tell('tags')) as { tag: string }[]).at(-1)).toMatchObject({ tag: 'Told' });
-    }));
+  it('messages appear at the control endpoint, with tags, deliveries and read conversations', async ({
+    emulator,
+    ask,
+  }) => {
+    const tell = async (what: string) => (await ask(`GET /_emulator/teams/${emulator.team.id}/${what}`)).json;
+    await create(emulator, { local_id: 'a', execute_at: quarter(3) });
+    await create(emulator, { local_id: 'a', execute_at: quarter(3) });
+    const read = { inbox_id: emulator.team.inboxes()[0]?.id, user_id: emulator.team.users()[0]?.id };
+    await ask('POST /v1/conversations/read', read);
+    await ask('POST /v1/tag', { tag: 'Told' });
+    emulator.clock.advance(3 * quarterHourMs);
+    expect(await tell('schedules')).toMatchObject([
+      { state: 'sent', creates: 2, request: { local_id: 'a' } },
+    ]);
+    expect(await tell('deliveries')).toMatchObject([{ recipient: 'conversation 7', localId: 'a' }]);
+    expect(await tell('conversations-read')).toEqual([read]);
+    expect(((await tell('tags')) as { tag: string }[]).at(-1)).toMatchObject({ tag: 'Told' });
+  });
 });
 
 describe('tags, surveys and conversations', () => {
-  it('POST /v1/tag makes a tag, a second of the same name or not', () =>
-    withEmulator({}, async (emulator) => {
-      const first = (await call(emulator, 'POST /v1/tag', { tag: 'New' })).json as { id: number };
-      expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
-      expect((await call(emulator, `GET /v1/tag/${first.id}`)).json).toMatchObject({
-        tag: 'New',
-        team_id: 41,
-      });
-      expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).not.toMatchObject({ id: first.id });
-      emulator.setVariants({ 'same-tag': 'existing' });
-      expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).toMatchObject({ id: first.id });
-      emulator.setVariants({ 'same-tag': 'refused' });
-      expect(await call(emulator, 'POST /v1/tag', { tag: 'New' })).toMatchObject({
-        status: 400,
-        text: '"error"',
-      });
-      for (const body of [undefined, {}, { tag: '' }, { tag: 1 }, []]) {
-        expect(await call(emulator, 'POST /v1/tag', body)).toMatchObject({ status: 400, text: '"error"' });
-      }
-    }));
+  it('POST /v1/tag makes a tag, a second of the same name or not', async ({ emulator, ask }) => {
+    const first = (await ask('POST /v1/tag', { tag: 'New' })).json as { id: number };
+    expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
+    expect((await ask(`GET /v1/tag/${first.id}`)).json).toMatchObject({
+      tag: 'New',
+      team_id: 41,
+    });
+    expect((await ask('POST /v1/tag', { tag: 'New' })).json).not.toMatchObject({ id: first.id });
+    emulator.setVariants({ 'same-tag': 'existing' });
+    expect((await ask('POST /v1/tag', { tag: 'New' })).json).toMatchObject({ id: first.id });
+    emulator.setVariants({ 'same-tag': 'refused' });
+    expect(await ask('POST /v1/tag', { tag: 'New' })).toMatchObject(badRequest);
+    for (const body of [undefined, {}, { tag: '' }, { tag: 1 }, []]) {
+      expect(await ask('POST /v1/tag', body)).toMatchObject(badRequest);
+    }
+  });
 
   it.each([
     ['exact', [' vip  club', 'VIP CLUB', ' VIP  Club ', 'VIP Club é', 'VIP Club e\u0301']],
@@ -295,39 +284,32 @@ describe('tags, surveys and conversations', () => {
     }),
   );
 
-  it('one tag, one survey: by id, 404 for an unknown id, 400 for a bad id', () =>
-    withEmulator({}, async (emulator) => {
-      for (const [path, id] of [
-        ['/v1/tag', emulator.team.tags()[0]?.id],
-        ['/v1/survey', emulator.team.surveys()[0]?.id],
-      ]) {
-        expect((await call(emulator, `GET ${path}/${id}`)).json).toMatchObject({ id });
-        expect(await call(emulator, `GET ${path}/9007199254740993`)).toMatchObject({
-          status: 404,
-          text: '"not found"',
-        });
-        expect(await call(emulator, `GET ${path}/x`)).toMatchObject({ status: 400, text: '"error"' });
-      }
-    }));
+  it('one tag, one survey: by id, 404 for an unknown id, 400 for a bad id', async ({ ask }) => {
+    for (const path of ['/v1/tag', '/v1/survey']) {
+      const [row] = (await ask(`POST ${path}s`)).json as { id: number }[];
+      expect((await ask(`GET ${path}/${row?.id}`)).json).toEqual(row);
+      expect(await ask(`GET ${path}/9007199254740993`)).toMatchObject(notFound);
+      expect(await ask(`GET ${path}/x`)).toMatchObject(badRequest);
+    }
+  });
 
-  it('conversations/read needs an inbox and a user', () =>
-    withEmulator({}, async (emulator) => {
-      const body = {
-        inbox_id: emulator.team.inboxes()[0]?.id,
-        user_id: emulator.team.users()[0]?.id,
-        target: '1',
-      };
-      expect(await call(emulator, 'POST /v1/conversations/read', body)).toMatchObject({
-        status: 200,
-        text: '"ok"',
-      });
-      for (const bad of [
-        { ...body, user_id: undefined },
-        { ...body, inbox_id: 1 },
-        { ...body, user_id: 1 },
-      ]) {
-        expect((await call(emulator, 'POST /v1/conversations/read', bad)).status).toBe(400);
-      }
-      expect(emulator.team.conversationsRead()).toEqual([body]);
-    }));
+  it('conversations/read needs an inbox and a user', async ({ emulator, ask }) => {
+    const body = {
+      inbox_id: emulator.team.inboxes()[0]?.id,
+      user_id: emulator.team.users()[0]?.id,
+      target: '1',
+    };
+    expect(await ask('POST /v1/conversations/read', body)).toMatchObject({
+      status: 200,
+      text: '"ok"',
+    });
+    for (const bad of [
+      { ...body, user_id: undefined },
+      { ...body, inbox_id: 1 },
+      { ...body, user_id: 1 },
+    ]) {
+      expect((await ask('POST /v1/conversations/read', bad)).status).toBe(400);
+    }
+    expect(emulator.team.conversationsRead()).toEqual([body]);
+  });
 });

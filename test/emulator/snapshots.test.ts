@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { call } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'emulator-state-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -95,45 +95,38 @@ describe('a snapshot', () => {
       expect(tags.map(({ tag }) => tag)).not.toContain('Since');
     }));
 
-  it('a snapshot can be taken and restored at the control endpoint', () =>
-    withEmulator({}, async (emulator) => {
-      const taken = (await call(emulator, 'POST /_emulator/snapshot')).json;
-      expect(taken).toEqual(JSON.parse(textOf(emulator)));
-      emulator.team.addTag('Since');
-      expect((await call(emulator, 'POST /_emulator/restore', taken)).status).toBe(200);
-      expect(textOf(emulator)).toBe(JSON.stringify(taken));
-    }));
+  it('a snapshot can be taken and restored at the control endpoint', async ({ emulator, ask }) => {
+    const taken = (await ask('POST /_emulator/snapshot')).json;
+    expect(taken).toEqual(JSON.parse(textOf(emulator)));
+    emulator.team.addTag('Since');
+    expect((await ask('POST /_emulator/restore', taken)).status).toBe(200);
+    expect(textOf(emulator)).toBe(JSON.stringify(taken));
+  });
 
-  it('may be larger than what the service takes', () =>
-    withEmulator({}, async (emulator) => {
-      emulator.team.addTag('x'.repeat(10 * 2 ** 20));
-      const { text } = await call(emulator, 'POST /_emulator/snapshot');
-      expect(text.length).toBeGreaterThan(10 * 2 ** 20);
-      expect((await call(emulator, 'POST /_emulator/restore', text)).status).toBe(200);
-    }));
+  it('may be larger than what the service takes', async ({ emulator, ask }) => {
+    emulator.team.addTag('x'.repeat(10 * 2 ** 20));
+    const { text } = await ask('POST /_emulator/snapshot');
+    expect(text.length).toBeGreaterThan(10 * 2 ** 20);
+    expect((await ask('POST /_emulator/restore', text)).status).toBe(200);
+  });
 
-  it('forgets the late writes from before it', () =>
-    withEmulator({}, async (emulator) => {
-      const snapshot = emulator.snapshot();
-      emulator.addFault({ kind: 'late', answer: '504' });
-      await call(emulator, 'POST /v1/tag', { tag: 'Late' });
-      emulator.restore(snapshot);
-      emulator.applyLateWrites();
-      expect(emulator.team.tags().map(({ tag }) => tag)).not.toContain('Late');
-    }));
+  it('forgets the late writes from before it', async ({ emulator, ask }) => {
+    const snapshot = emulator.snapshot();
+    emulator.addFault({ kind: 'late', answer: '504' });
+    await ask('POST /v1/tag', { tag: 'Late' });
+    emulator.restore(snapshot);
+    emulator.applyLateWrites();
+    expect(emulator.team.tags().map(({ tag }) => tag)).not.toContain('Late');
+  });
 
-  it('a snapshot changes nothing if it is of another team or malformed', () =>
-    withEmulator({}, async (emulator) => {
-      const before = textOf(emulator);
-      const others = await withEmulator({ teamId: 7 }, (other) => Promise.resolve(other.snapshot()));
-      expect(() => emulator.restore(others)).toThrow('The snapshot is of the teams 7, and not of 41.');
-      const half = { ...emulator.snapshot(), teams: [{ ...emulator.snapshot().teams[0], users: 7 }] };
-      for (const wrong of [others, half, null, {}, [], { format: 'x', teams: [] }])
-        expect([wrong, (await call(emulator, 'POST /_emulator/restore', wrong)).status]).toEqual([
-          wrong,
-          400,
-        ]);
-      expect((await call(emulator, 'POST /_emulator/restore')).status).toBe(400);
-      expect(textOf(emulator)).toBe(before);
-    }));
+  it('a snapshot changes nothing if it is of another team or malformed', async ({ emulator, ask }) => {
+    const before = textOf(emulator);
+    const others = await withEmulator({ teamId: 7 }, (other) => Promise.resolve(other.snapshot()));
+    expect(() => emulator.restore(others)).toThrow('The snapshot is of the teams 7, and not of 41.');
+    const half = { ...emulator.snapshot(), teams: [{ ...emulator.snapshot().teams[0], users: 7 }] };
+    for (const wrong of [others, half, null, {}, [], { format: 'x', teams: [] }])
+      expect([wrong, (await ask('POST /_emulator/restore', wrong)).status]).toEqual([wrong, 400]);
+    expect((await ask('POST /_emulator/restore')).status).toBe(400);
+    expect(textOf(emulator)).toBe(before);
+  });
 });

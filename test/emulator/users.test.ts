@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { memberships } from '../../src/emulator/wire/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { type Called, call } from './call.ts';
-import { withEmulator } from './with-emulator.ts';
+import { badRequest, call, type Called } from './call.ts';
+import { it, withEmulator } from './with-emulator.ts';
 
 const users = (answer: Called): readonly Readonly<Record<string, unknown>>[] =>
   (answer.json as { readonly memberships: Record<string, unknown>[] }).memberships;
@@ -14,39 +14,38 @@ const update = (emulator: Emulator, ...updates: readonly object[]): Promise<Call
   call(emulator, 'POST /v1/users/update', { users: updates });
 
 describe('GET /v1/users/get', () => {
-  it('reads its filter from the body of a GET and answers the union of both', () =>
-    withEmulator({}, async (emulator) => {
-      const [one, two] = emulator.team.users().filter((user) => user.email !== null && user.phone !== null);
-      const answer = await get(emulator, { email: [one?.email?.toUpperCase()], phone: [two?.phone] });
-      expect(users(answer).map((user) => user['id'])).toEqual([one?.id, two?.id]);
-      expect(memberships.safeParse(answer.json).success).toBe(true);
-      emulator.setVariants({ 'email-lookup': 'exact' });
-      expect(users(await get(emulator, { email: [`${one?.email?.toUpperCase()}`] }))).toEqual([]);
-    }));
+  it('reads its filter from the body of a GET and answers the union of both', async ({ emulator }) => {
+    const [one, two] = emulator.team.users().filter((user) => user.email !== null && user.phone !== null);
+    const answer = await get(emulator, { email: [one?.email?.toUpperCase()], phone: [two?.phone] });
+    expect(users(answer).map((user) => user['id'])).toEqual([one?.id, two?.id]);
+    expect(memberships.safeParse(answer.json).success).toBe(true);
+    emulator.setVariants({ 'email-lookup': 'exact' });
+    expect(users(await get(emulator, { email: [`${one?.email?.toUpperCase()}`] }))).toEqual([]);
+  });
 
-  it('takes what clients in the wild send, and refuses what the interface types otherwise', () =>
-    withEmulator({}, async (emulator) => {
-      expect(users(await get(emulator, { email: [null] }))).toEqual([]);
-      expect(users(await get(emulator, []))).toHaveLength(20);
-      expect(users(await get(emulator, {}))).toHaveLength(20);
-      for (const body of [undefined, '{', '"x"', '1', 'null', { email: 'a@b' }, { phone: [1] }, [1]]) {
-        expect(await get(emulator, body)).toMatchObject({ status: 400, text: '"error"' });
-      }
-      for (const path of ['/v1/team', '/v1/inboxes', `/v1/tag/${emulator.team.tags()[0]?.id}`]) {
-        for (const body of [{}, []])
-          expect(await call(emulator, `GET ${path}`, body)).toMatchObject({ status: 200 });
-      }
-    }));
+  it('takes what clients in the wild send, and refuses what the interface types otherwise', async ({
+    emulator,
+    ask,
+  }) => {
+    expect(users(await get(emulator, { email: [null] }))).toEqual([]);
+    expect(users(await get(emulator, []))).toHaveLength(20);
+    expect(users(await get(emulator, {}))).toHaveLength(20);
+    for (const body of [undefined, '{', '"x"', '1', 'null', { email: 'a@b' }, { phone: [1] }, [1]]) {
+      expect(await get(emulator, body)).toMatchObject(badRequest);
+    }
+    for (const path of ['/v1/team', '/v1/inboxes', `/v1/tag/${emulator.team.tags()[0]?.id}`]) {
+      for (const body of [{}, []]) expect(await ask(`GET ${path}`, body)).toMatchObject({ status: 200 });
+    }
+  });
 
-  it('plays the four answers to no filter', () =>
-    withEmulator({}, async (emulator) => {
-      emulator.setVariants({ 'unfiltered-users': 'none' });
-      expect(users(await get(emulator, {}))).toEqual([]);
-      emulator.setVariants({ 'unfiltered-users': 7 });
-      expect(users(await get(emulator, {}))).toHaveLength(7);
-      emulator.setVariants({ 'unfiltered-users': 'refuse' });
-      expect((await get(emulator, {})).status).toBe(400);
-    }));
+  it('plays the four answers to no filter', async ({ emulator }) => {
+    emulator.setVariants({ 'unfiltered-users': 'none' });
+    expect(users(await get(emulator, {}))).toEqual([]);
+    emulator.setVariants({ 'unfiltered-users': 7 });
+    expect(users(await get(emulator, {}))).toHaveLength(7);
+    emulator.setVariants({ 'unfiltered-users': 'refuse' });
+    expect((await get(emulator, {})).status).toBe(400);
+  });
 
   it('plays blanks, plus signs, nulls, missing and extra fields', () =>
     withEmulator({ users: 60, seed: 3 }, async (emulator) => {
@@ -75,129 +74,125 @@ describe('GET /v1/users/get', () => {
 });
 
 describe('POST /v1/users/update', () => {
-  it('overwrites both halves of a name if only one is sent', () =>
-    withEmulator({}, async (emulator) => {
-      const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
-      const answer = await update(emulator, { id, first_name: 'Anna' });
-      expect(users(answer)).toMatchObject([{ id, name: 'Anna' }]);
-      expect(emulator.team.user(id)).toMatchObject({ first: 'Anna', last: '' });
-      await update(emulator, { id, last_name: ' Berg ' });
-      expect(emulator.team.user(id)).toMatchObject({ first: '', last: ' Berg ' });
-      expect(
-        users(await update(emulator, { id, first_name: 'Anne', last_name: 'Marie  Berg' })),
-      ).toMatchObject([{ name: 'Anne Marie  Berg' }]);
-    }));
+  it('overwrites both halves of a name if only one is sent', async ({ emulator }) => {
+    const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
+    const answer = await update(emulator, { id, first_name: 'Anna' });
+    expect(users(answer)).toMatchObject([{ id, name: 'Anna' }]);
+    expect(emulator.team.user(id)).toMatchObject({ first: 'Anna', last: '' });
+    await update(emulator, { id, last_name: ' Berg ' });
+    expect(emulator.team.user(id)).toMatchObject({ first: '', last: ' Berg ' });
+    expect(users(await update(emulator, { id, first_name: 'Anne', last_name: 'Marie  Berg' }))).toMatchObject(
+      [{ name: 'Anne Marie  Berg' }],
+    );
+  });
 
-  it('keeps fields that were not sent, and moves updated_at each time', () =>
-    withEmulator({}, async (emulator) => {
-      const before = emulator.team.users()[2];
-      const id = before?.id ?? 0;
-      const [first] = users(await update(emulator, { id, role_id: 1 }));
-      expect(emulator.team.user(id)).toMatchObject({ first: before?.first, last: before?.last, roleId: 1 });
-      const [second] = users(await update(emulator, { id, email: 'New@Example.com', phone: '' }));
-      expect(second).toMatchObject({ email: 'New@Example.com', phone: '', role_id: 1 });
-      expect(String(second?.['updated_at']) > String(first?.['updated_at'])).toBe(true);
-      expect(users(await get(emulator, { email: ['new@example.com'] }))).toHaveLength(1);
-      expect(users(await get(emulator, { email: [before?.email] }))).toHaveLength(0);
-    }));
+  it('keeps fields that were not sent, and moves updated_at each time', async ({ emulator }) => {
+    const before = emulator.team.users()[2];
+    const id = before?.id ?? 0;
+    const [first] = users(await update(emulator, { id, role_id: 1 }));
+    expect(emulator.team.user(id)).toMatchObject({ first: before?.first, last: before?.last, roleId: 1 });
+    const [second] = users(await update(emulator, { id, email: 'New@Example.com', phone: '' }));
+    expect(second).toMatchObject({ email: 'New@Example.com', phone: '', role_id: 1 });
+    expect(String(second?.['updated_at']) > String(first?.['updated_at'])).toBe(true);
+    expect(users(await get(emulator, { email: ['new@example.com'] }))).toHaveLength(1);
+    expect(users(await get(emulator, { email: [before?.email] }))).toHaveLength(0);
+  });
 
-  it('refuses the whole request for one bad user, and writes nothing of it', () =>
-    withEmulator({}, async (emulator) => {
-      const id = emulator.team.users()[1]?.id ?? 0;
-      const good = { id, email: 'good@example.com' };
-      const before = emulator.team.user(id);
-      const bad = [
-        { id: 5, email: 'x@example.com' },
-        { email: 'x@example.com' },
-        { id: String(id) },
-        { id, email: 'no-at' },
-        { id, phone: '+41' },
-        { id, role_id: 999 },
-        { id, role_id: 'admin' },
-        { id, first_name: null },
-      ];
-      for (const one of bad)
-        expect(await update(emulator, good, one)).toMatchObject({ status: 400, text: '"error"' });
-      expect(await call(emulator, 'POST /v1/users/update', { user: [good] })).toMatchObject({ status: 400 });
-      expect(emulator.team.user(id)).toEqual(before);
-      emulator.setVariants({ 'refused-update': 'prefix' });
-      expect((await update(emulator, good, { id: 5 })).status).toBe(400);
-      expect(emulator.team.user(id).email).toBe('good@example.com');
-      emulator.setVariants({ 'unknown-user': 'skip' });
-      expect(users(await update(emulator, { id: 5 }, good)).map((user) => user['id'])).toEqual([id]);
-    }));
+  it('refuses the whole request for one bad user, and writes nothing of it', async ({ emulator, ask }) => {
+    const id = emulator.team.users()[1]?.id ?? 0;
+    const good = { id, email: 'good@example.com' };
+    const before = emulator.team.user(id);
+    const bad = [
+      { id: 5, email: 'x@example.com' },
+      { email: 'x@example.com' },
+      { id: String(id) },
+      { id, email: 'no-at' },
+      { id, phone: '+41' },
+      { id, role_id: 999 },
+      { id, role_id: 'admin' },
+      { id, first_name: null },
+    ];
+    for (const one of bad) expect(await update(emulator, good, one)).toMatchObject(badRequest);
+    expect(await ask('POST /v1/users/update', { user: [good] })).toMatchObject({ status: 400 });
+    expect(emulator.team.user(id)).toEqual(before);
+    emulator.setVariants({ 'refused-update': 'prefix' });
+    expect((await update(emulator, good, { id: 5 })).status).toBe(400);
+    expect(emulator.team.user(id).email).toBe('good@example.com');
+    emulator.setVariants({ 'unknown-user': 'skip' });
+    expect(users(await update(emulator, { id: 5 }, good)).map((user) => user['id'])).toEqual([id]);
+  });
 
-  it('plays normalisation, cut names, cleared names and a stuck updated_at', () =>
-    withEmulator({}, async (emulator) => {
-      const { id } = emulator.team.addUser({ first: 'A', last: 'B' });
-      emulator.setVariants({
-        'email-case': 'lowered',
-        'phone-writes': 'digits',
-        'name-spaces': 'collapsed',
-        'name-cap': 5,
-      });
-      const sent = {
-        id,
-        first_name: ' Li  Na ',
-        last_name: 'Wolfeschlegel',
-        email: 'ABC@X.org',
-        phone: '+1 (415) 5',
-      };
-      expect(users(await update(emulator, sent))).toMatchObject([
-        { name: 'Li Na Wolfe', email: 'abc@x.org', phone: '14155' },
-      ]);
-      const stamp = emulator.team.user(id).updated;
-      emulator.setVariants({ 'email-update': 'clears-name', 'updated-at': 'stuck' });
-      expect(users(await update(emulator, { id, role_id: 1 }))).toMatchObject([{ name: '', role_id: 1 }]);
-      expect(emulator.team.user(id).updated).toEqual(stamp);
-    }));
+  it('plays normalisation, cut names, cleared names and a stuck updated_at', async ({ emulator }) => {
+    const { id } = emulator.team.addUser({ first: 'A', last: 'B' });
+    emulator.setVariants({
+      'email-case': 'lowered',
+      'phone-writes': 'digits',
+      'name-spaces': 'collapsed',
+      'name-cap': 5,
+    });
+    const sent = {
+      id,
+      first_name: ' Li  Na ',
+      last_name: 'Wolfeschlegel',
+      email: 'ABC@X.org',
+      phone: '+1 (415) 5',
+    };
+    expect(users(await update(emulator, sent))).toMatchObject([
+      { name: 'Li Na Wolfe', email: 'abc@x.org', phone: '14155' },
+    ]);
+    const stamp = emulator.team.user(id).updated;
+    emulator.setVariants({ 'email-update': 'clears-name', 'updated-at': 'stuck' });
+    expect(users(await update(emulator, { id, role_id: 1 }))).toMatchObject([{ name: '', role_id: 1 }]);
+    expect(emulator.team.user(id).updated).toEqual(stamp);
+  });
 });
 
 describe('the control of a team', () => {
-  it('edits, removes and hides users as the web app does', () =>
-    withEmulator({}, async (emulator) => {
-      const { team } = emulator;
-      const [a, b, c] = team.users();
-      team.editUser(a?.id ?? 0, { first: 'Web', last: 'App' });
-      team.showUser(b?.id ?? 0, { answered: false });
-      team.removeUser(c?.id ?? 0);
-      const added = team.addUser({ first: 'Only', last: 'Looked Up', email: 'o@x.org', listed: false });
-      const answered = users(await get(emulator, {}));
-      const { members } = (await call(emulator, 'GET /v1/team')).json as {
-        members: { id: number; name: string }[];
-      };
-      expect(members.find((member) => member.id === a?.id)?.name).toBe('Web App');
-      expect(members.map((member) => member.id)).not.toContain(c?.id);
-      expect(members.map((member) => member.id)).not.toContain(added.id);
-      expect(members.map((member) => member.id)).toContain(b?.id);
-      expect(answered.map((user) => user['id'])).not.toContain(b?.id);
-      expect(users(await get(emulator, { email: ['o@x.org'] }))).toHaveLength(1);
-    }));
+  it('edits, removes and hides users as the web app does', async ({ emulator, ask }) => {
+    const { team } = emulator;
+    const [a, b, c] = team.users();
+    team.editUser(a?.id ?? 0, { first: 'Web', last: 'App' });
+    team.showUser(b?.id ?? 0, { answered: false });
+    team.removeUser(c?.id ?? 0);
+    const added = team.addUser({ first: 'Only', last: 'Looked Up', email: 'o@x.org', listed: false });
+    const answered = users(await get(emulator, {}));
+    const { members } = (await ask('GET /v1/team')).json as {
+      members: { id: number; name: string }[];
+    };
+    expect(members.find((member) => member.id === a?.id)?.name).toBe('Web App');
+    expect(members.map((member) => member.id)).not.toContain(c?.id);
+    expect(members.map((member) => member.id)).not.toContain(added.id);
+    expect(members.map((member) => member.id)).toContain(b?.id);
+    expect(answered.map((user) => user['id'])).not.toContain(b?.id);
+    expect(users(await get(emulator, { email: ['o@x.org'] }))).toHaveLength(1);
+  });
 
-  it('runs hooks before and after the n-th request to a path, and rewrites bodies', () =>
-    withEmulator({}, async (emulator) => {
-      const id = emulator.team.users()[0]?.id ?? 0;
-      const events: string[] = [];
-      emulator.before({ path: '/v1/users/update', at: 2 }, () => {
-        events.push(`before ${emulator.team.user(id).first}`);
-      });
-      const away = emulator.after({ path: '/v1/users/*', times: 'always' }, async (request) => {
-        await Promise.resolve();
-        events.push(`after ${request.path} ${emulator.team.user(id).first}`);
-      });
-      await update(emulator, { id, first_name: 'One', last_name: '' });
-      await update(emulator, { id, first_name: 'Two', last_name: '' });
-      away();
-      await get(emulator, {});
-      expect(events).toEqual(['after /v1/users/update One', 'before One', 'after /v1/users/update Two']);
-      emulator.rewrite({ path: '/v1/team' }, (body) => body.replace(/"id":\d+/, '"id":9007199254740993'));
-      expect((await call(emulator, 'GET /v1/team')).text).toContain('9007199254740993');
-      expect(emulator.requests.map(({ method, path, status }) => `${method} ${path} ${status}`)).toEqual([
-        'POST /v1/users/update 200',
-        'POST /v1/users/update 200',
-        'GET /v1/users/get 200',
-        'GET /v1/team 200',
-      ]);
-      expect(emulator.requests[1]?.body).toEqual({ users: [{ id, first_name: 'Two', last_name: '' }] });
-    }));
+  it('runs hooks before and after the n-th request to a path, and rewrites bodies', async ({
+    emulator,
+    ask,
+  }) => {
+    const id = emulator.team.users()[0]?.id ?? 0;
+    const events: string[] = [];
+    emulator.before({ path: '/v1/users/update', at: 2 }, () => {
+      events.push(`before ${emulator.team.user(id).first}`);
+    });
+    const away = emulator.after({ path: '/v1/users/*', times: 'always' }, async (request) => {
+      await Promise.resolve();
+      events.push(`after ${request.path} ${emulator.team.user(id).first}`);
+    });
+    await update(emulator, { id, first_name: 'One', last_name: '' });
+    await update(emulator, { id, first_name: 'Two', last_name: '' });
+    away();
+    await get(emulator, {});
+    expect(events).toEqual(['after /v1/users/update One', 'before One', 'after /v1/users/update Two']);
+    emulator.rewrite({ path: '/v1/team' }, (body) => body.replace(/"id":\d+/, '"id":9007199254740993'));
+    expect((await ask('GET /v1/team')).text).toContain('9007199254740993');
+    expect(emulator.requests.map(({ method, path, status }) => `${method} ${path} ${status}`)).toEqual([
+      'POST /v1/users/update 200',
+      'POST /v1/users/update 200',
+      'GET /v1/users/get 200',
+      'GET /v1/team 200',
+    ]);
+    expect(emulator.requests[1]?.body).toEqual({ users: [{ id, first_name: 'Two', last_name: '' }] });
+  });
 });

@@ -1,7 +1,7 @@
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askHealth } from '../../src/http/check-health.ts';
 import { createStatusServer, type StatusServer } from '../../src/http/server.ts';
+import { listenHere } from '../system/listen-here.ts';
 
 describe('the health check', () => {
   let server: StatusServer;
@@ -44,17 +44,11 @@ describe('the health check', () => {
   });
 
   it('reports unhealthy if no answer comes within the timeout', async () => {
-    const silent = createServer(() => undefined);
-    await new Promise<void>((resolve) => {
-      silent.listen(0, '127.0.0.1', resolve);
-    });
-    const address = silent.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const port = Number(new URL(await listenHere(() => undefined)).port);
     expect(await askHealth(environment('', port), '/healthz', 50)).toEqual({
       healthy: false,
       words: '/healthz: no answer within 50 ms',
     });
-    silent.close();
-    expect(await askHealth(environment('', port), '/healthz', 1_000)).toMatchObject({ healthy: false });
+    expect(await askHealth(environment('', 1), '/healthz', 1_000)).toMatchObject({ healthy: false });
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readTable } from '../../src/files/read-table.ts';
 import { createIsRead, readColumns, readOnly } from '../../src/runs/files/import/columns.ts';
-import type { TeamUser } from '../../src/runs/files/import/match-user.ts';
 import { planImport } from '../../src/runs/files/import/plan-import.ts';
+import { teamUser } from './team-user.ts';
 
 const firstNames = [
   'Anna',
@@ -30,23 +30,7 @@ const people = Array.from({ length: 185 }, (_, n) => ({
 }));
 type Person = (typeof people)[number];
 
-const users = people.map(
-  ({ id, first, last, email, phone }): TeamUser => ({
-    id: BigInt(id),
-    mirror: {
-      name: { first, last },
-      split: 'known',
-      email,
-      phone,
-      roleId: 2n,
-      joined: `${first} ${last}`,
-      role: 'Agent',
-      resolved: true,
-      gone: false,
-    },
-    base: undefined,
-  }),
-);
+const users = people.map((person) => teamUser({ ...person, id: BigInt(person.id) }));
 
 /** As people and spreadsheets write a number: international, national, or without its zero. */
 function written(phone: string, n: number): string {

@@ -1,36 +1,14 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
+import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createSecret } from '../../src/secret.ts';
-import {
-  type ServiceClient,
-  type ServiceClientOptions,
-  createServiceClient,
-} from '../../src/service/client.ts';
+import { type ServiceClientOptions, createServiceClient } from '../../src/service/client.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
-import { createHeldClock, type HeldClock } from './held-clock.ts';
-import { listenRaw, type RawServer, type Respond } from './raw-server.ts';
+import { createHeldClock } from './held-clock.ts';
+import { json, listenRaw, type Respond } from './raw-server.ts';
 
 export const secretId = 'secret-id-canary';
 export const secretKey = 'secret-key-canary';
-
-export interface Fixture {
-  readonly client: ServiceClient;
-  readonly server: RawServer;
-  readonly clock: HeldClock;
-  readonly events: readonly ServiceEvent[];
-}
-
-const closers: (() => Promise<void>)[] = [];
-
-/** Closes what the test opened, the last first. */
-export function closeAfterEach(): void {
-  afterEach(async () => {
-    for (const close of closers.splice(0).toReversed()) await close();
-  });
-}
-
-export function onClose(close: () => Promise<void>): void {
-  closers.push(close);
-}
 
 export function openClient(baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
   const clock = createHeldClock();
@@ -43,16 +21,54 @@ export function openClient(baseUrl: string, options: Partial<ServiceClientOption
     onEvent: (event) => events.push(event),
     ...options,
   });
-  onClose(() => client.close());
+  onTestFinished(() => client.close());
   return { client, clock, events };
 }
 
 /** A client and the server that it talks to. */
-export async function openPair(
-  respond: Respond,
-  options: Partial<ServiceClientOptions> = {},
-): Promise<Fixture> {
+export async function openPair(respond: Respond, options: Partial<ServiceClientOptions> = {}) {
   const server = await listenRaw(respond);
-  onClose(() => server.close());
+  onTestFinished(() => server.close());
   return { server, ...openClient(server.baseUrl, options) };
 }
+
+/** An emulator that takes the credentials of these clients. */
+export async function openEmulator(options: EmulatorOptions = {}) {
+  const emulator = await createEmulator({
+    http: true,
+    users: 30,
+    tags: 45,
+    fields: 25,
+    surveys: 3,
+    inboxes: 2,
+    contacts: 1_234,
+    secrets: [{ id: secretId, key: secretKey }],
+    seed: 7,
+    ...options,
+  });
+  onTestFinished(() => emulator.close());
+  return emulator;
+}
+
+/** A client and a server that gives this answer to every request. */
+export const openAnswered = (text: string, options?: Partial<ServiceClientOptions>) =>
+  openPair((socket) => socket.write(text), options);
+
+const answers: Readonly<Record<string, unknown>> = {
+  'GET /v1/users/get': { memberships: [] },
+  'POST /v1/users/update': { memberships: [] },
+  'GET /v1/team': { id: 7, name: 'Team', members: [] },
+  'POST /v1/contacts/count': '0',
+  'GET /v1/survey/5': { id: 5 },
+  'GET /v1/tag/5': { id: 5 },
+  'POST /v1/tag': { id: 5 },
+  'GET /v1/schedule/5': { id: 5 },
+  'POST /v1/schedule': { id: 5 },
+  'PUT /v1/schedule/5': { id: 5 },
+  'DELETE /v1/schedule/5': 'ok',
+  'POST /v1/conversations/read': 'read',
+};
+
+/** Answers each endpoint with as little as the client takes. */
+export const respond: Respond = (socket, { method, path }) =>
+  socket.write(json(200, answers[`${method} ${path}`] ?? []));

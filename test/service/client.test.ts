@@ -5,19 +5,15 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
-import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { createSecret } from '../../src/secret.ts';
 import { checkBaseUrl } from '../../src/service/base-url.ts';
 import type { ScheduleRequest } from '../../src/model/message-request.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { findOperation, listOperation, operations, rowOperation } from '../../src/service/operation.ts';
-import { closeAfterEach, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
+import { openAnswered, openClient, openPair, respond, secretId, secretKey } from './client-fixture.ts';
 import { createHeldClock } from './held-clock.ts';
-import { answer, json, type RawRequest, type Respond } from './raw-server.ts';
+import { json } from './raw-server.ts';
 
-closeAfterEach();
-
-const team = { id: 7, name: 'Team', members: [] };
 const schedule: ScheduleRequest = {
   inboxId: 3n,
   executeAt: '2030-01-01T00:30:00Z',
@@ -25,42 +21,6 @@ const schedule: ScheduleRequest = {
   phoneNumber: '15550100',
 };
 
-/** What each endpoint answers in these tests. */
-function serve(request: RawRequest): string {
-  switch (`${request.method} ${request.path}`) {
-    case 'GET /v1/inboxes':
-      return json(200, [{ id: 1, name: 'Sales' }]);
-    case 'GET /v1/users/get':
-    case 'POST /v1/users/update':
-      return json(200, { memberships: [{ id: 1, name: 'Ann' }] });
-    case 'GET /v1/team':
-      return json(200, team);
-    case 'POST /v1/contact-fields':
-    case 'POST /v1/tags':
-    case 'POST /v1/surveys': {
-      const { page } = JSON.parse(request.body) as { page: number };
-      return json(200, page === 0 ? [{ id: 1, title: 't', tag: 't', name: 't' }] : []);
-    }
-    case 'POST /v1/contacts/count':
-      return answer(200, '"1234"');
-    case 'GET /v1/survey/5':
-    case 'GET /v1/tag/5':
-    case 'GET /v1/schedule/5':
-      return json(200, { id: 5 });
-    case 'POST /v1/tag':
-    case 'POST /v1/schedule':
-    case 'PUT /v1/schedule/5':
-      return json(200, { id: 5, rev: 1, uuid: 'u' });
-    case 'POST /v1/conversations/read':
-      return answer(200, '"read"');
-    case 'DELETE /v1/schedule/5':
-      return answer(200, '"ok"');
-    default:
-      return json(404, 'error');
-  }
-}
-
-const respond: Respond = (socket, request) => socket.write(serve(request));
 const listing = { memory: nothingLearned, size: 100 };
 
 const endpoints = {
@@ -126,12 +86,6 @@ describe('every endpoint', () => {
     }
   });
 
-  test('the client has all methods that reconciling needs', async () => {
-    const { client } = await openPair(respond);
-    const port: ServicePort = client;
-    expect((await port.users({ emails: ['a@example.com'], phones: [] })).users).toHaveLength(1);
-  });
-
   test.each(['tag', 'survey', 'schedule'] as const)(
     '%s: returns null after a 404, and fails after any other refusal',
     async (name) => {
@@ -144,7 +98,7 @@ describe('every endpoint', () => {
   );
 
   test('cancelling takes only the string `ok`', async () => {
-    const { client } = await openPair((socket) => socket.write(json(200, 'not ok')));
+    const { client } = await openAnswered(json(200, 'not ok'));
     await expect(client.cancelSchedule(5n)).rejects.toMatchObject({ phase: 'sent' });
   });
 });
@@ -214,13 +168,8 @@ describe('schedules are checked before they are sent', () => {
 
   test('checks the 15 minutes ahead by the service’s clock once an answer has given it', async () => {
     const clock = createHeldClock();
-    const { client } = await openPair(
-      (socket, request) => {
-        const date = new Date(clock.now() + 20 * 60_000).toUTCString();
-        socket.write(serve(request).replace('\r\n', `\r\nDate: ${date}\r\n`));
-      },
-      { clock },
-    );
+    const date = new Date(clock.now() + 20 * 60_000).toUTCString();
+    const { client } = await openAnswered(json(200, { id: 7, members: [] }, { Date: date }), { clock });
     await client.team();
     await expect(client.createSchedule(schedule)).rejects.toThrow('less than 15 minutes ahead');
   });
@@ -228,9 +177,7 @@ describe('schedules are checked before they are sent', () => {
 
 describe('any call', () => {
   test('request() sends method, path and body, and returns value, status and headers', async () => {
-    const { client, server } = await openPair((socket) =>
-      socket.write(json(200, { any: 1 }, { 'X-Other': 'yes' })),
-    );
+    const { client, server } = await openAnswered(json(200, { any: 1 }, { 'X-Other': 'yes' }));
     const reply = await client.request('POST', '/v1/anything?x=1', { a: 1n });
     expect(reply).toMatchObject({ status: 200, requestId: 'request-1', value: { any: 1 } });
     expect(reply.headers['x-other']).toBe('yes');
@@ -256,7 +203,7 @@ describe('any call', () => {
   });
 
   test('request() treats an unlisted endpoint as a write unless it is a GET', async () => {
-    const { client, server } = await openPair((socket) => socket.write(json(200, [])), { mode: 'read-only' });
+    const { client, server } = await openAnswered(json(200, []), { mode: 'read-only' });
     await client.request('GET', '/v1/unknown');
     await client.request('POST', '/v1/tags', {});
     for (const [method, path] of [
@@ -287,6 +234,7 @@ describe('any call', () => {
 });
 
 describe('settings', () => {
+  const secret = { secretId: 'x', secretKey: createSecret('y') };
   test.each([
     ['http://service.example', 'https'],
     ['http://127.0.0.1.example', 'https'],
@@ -317,24 +265,16 @@ describe('settings', () => {
   test('a path in the base URL stands before every path', async () => {
     const { server } = await openPair(respond);
     const { client } = openClient(`${server.baseUrl}/gateway/`);
-    await expect(client.team()).rejects.toMatchObject({ status: 404 });
-    expect(server.requests[0]?.path).toBe('/gateway/v1/team');
+    await client.list(inboxes, { memory: nothingLearned });
+    expect(server.requests[0]?.path).toBe('/gateway/v1/inboxes');
   });
 
   test.each([
-    [{ credentials: { secretId: '', secretKey: createSecret('x') } }],
-    [{ credentials: { secretId: 'x', secretKey: createSecret(' ') } }],
+    [{ credentials: { ...secret, secretId: '' } }],
+    [{ credentials: { ...secret, secretKey: createSecret(' ') } }],
     [{ credentials: { apiKey: createSecret('') } }],
     [{ credentials: { apiKey: createSecret('a\r\nX: y') } }],
-    [
-      {
-        credentials: {
-          secretId: 'x',
-          secretKey: createSecret('y'),
-          next: { secretId: '', secretKey: createSecret('z') },
-        },
-      },
-    ],
+    [{ credentials: { ...secret, next: { ...secret, secretId: '' } } }],
     [{ rate: { perMinute: 0 } }],
     [{ rate: { share: 1.5 } }],
     [{ rate: { burst: Number.NaN } }],
@@ -365,99 +305,31 @@ describe('settings', () => {
   });
 });
 
-describe('in flight', () => {
-  test('sends no more requests at once than `concurrency`', async () => {
-    let waiting: (() => void)[] = [];
-    let most = 0;
-    const { client } = await openPair(
-      (socket) => {
-        waiting.push(() => socket.write(json(200, team)));
-        most = Math.max(most, waiting.length);
-        // Nobody is answered before three wait, and then a fourth would have time to come.
-        if (waiting.length !== 3) return;
-        setImmediate(() => {
-          const answered = waiting;
-          waiting = [];
-          for (const respondNow of answered) respondNow();
-        });
-      },
-      { http: { concurrency: 3 } },
-    );
-    await Promise.all(Array.from({ length: 21 }, () => client.team()));
-    expect(most).toBe(3);
-  });
-
-  test('a stop lets a request in flight finish, refuses the next, and ends a wait (R2)', async () => {
-    const stop = new AbortController();
-    const { client, server } = await openPair(
-      (socket, request) => {
-        if (request.index === 0) {
-          stop.abort();
-          socket.write(json(200, team));
-        }
-      },
-      { signal: stop.signal },
-    );
-    expect((await client.team()).id).toBe(7n);
-    await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('a stop gives up a request that stays unanswered, and reports its outcome as unknown', async () => {
-    const stop = new AbortController();
-    const { client, server } = await openPair(() => stop.abort(), { signal: stop.signal, graceMs: 50 });
-    const patches = new Map([[1n, { email: 'a@example.com' }]]);
-    await expect(client.updateUsers(patches)).rejects.toMatchObject({ code: 'service', phase: 'sent' });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('a stop between two tries ends the call', async () => {
-    const stop = new AbortController();
-    const { client, server } = await openPair(
-      (socket) => {
+test('a stop lets a request in flight finish, refuses the next, and ends a wait (R2)', async () => {
+  const stop = new AbortController();
+  const { client, server } = await openPair(
+    (socket, request) => {
+      if (request.index === 0) {
         stop.abort();
-        socket.write(json(500, 'error'));
-      },
-      { signal: stop.signal },
-    );
-    await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('sends nothing any more after `close`', async () => {
-    const { client, server } = await openPair(respond, { retry: { attempts: 1 } });
-    await client.team();
-    await client.close();
-    await expect(client.team()).rejects.toMatchObject({ phase: 'not-sent' });
-    expect(server.requests).toHaveLength(1);
-  });
+        respond(socket, request);
+      }
+    },
+    { signal: stop.signal },
+  );
+  expect((await client.team()).id).toBe(7n);
+  await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
+  expect(server.requests).toHaveLength(1);
 });
 
-describe('listings over HTTP', () => {
-  test('reads tags by page: one request a page and two for the end', async () => {
-    const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
-    const { client, server } = await openPair((socket, request) => {
-      const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
-      socket.write(json(200, rows.slice(page * limit, (page + 1) * limit)));
-    });
-    const seen: number[] = [];
-    const first = await client.list(tags, { ...listing, onPage: (count) => seen.push(count) });
-    expect(first).toMatchObject({
-      status: 'complete',
-      requests: 5,
-      memory: { limit: null },
-    });
-    expect(seen).toEqual([100, 200, 250]);
-    const second = await client.list(tags, { memory: first.memory, size: 100 });
-    expect(second.rows).toHaveLength(250);
-    expect(server.requests).toHaveLength(10);
+test('reads tags by page: one request a page and two for the end', async () => {
+  const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
+  const { client, server } = await openPair((socket, request) => {
+    const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
+    socket.write(json(200, rows.slice(page * limit, (page + 1) * limit)));
   });
-
-  test('a listing ends incomplete and names the reason if all pages are the same', async () => {
-    const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, title: 'a' }])));
-    expect(await client.list(contactFields, listing)).toMatchObject({
-      status: 'incomplete',
-      because: 'pages 0 to 2 are the same: the service ignores `page`',
-    });
-  });
+  const seen: number[] = [];
+  const first = await client.list(tags, { ...listing, onPage: (count) => seen.push(count) });
+  expect(first).toMatchObject({ status: 'complete', requests: 5, memory: { limit: null } });
+  expect(seen).toEqual([100, 200, 250]);
+  expect(server.requests).toHaveLength(5);
 });

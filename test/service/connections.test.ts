@@ -1,22 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createConnections } from '../../src/service/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
+import { openClient } from './client-fixture.ts';
 import { json, listenRaw, type Respond } from './raw-server.ts';
-
-closeAfterEach();
 
 const team = { id: 7, name: 'North', list_size: 1, members: [] };
 const respond: Respond = (socket) => socket.write(json(200, team));
 
 async function open(answer: Respond = respond, clients = 2) {
   const server = await listenRaw(answer);
-  onClose(() => server.close());
+  onTestFinished(() => server.close());
   const connections = createConnections(clients);
-  onClose(() => connections.close());
+  onTestFinished(() => connections.close());
   const client = (options: Parameters<typeof openClient>[1] = {}) =>
     openClient(server.baseUrl, { connections, retry: { attempts: 1 }, ...options }).client;
   return { server, connections, client };
@@ -53,42 +51,46 @@ test('each client opens one connection for each request in flight', async () => 
   expect(server.connections()).toBe(6);
 });
 
-test('a client that closes waits for its own requests alone', async () => {
+/** A service that answers each request when it is told to. */
+async function openHeld() {
   const answers: (() => void)[] = [];
-  const { client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
+  const { server, client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
+  const arrive = (count: number) => eventually('it is asked', () => answers.length === count);
+  return { server, client, answers, arrive };
+}
+
+test('a client that closes waits for its own requests alone', async () => {
+  const { client, answers, arrive } = await openHeld();
   const [one, other] = [client(), client()];
-  const ask = async (asking: typeof one) => {
-    const before = answers.length;
-    const asked = asking.team();
-    await eventually('it is asked', () => answers.length === before + 1);
-    return { asked };
-  };
-  const own = await ask(one);
-  const others = [await ask(other), await ask(other)];
+  const own = one.team();
+  await arrive(1);
+  const others = [other.team()];
+  await arrive(2);
+  others.push(other.team());
+  await arrive(3);
   let isClosed = false;
   const closing = one.close().then(() => {
     isClosed = true;
   });
   answers[1]?.();
-  expect((await others[0]?.asked)?.id).toBe(7n);
+  expect((await others[0])?.id).toBe(7n);
   expect(isClosed).toBe(false);
   answers[0]?.();
-  expect((await own.asked).id).toBe(7n);
+  expect((await own).id).toBe(7n);
   await closing;
   answers[2]?.();
-  expect((await others[1]?.asked)?.id).toBe(7n);
+  expect((await others[1])?.id).toBe(7n);
 });
 
 test('a client that is stopped gives up its own requests alone', async () => {
-  const answers: (() => void)[] = [];
-  const { server, client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
+  const { server, client, answers, arrive } = await openHeld();
   const stop = new AbortController();
   const [one, other] = [client({ signal: stop.signal, graceMs: 20 }), client()];
   const patches = new Map([[1n, { email: 'a@example.com' }]]);
   const given = expect(one.updateUsers(patches)).rejects.toMatchObject({ code: 'service', phase: 'sent' });
-  await eventually('the one asks', () => answers.length === 1);
+  await arrive(1);
   const asked = other.team();
-  await eventually('the other asks', () => answers.length === 2);
+  await arrive(2);
   stop.abort();
   await given;
   await one.close();
@@ -99,11 +101,11 @@ test('a client that is stopped gives up its own requests alone', async () => {
 
 test('clients with other settings, or other authorities in the same file, open other connections', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
-  onClose(async () => rmSync(folder, { recursive: true }));
+  onTestFinished(async () => rmSync(folder, { recursive: true }));
   const caFile = join(folder, 'ca.pem');
   const settings = { connectTimeoutMs: 1, headersTimeoutMs: 2, totalDeadlineMs: 3, concurrency: 4, caFile };
   const connections = createConnections();
-  onClose(() => connections.close());
+  onTestFinished(() => connections.close());
   const origin = 'https://localhost:1';
   expect(() => connections.to(origin, settings)).toThrow('certificate authorities');
   writeFileSync(caFile, 'one');

@@ -1,15 +1,13 @@
 /** Every row of "Network and HTTP" in docs/faults.md, as far as the client is concerned. */
 
-import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ServiceError } from '../../src/errors.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
-import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -20,11 +18,9 @@ import { holdTimers } from '../support/hold-timers.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
 import { type Authority, createAuthority } from './certificate.ts';
-import { closeAfterEach, onClose, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
+import { openAnswered, openClient, openPair, secretKey } from './client-fixture.ts';
 import { createHeldClock } from './held-clock.ts';
 import { answer, json, listenRaw, type RawRequest, type Respond } from './raw-server.ts';
-
-closeAfterEach();
 
 const team = { id: 7, name: 'Team', members: [{ id: 1, name: 'Ann', role: 'admin' }] };
 const patch = new Map([[1n, { roleId: 4n }]]);
@@ -42,7 +38,7 @@ async function failure(call: Promise<unknown>): Promise<ServiceError> {
 const write = async (client: ServiceClient) => await failure(client.updateUsers(patch));
 const read = async (client: ServiceClient) => await failure(client.team());
 
-/** The first answer is as scripted, those after it are sound. */
+/** The answer to the first requests is as scripted, the answers to later ones are sound. */
 function firstThen(first: Respond, then: string): Respond {
   return (socket, request) => {
     if (request.index === 0) first(socket, request);
@@ -50,113 +46,95 @@ function firstThen(first: Respond, then: string): Respond {
   };
 }
 
-describe('reset in the middle of an answer', () => {
-  const whole = json(200, team);
+/** Both ways to end a connection: in good order, and not. */
+const ends = ['FIN', 'RST'];
+function writeLast(socket: Socket, text: string, end = 'RST') {
+  socket.write(text, () => (end === 'FIN' ? socket.end() : socket.resetAndDestroy()));
+}
 
-  test('a reset after any number of bytes is an error, never a shorter answer (N1)', async () => {
-    let cut = 0;
-    const { client, server } = await openPair((socket) => {
-      socket.write(whole.slice(0, cut), () => socket.resetAndDestroy());
-    }, once);
-    for (cut = 0; cut < whole.length; cut += 1) {
-      expect(await read(client)).toMatchObject({ name: 'ServiceError', code: 'service', phase: 'sent' });
-    }
-    expect(server.requests).toHaveLength(whole.length);
-  });
+const whole = json(200, team);
 
-  test('a read is tried again, a write is not (N1)', async () => {
-    const reset: Respond = (socket) => socket.write(whole.slice(0, -3), () => socket.resetAndDestroy());
-    const reading = await openPair(firstThen(reset, whole));
-    expect((await reading.client.team()).id).toBe(7n);
-    expect(reading.events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
-    const writing = await openPair(firstThen(reset, updated));
-    expect(await write(writing.client)).toMatchObject({ phase: 'sent' });
-    expect(writing.server.requests).toHaveLength(1);
-  });
+test('a reset after any number of bytes is an error, never a shorter answer (N1)', async () => {
+  let cut = 0;
+  const { client, server } = await openPair((socket) => writeLast(socket, whole.slice(0, cut)), once);
+  for (cut = 0; cut < whole.length; cut += 1) {
+    expect(await read(client)).toMatchObject({ name: 'ServiceError', code: 'service', phase: 'sent' });
+  }
+  expect(server.requests).toHaveLength(whole.length);
+});
+
+test.each<readonly [string, Respond, number]>([
+  ['in the middle of an answer', (socket) => writeLast(socket, whole.slice(0, -3)), 0],
+  ['as a kept connection is used again', (socket) => socket.destroy(), 1],
+])('a connection that breaks %s: repeats a read, and no write (N1, N15)', async (_, breakIt, at) => {
+  const respond: Respond = (socket, request) => {
+    if (request.index === at) breakIt(socket, request);
+    else socket.write(request.path === '/v1/team' ? whole : updated);
+  };
+  const [reading, writing] = [await openPair(respond), await openPair(respond)];
+  for (let calls = 0; calls <= at; calls += 1) expect((await reading.client.team()).id).toBe(7n);
+  expect(reading.server.requests).toHaveLength(at + 2);
+  if (at === 1) await writing.client.team();
+  expect(await write(writing.client)).toMatchObject({ phase: 'sent' });
+  expect(writing.server.requests).toHaveLength(at + 1);
 });
 
 describe('truncated chunks', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const chunks = '2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n';
 
-  test.each(['FIN', 'RST'])('chunks cut off by %s are an error (N2)', async (how) => {
-    for (const body of [
-      '2',
-      '2\r\n',
-      '2\r\n"1',
-      '2\r\n"1\r\n',
-      '2\r\n"1\r\n2\r\n2"\r\n',
-      '2\r\n"1\r\n2\r\n2"\r\n0\r\n',
-    ]) {
-      const { client } = await openPair((socket) => {
-        socket.write(head + body, () => (how === 'FIN' ? socket.end() : socket.resetAndDestroy()));
-      }, once);
+  test.each(ends)('chunks cut off by %s are an error (N2)', async (end) => {
+    let cut = 0;
+    const { client } = await openPair((socket) => writeLast(socket, head + chunks.slice(0, cut), end), once);
+    for (cut = 1; cut < chunks.length; cut += 1)
       expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', phase: 'sent' });
-    }
   });
 
   test('accepts whole chunks', async () => {
-    const { client } = await openPair((socket) => socket.write(`${head}2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n`));
+    const { client } = await openAnswered(head + chunks);
     expect(await client.contactCount({})).toBe(12n);
   });
 });
 
-describe('a body whose end is marked by nothing', () => {
-  test.each(['FIN', 'RST'])('"12" closed by %s is not taken for the count 12 (N3)', async (how) => {
-    const { client } = await openPair((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12', () =>
-        how === 'FIN' ? socket.end() : socket.resetAndDestroy(),
-      );
-    }, once);
-    const error = await failure(client.contactCount({}));
-    expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200 });
-    expect(error.message).toContain('neither a length nor chunks');
-  });
+test.each(ends)('"12" closed by %s is not taken for the count 12 (N3)', async (end) => {
+  const text = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12';
+  const { client } = await openPair((socket) => writeLast(socket, text, end), once);
+  const error = await failure(client.contactCount({}));
+  expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200 });
+  expect(error.message).toContain('neither a length nor chunks');
 });
 
 describe('the count', () => {
   test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
     '%s is a count (N4)',
     async (body) => {
-      const { client } = await openPair((socket) => socket.write(answer(200, body)));
+      const { client } = await openAnswered(answer(200, body));
       expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
     },
   );
 
   test.each([
     '""',
-    '" "',
     '"1e3"',
     '1e3',
-    '1E3',
     '"0x10"',
     '"1,234"',
     '"12abc"',
     '"-1"',
-    '-1',
     '-0',
     'null',
-    '"null"',
-    '"NaN"',
-    '"Infinity"',
     '1.0',
-    '1.5',
-    '"1.0"',
     '"01"',
     '" 12"',
     '"12 "',
-    '"1_000"',
-    'true',
-    '[]',
     '[12]',
-    '{}',
     '{"count":12}',
-    '"9999999999999999"',
     '9999999999999999',
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
   ])('%s is not a count (N4)', async (body) => {
-    const { client } = await openPair((socket) => socket.write(answer(200, body)));
+    const { client } = await openAnswered(answer(200, body));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
@@ -177,33 +155,31 @@ describe('a write whose answer does not come', () => {
   });
 });
 
-describe('a slow drip', () => {
-  test('one byte at a time does not outlive the total deadline (N7, S53)', async () => {
-    let drops = 0;
-    const { client, server } = await openPair(
-      (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
-        const timer = setInterval(() => {
-          socket.write(' ');
-          drops += 1;
-        }, 20);
-        socket.on('close', () => clearInterval(timer));
-      },
-      { ...once, http: { totalDeadlineMs: 300 } },
-    );
-    const timers = holdTimers();
-    const reading = read(client);
-    for (const half of [1, 2]) {
-      await eventually('it drips', () => drops >= 5 * half);
-      await timers.pass(150);
-    }
-    timers.letGo();
-    const error = await reading;
-    expect(error).toMatchObject({ phase: 'sent', requestId: undefined });
-    expect(error.message).toContain('not finished within 300 ms');
-    // The drip would go on for half an hour.
-    await eventually('the connection is closed', () => server.closed() === 1);
-  });
+test('one byte at a time does not outlive the total deadline (N7, S53)', async () => {
+  let drops = 0;
+  const { client, server } = await openPair(
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
+      const timer = setInterval(() => {
+        socket.write(' ');
+        drops += 1;
+      }, 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+    { ...once, http: { totalDeadlineMs: 300 } },
+  );
+  const timers = holdTimers();
+  const reading = read(client);
+  for (const half of [1, 2]) {
+    await eventually('it drips', () => drops >= 5 * half);
+    await timers.pass(150);
+  }
+  timers.letGo();
+  const error = await reading;
+  expect(error).toMatchObject({ phase: 'sent', requestId: undefined });
+  expect(error.message).toContain('not finished within 300 ms');
+  // The drip would go on for half an hour.
+  await eventually('the connection is closed', () => server.closed() === 1);
 });
 
 describe('a server that accepts and says nothing', () => {
@@ -222,79 +198,42 @@ describe('a server that accepts and says nothing', () => {
     });
     expect(await write(client)).toMatchObject({ phase: 'not-sent' });
   });
-
-  test('the deadline passes before a connection is up: nothing was sent, then or later', async () => {
-    const { server } = await openPair(() => undefined);
-    const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
-      ...once,
-      http: { totalDeadlineMs: 100, connectTimeoutMs: 400 },
-    });
-    expect(await write(client)).toMatchObject({ phase: 'not-sent' });
-    expect(server.requests).toHaveLength(0);
-  });
 });
 
 /** What proxies, portals, firewalls and other programs say in place of a service. */
 const pages = [
   '<html><body>Login</body></html>',
-  '<!DOCTYPE html><title>Sign in</title>',
-  '<HTML>Blocked by policy</HTML>',
-  '<!doctype html><h1>502 Bad Gateway</h1><hr>nginx',
-  '<html>Attention Required! | CDN</html>',
-  '<script>1</script>',
   '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
-  '<html xmlns="http://www.w3.org/1999/xhtml"/>',
-  'Please wait while we check your browser',
-  'Captive portal',
-  'ERROR: The requested URL could not be retrieved',
-  'Welcome to nginx!',
   'It works!',
   'OK',
-  'pong',
   '',
   '\u{feff}<html></html>',
-  '<meta http-equiv=refresh>',
-  'Request Rejected. Support ID: 1',
   '%PDF-1.4',
 ];
 
 describe('a write that another server answers with 200', () => {
-  test.each(pages.map((page) => [page]))(
-    'leaves it unknown whether it was carried out: %s (N9, S10)',
-    async (page) => {
-      for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
-        const { client, server } = await openPair((socket) => {
-          socket.write(answer(200, page, { 'Content-Type': type }));
-        }, once);
-        const error = await write(client);
-        expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200, requestId: 'request-1' });
-        if (page.length > 4) expect(`${error.message} ${error.label ?? ''}`).not.toContain(page);
-        expect(server.requests).toHaveLength(1);
-      }
-    },
-  );
+  test.each(pages)('leaves it unknown whether it was carried out: %s (N9, S10)', async (page) => {
+    for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
+      const { client, server } = await openAnswered(answer(200, page, { 'Content-Type': type }), once);
+      const error = await write(client);
+      expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200, requestId: 'request-1' });
+      if (page.length > 4) expect(`${error.message} ${error.label ?? ''}`).not.toContain(page);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
 });
 
 describe("a proxy's page in place of an answer", () => {
-  const page = (once_: boolean, type: string): Respond => {
-    let shown = 0;
-    return (socket) => {
-      shown += 1;
-      const isPage = !once_ || shown === 1;
-      socket.write(
-        isPage ? answer(200, '<html>Back soon</html>', { 'Content-Type': type }) : json(200, team),
-      );
-    };
-  };
+  const page = (type: string) => answer(200, '<html>Back soon</html>', { 'Content-Type': type });
 
   test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s (N9)', async (type) => {
-    const { client, server } = await openPair(page(true, type));
+    const { client, server } = await openPair(firstThen((socket) => socket.write(page(type)), whole));
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(2);
   });
 
   test('fails a read within the budget if a proxy keeps answering (N9)', async () => {
-    const { client, server } = await openPair(page(false, 'text/html'));
+    const { client, server } = await openAnswered(page('text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
     expect(error.message).toContain('is not JSON');
@@ -306,12 +245,12 @@ describe('JSON under another name', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
     'refuses %s, and accepts it with anyContentType (N10)',
     async (type) => {
-      const respond: Respond = (socket) => socket.write(json(200, team, { 'Content-Type': type }));
-      const strict = await openPair(respond);
+      const named = json(200, team, { 'Content-Type': type });
+      const strict = await openAnswered(named);
       const error = await read(strict.client);
       expect(error.message).toContain('is not JSON');
       expect(strict.server.requests).toHaveLength(4);
-      const lax = await openPair(respond, { http: { anyContentType: true } });
+      const lax = await openAnswered(named, { http: { anyContentType: true } });
       expect((await lax.client.team()).id).toBe(7n);
     },
   );
@@ -322,7 +261,7 @@ describe('JSON under another name', () => {
     'application/json;v=1',
     'application/hal+json',
   ])('%s is JSON', async (type) => {
-    const { client } = await openPair((socket) => socket.write(json(200, team, { 'Content-Type': type })));
+    const { client } = await openAnswered(json(200, team, { 'Content-Type': type }));
     expect((await client.team()).id).toBe(7n);
   });
 });
@@ -331,9 +270,7 @@ describe('compressed answers', () => {
   test.each(['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip'])(
     '%s is refused unread (N11, S52)',
     async (encoding) => {
-      const { client, server } = await openPair((socket) => {
-        socket.write(json(200, team, { 'Content-Encoding': encoding }));
-      });
+      const { client, server } = await openAnswered(json(200, team, { 'Content-Encoding': encoding }));
       const error = await read(client);
       expect(error.message).toContain('compressed');
       expect(server.requests).toHaveLength(1);
@@ -342,9 +279,7 @@ describe('compressed answers', () => {
   );
 
   test('`identity` is not an encoding', async () => {
-    const { client } = await openPair((socket) =>
-      socket.write(json(200, team, { 'Content-Encoding': 'identity' })),
-    );
+    const { client } = await openAnswered(json(200, team, { 'Content-Encoding': 'identity' }));
     expect((await client.team()).id).toBe(7n);
   });
 });
@@ -380,83 +315,48 @@ describe('endless answers', () => {
 
   test('refuses more rows than any page has (N12)', async () => {
     const body = `{"memberships":[${'{},'.repeat(250_000)}{}]}`;
-    const { client } = await openPair((socket) => socket.write(answer(200, body)));
+    const { client } = await openAnswered(answer(200, body));
     const error = await failure(client.users({ emails: [], phones: [] }));
     expect(error.message).toContain('250001 rows are too many');
   });
 });
 
-describe('broken HTTP', () => {
-  const body = JSON.stringify(team);
-  const type = 'Content-Type: application/json';
-  test.each([
-    ['a flood of headers', `HTTP/1.1 200 OK\r\n${'X-Flood: 0123456789\r\n'.repeat(20_000)}\r\n`],
-    ['two lengths', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n${body}`],
-    [
-      'a length and chunks',
-      `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    ],
-    ['a negative length', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: -1\r\n\r\n${body}`],
-    ['a length in words', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: five\r\n\r\n${body}`],
-    ['garbage', 'garbage garbage garbage\r\n\r\n'],
-    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
-    ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
-  ])('%s is an error, and the connection is not used again (N13)', async (_name, text) => {
-    const { client, server } = await openPair((socket) => socket.write(text), {
-      ...once,
-      http: { totalDeadlineMs: hungAfterMs },
-    });
-    expect(await write(client)).toMatchObject({ code: 'service', phase: 'sent' });
-    expect(await read(client)).toMatchObject({ code: 'service', phase: 'sent' });
-    expect(server.connections()).toBe(2);
-  });
+const body = JSON.stringify(team);
+const type = 'Content-Type: application/json';
+test.each([
+  ['a flood of headers', `HTTP/1.1 200 OK\r\n${'X-Flood: 0123456789\r\n'.repeat(20_000)}\r\n`],
+  ['two lengths', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n${body}`],
+  [
+    'a length and chunks',
+    `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ['a negative length', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: -1\r\n\r\n${body}`],
+  ['a length in words', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: five\r\n\r\n${body}`],
+  ['garbage', 'garbage garbage garbage\r\n\r\n'],
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
+  ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
+])('%s is an error, and the connection is not used again (N13)', async (_name, text) => {
+  const { client, server } = await openAnswered(text, { ...once, http: { totalDeadlineMs: hungAfterMs } });
+  expect(await write(client)).toMatchObject({ code: 'service', phase: 'sent' });
+  expect(await read(client)).toMatchObject({ code: 'service', phase: 'sent' });
+  expect(server.connections()).toBe(2);
 });
 
-describe('GET with a body', () => {
-  test.each([1, 4])(
-    'sends a GET with a body, over at most %i kept connections (N14)',
-    async (concurrency) => {
-      const respond: Respond = (socket, request) => {
-        socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
-      };
-      const { client, server } = await openPair(respond, { http: { concurrency } });
-      for (let i = 0; i < 20; i += 1) {
-        await client.users({ emails: ['ann@example.com'], phones: ['+1 (555) 0100'] });
-        await client.team();
-      }
-      expect(server.connections()).toBeLessThanOrEqual(concurrency);
-      const [get] = server.requests;
-      expect(get).toMatchObject({ method: 'GET', path: '/v1/users/get' });
-      expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
-    },
-  );
-});
-
-describe('the server closes a kept connection as we send', () => {
-  const respond =
-    (then: string): Respond =>
-    (socket, request) => {
-      if (request.index === 1) socket.destroy();
-      else socket.write(request.index === 0 ? json(200, team) : then);
-    };
-
-  test('a read is tried again on a new connection (N15)', async () => {
-    const { client, server } = await openPair(respond(json(200, team)));
+test.each([1, 4])('sends a GET with a body, over at most %i kept connections (N14)', async (concurrency) => {
+  const respond: Respond = (socket, request) => {
+    socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
+  };
+  const { client, server } = await openPair(respond, { http: { concurrency } });
+  for (let i = 0; i < 20; i += 1) {
+    await client.users({ emails: ['ann@example.com'], phones: ['+1 (555) 0100'] });
     await client.team();
-    expect((await client.team()).id).toBe(7n);
-    expect(server.requests).toHaveLength(3);
-  });
-
-  test('a write is not tried again (N15)', async () => {
-    const { client, server } = await openPair(respond(updated));
-    await client.team();
-    expect(await write(client)).toMatchObject({ phase: 'sent' });
-    expect(server.requests).toHaveLength(2);
-  });
+  }
+  expect(server.connections()).toBeLessThanOrEqual(concurrency);
+  const [get] = server.requests;
+  expect(get).toMatchObject({ method: 'GET', path: '/v1/users/get' });
+  expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
 });
-
-const respondThrottled: Respond = (socket) => socket.write(json(429, 'too many requests'));
 
 describe('a storm of 429', () => {
   test('a storm of 429 gets few requests and long pauses, and the call after it succeeds (N16)', async () => {
@@ -497,19 +397,11 @@ describe('a storm of 429', () => {
     expect(server.requests).toHaveLength(12);
     expect(times.slice(4).every((time) => time >= 1_000)).toBe(true);
   });
-
-  test('does not repeat a write after a 429, since its values grow old', async () => {
-    const { client, server, clock } = await openPair(firstThen(respondThrottled, updated));
-    expect(await write(client)).toMatchObject({ status: 429, phase: 'answered' });
-    expect(server.requests).toHaveLength(1);
-    await client.updateUsers(patch);
-    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(1_000);
-  });
 });
 
 describe('beforeSend', () => {
   test('beforeSend runs after the wait for the rate, and its error ends the call before it is sent (R6)', async () => {
-    const { client, server, clock } = await openPair((socket) => socket.write(updated), {
+    const { client, server, clock } = await openAnswered(updated, {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
     const askedAt: number[] = [];
@@ -543,6 +435,7 @@ describe('beforeSend', () => {
 });
 
 describe('hostile Retry-After', () => {
+  const absurd = ['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'];
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
   test('pauses for 1 s to 15 min, whatever Retry-After contains (N17)', () => {
@@ -551,17 +444,7 @@ describe('hostile Retry-After', () => {
       fc.integer().map(String),
       fc.double().map(String),
       fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
-      fc.constantFrom(
-        '0',
-        '-1',
-        '1000000000',
-        '1e9',
-        ' ',
-        'NaN',
-        'Thu, 01 Jan 1970 00:00:00 GMT',
-        '0x10',
-        '٣',
-      ),
+      fc.constantFrom(...absurd, '1e9', ' ', 'NaN', '0x10', '٣'),
     );
     fc.assert(
       fc.property(
@@ -589,23 +472,18 @@ describe('hostile Retry-After', () => {
     }
   });
 
-  test.each(['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'])(
-    '503 with %s: a read waits within bounds, or gives up (N17)',
-    async (header) => {
-      const { client, clock } = await openPair((socket) => {
-        socket.write(json(503, 'error', { 'Retry-After': header }));
-      });
-      expect(await read(client)).toMatchObject({ status: 503 });
-      expect(Math.max(0, ...clock.slept)).toBeLessThanOrEqual(30_000);
-    },
-  );
+  test.each(absurd)('503 with %s: a read waits within bounds, or gives up (N17)', async (header) => {
+    const { client, clock } = await openAnswered(json(503, 'error', { 'Retry-After': header }));
+    expect(await read(client)).toMatchObject({ status: 503 });
+    expect(Math.max(0, ...clock.slept)).toBeLessThanOrEqual(30_000);
+  });
 });
 
 describe('5xx', () => {
   test.each([500, 502, 503, 504, 520])(
     'does not repeat a write after a %i, and reports the answer (N18)',
     async (status) => {
-      const { client, server } = await openPair((socket) => socket.write(json(status, 'error')));
+      const { client, server } = await openAnswered(json(status, 'error'));
       expect(await write(client)).toMatchObject({
         phase: 'answered',
         status,
@@ -617,9 +495,7 @@ describe('5xx', () => {
   );
 
   test('repeats a read with growing waits, up to a limit', async () => {
-    const { client, server, clock } = await openPair((socket) => socket.write(json(502, 'error')), {
-      random: () => 0.999,
-    });
+    const { client, server, clock } = await openAnswered(json(502, 'error'), { random: () => 0.999 });
     expect(await failure(client.contactCount({}))).toMatchObject({ status: 502 });
     expect(server.requests).toHaveLength(4);
     const backoffs = clock.slept.filter((ms) => ms > 500);
@@ -628,32 +504,33 @@ describe('5xx', () => {
   });
 
   test('retries are a budget: a service that is down is not hammered (N18)', async () => {
-    const { client, server } = await openPair((socket) => socket.write(json(500, 'error')));
+    const { client, server } = await openAnswered(json(500, 'error'));
     for (let i = 0; i < 50; i += 1) await read(client);
     expect(server.requests.length).toBe(70);
   });
 
   test('the body of an error is words at best, and never needed', async () => {
-    const bodies = [
-      '<html>502</html>',
-      '',
-      '{"message":"down"}',
-      '["a"]',
-      '"\\u001b[31mred\\u202e"',
-      '"unfinished',
-    ];
-    const labels = [undefined, undefined, 'down', undefined, '[31mred', undefined];
+    const labels = [
+      ['<html>502</html>', undefined],
+      ['', undefined],
+      ['{"message":"down"}', 'down'],
+      ['["a"]', undefined],
+      ['"\\u001b[31mred\\u202e"', '[31mred'],
+      ['"unfinished', undefined],
+    ] as const;
     const { client } = await openPair((socket, request) => {
-      socket.write(answer(500, bodies[request.index] ?? ''));
+      socket.write(answer(500, labels[request.index]?.[0] ?? ''));
     }, once);
-    for (const label of labels) expect((await read(client)).label).toBe(label);
+    for (const [, label] of labels) expect((await read(client)).label).toBe(label);
   });
 });
 
-function issuer(request: RawRequest): string {
-  const [, payload = ''] = (request.headers['authorization'] ?? '').replace('Bearer ', '').split('.');
-  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string }).iss;
+/** What stands in the token of a request. */
+function claimsOf(request: RawRequest) {
+  const [, payload = ''] = (request.headers['authorization'] ?? '').split('.');
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string; iat: number };
 }
+const issuer = (request: RawRequest) => claimsOf(request).iss;
 
 describe('401 in the middle of a run', () => {
   test('tries one fresh token after a 401 at any call, then fails (N19)', async () => {
@@ -713,17 +590,13 @@ describe('rotation', () => {
   });
 
   test('fails if both secrets are refused', async () => {
-    const { client, server } = await openPair((socket) => socket.write(json(401, 'Unauthorized')), {
-      credentials,
-    });
+    const { client, server } = await openAnswered(json(401, 'Unauthorized'), { credentials });
     expect(await write(client)).toMatchObject({ code: 'credentials' });
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
   test('verifies the next secret, uses it, and sees the old secret idle (N20, S43)', async () => {
-    const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
-      credentials,
-    });
+    const { client, server, clock } = await openAnswered(json(200, []), { credentials });
     await client.list(inboxes, { memory: nothingLearned });
     const lastNeeded = clock.now();
     clock.advance(1_000);
@@ -753,15 +626,9 @@ describe('clocks that differ', () => {
   const judge =
     (serviceNow: () => number): Respond =>
     (socket, request) => {
-      const [head = '', payload = '', signature = ''] = (request.headers['authorization'] ?? '')
-        .replace('Bearer ', '')
-        .split('.');
-      const expected = createHmac('sha256', `${secretId}||${secretKey}`).update(`${head}.${payload}`);
-      const { iat } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iat: number };
-      const age = serviceNow() / 1000 - iat;
-      const sound = expected.digest('base64url') === signature && age > -5 && age < 300;
-      const date = new Date(serviceNow()).toUTCString();
-      socket.write(sound ? json(200, team, { Date: date }) : json(401, 'Unauthorized', { Date: date }));
+      const age = serviceNow() / 1000 - claimsOf(request).iat;
+      const date = { Date: new Date(serviceNow()).toUTCString() };
+      socket.write(age > -5 && age < 300 ? json(200, team, date) : json(401, 'Unauthorized', date));
     };
 
   test.each([-600, -60, 60, 600])(
@@ -792,42 +659,17 @@ describe('clocks that differ', () => {
     const warning = events.find((event) => event.kind === 'warning');
     expect(warning?.message).toMatch(/60[01] s behind the service's; too far to be corrected/);
   });
-
-  test('a token’s age does not follow a wall clock that jumps (N21, R8, S40)', async () => {
-    const { client, server, clock } = await openPair((socket) => socket.write(json(200, team)));
-    const used = () => server.requests.at(-1)?.headers['authorization'];
-    await client.team();
-    const first = used();
-    clock.advance(239_000);
-    await client.team();
-    expect(used()).toBe(first);
-    clock.advance(1_000);
-    await client.team();
-    const second = used();
-    expect(second).not.toBe(first);
-    clock.jump(-86_400_000);
-    await client.team();
-    expect(used()).not.toBe(second);
-  });
 });
 
-describe('no way to the service', () => {
-  test('retries a name that does not resolve, and reports the write as unsent (N22)', async () => {
-    const { client, events } = openClient('https://does-not-exist.invalid', {
-      retry: { attempts: 2 },
-      http: { connectTimeoutMs: 2_000 },
-    });
-    expect(await write(client)).toMatchObject({ phase: 'not-sent', status: undefined });
-    expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
-  });
-
-  test('retries a write if the port refuses the connection (N22)', async () => {
-    const { client, events } = openClient('http://127.0.0.1:9');
-    const error = await write(client);
-    expect(error).toMatchObject({ phase: 'not-sent' });
-    expect(error.message).toContain('ECONNREFUSED');
-    expect(events.filter((event) => event.kind === 'request')).toHaveLength(4);
-  });
+test.each([
+  ['a name that does not resolve', 'https://does-not-exist.invalid', 'no connection to the service'],
+  ['a port that refuses the connection', 'http://127.0.0.1:9', 'ECONNREFUSED'],
+])('%s: repeats a write, and reports it as unsent (N22)', async (_, baseUrl, words) => {
+  const { client, events } = openClient(baseUrl, { retry: { attempts: 2 } });
+  const error = await write(client);
+  expect(error).toMatchObject({ phase: 'not-sent', status: undefined });
+  expect(error.message).toContain(words);
+  expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
 });
 
 let authority: Authority;
@@ -846,12 +688,12 @@ afterAll(() => {
 describe('atStart', () => {
   const openGate = async (http: Partial<HttpSettings> = {}) => {
     const server = await listenRaw((socket) => socket.write(updated));
-    onClose(() => server.close());
+    onTestFinished(() => server.close());
     const gate = await createTlsGate(
       { host: '127.0.0.1', port: server.port },
       authority.issue({ host: '127.0.0.1' }),
     );
-    onClose(() => gate.close());
+    onTestFinished(() => gate.close());
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
@@ -927,7 +769,7 @@ describe('atStart', () => {
 describe('certificates', () => {
   async function openTls(issued: { key: string; cert: string }, http: { caFile?: string } = {}) {
     const server = await listenRaw((socket) => socket.write(updated), issued);
-    onClose(() => server.close());
+    onTestFinished(() => server.close());
     return { server, ...openClient(server.baseUrl, { http }) };
   }
 
@@ -967,93 +809,60 @@ describe('certificates', () => {
   });
 });
 
-describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])(
-    'never follows a %i, to another host or the same (N24, S4)',
-    async (status) => {
-      const other = await openPair((socket) => socket.write(updated));
-      for (const location of [
-        `${other.server.baseUrl}/v1/users/update?secret=1`,
-        '/elsewhere',
-        'nonsense://%%',
-        '',
-      ]) {
-        const { client, server } = await openPair((socket) => {
-          socket.write(answer(status, '', { Location: location }));
-        });
-        const error = await write(client);
-        expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
-        expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
-        expect(error.message).not.toContain('secret=1');
-        expect(server.requests).toHaveLength(1);
-      }
-      expect(other.server.requests).toHaveLength(0);
-    },
-  );
-});
-
-describe('an old answer from a cache', () => {
-  const old = {
-    id: 1,
-    name: 'Ann',
-    updated_at: '2020-01-01T00:00:00Z',
-    user_updated_at: '2020-01-01T00:00:00Z',
-  };
-
-  test('reads both times of an old answer, and takes no clock from its `Date` (N25)', async () => {
-    const { client } = await openPair((socket) => {
-      const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
-      socket.write(json(200, { memberships: [old] }, headers));
-    });
-    const { users } = await client.users({ emails: [], phones: [] });
-    expect(users).toEqual([
-      { id: 1n, name: 'Ann', updatedAt: old.updated_at, userUpdatedAt: old.user_updated_at, raw: {} },
-    ]);
-    expect(client.clockOffsetMs()).toBeNull();
-  });
-});
-
-describe('secrets', () => {
-  test('keeps tokens out of errors and events, whatever a hostile server repeats (S7)', async () => {
-    const { client, server, events } = await openPair((socket, request) => {
-      const said = request.headers['authorization'] ?? '';
-      const [, token = ''] = said.split(' ');
-      const status = [400, 500, 302, 200, 401][request.index % 5] ?? 200;
-      const headers = { 'X-Request-Id': said, Location: `https://${token}/`, 'Retry-After': said };
-      const type = status === 200 ? { 'Content-Type': said } : {};
-      socket.write(json(status, `${'x'.repeat(150)}${said}`, { ...headers, ...type }));
-    }, once);
-    const errors: ServiceError[] = [];
-    for (let i = 0; i < 5; i += 1) errors.push(await read(client));
-    const told = `${JSON.stringify(events)} ${errors.map((error) => `${error.stack ?? ''} ${JSON.stringify(error)}`).join(' ')}`;
-    for (const request of server.requests) {
-      const token = request.headers['authorization']?.replace('Bearer ', '') ?? '';
-      expect(token).not.toBe('');
-      expect(told.toLowerCase()).not.toContain(token.toLowerCase().slice(0, 20));
+test.each([301, 302, 303, 307, 308])(
+  'never follows a %i, to another host or the same (N24, S4)',
+  async (status) => {
+    const other = await openAnswered(updated);
+    for (const location of [
+      `${other.server.baseUrl}/v1/users/update?secret=1`,
+      '/elsewhere',
+      'nonsense://%%',
+      '',
+    ]) {
+      const { client, server } = await openAnswered(answer(status, '', { Location: location }));
+      const error = await write(client);
+      expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
+      expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
+      expect(error.message).not.toContain('secret=1');
+      expect(server.requests).toHaveLength(1);
     }
-    expect(told).not.toContain(secretKey);
-  });
+    expect(other.server.requests).toHaveLength(0);
+  },
+);
+
+const old = {
+  id: 1,
+  name: 'Ann',
+  updated_at: '2020-01-01T00:00:00Z',
+  user_updated_at: '2020-01-01T00:00:00Z',
+};
+
+test('reads both times of an old answer, and takes no clock from its `Date` (N25)', async () => {
+  const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
+  const { client } = await openAnswered(json(200, { memberships: [old] }, headers));
+  const { users } = await client.users({ emails: [], phones: [] });
+  expect(users).toEqual([
+    { id: 1n, name: 'Ann', updatedAt: old.updated_at, userUpdatedAt: old.user_updated_at, raw: {} },
+  ]);
+  expect(client.clockOffsetMs()).toBeNull();
 });
 
-describe('listings under fault', () => {
-  test('a page that cannot be had ends the listing: no partial result', async () => {
-    const { client } = await openPair((socket, request) => {
-      const { page } = JSON.parse(request.body) as { page: number };
-      if (page === 2) socket.destroy();
-      else socket.write(json(200, [{ id: page * 2 + 1 }, { id: page * 2 + 2 }]));
-    });
-    const error = await failure(client.list(tags, { memory: nothingLearned, size: 2 }));
-    expect(error).toMatchObject({ operation: 'POST /v1/tags', phase: 'sent' });
-  });
-
-  test('with the real clock, reads again after a reset', async () => {
-    const { client } = await openPair(
-      firstThen((socket) => socket.destroy(), json(200, team)),
-      {
-        clock: systemClock,
-        retry: { baseMs: 1 },
-      },
-    );
-    expect((await client.team()).id).toBe(7n);
-  });
+test('keeps tokens out of errors and events, whatever a hostile server repeats (S7)', async () => {
+  const { client, server, events } = await openPair((socket, request) => {
+    const said = request.headers['authorization'] ?? '';
+    const [, token = ''] = said.split(' ');
+    const status = [400, 500, 302, 200, 401][request.index % 5] ?? 200;
+    const headers = { 'X-Request-Id': said, Location: `https://${token}/`, 'Retry-After': said };
+    const type = status === 200 ? { 'Content-Type': said } : {};
+    socket.write(json(status, `${'x'.repeat(150)}${said}`, { ...headers, ...type }));
+  }, once);
+  const errors: ServiceError[] = [];
+  for (let i = 0; i < 5; i += 1) errors.push(await read(client));
+  const told = `${JSON.stringify(events)} ${errors.map((error) => `${error.stack ?? ''} ${JSON.stringify(error)}`).join(' ')}`;
+  for (const request of server.requests) {
+    const token = request.headers['authorization']?.replace('Bearer ', '') ?? '';
+    expect(token).not.toBe('');
+    expect(told.toLowerCase()).not.toContain(token.toLowerCase().slice(0, 20));
+  }
+  expect(told).not.toContain(secretKey);
 });

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toJson } from '../../src/model/json.ts';
 import { createBody } from '../../src/service/body.ts';
 import { measureBounds } from '../../src/service/json-bounds.ts';
-import { readJson } from '../../src/service/parse-json.ts';
 
 describe('measureBounds', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key ${n}":[],`).join('');
@@ -50,15 +48,6 @@ it.each([
   ['16 digits within a text', '[{"id":"1234567890123456"', false],
 ])('says of %s whether only a bigint holds it exactly', (_, text, hasLongNumber) => {
   expect(measureBounds(Buffer.from(text.padEnd(64)))).toEqual({ excess: null, hasLongNumber });
-});
-
-it('reads numbers past 2^53 exactly at any place of an answer', () => {
-  const rows = Array.from({ length: 20_000 }, (_, n) => ({
-    id: 9_007_199_254_740_993n + BigInt(n),
-    name: '1'.repeat(20),
-  }));
-  const bytes = Buffer.from(toJson({ rows }));
-  expect(readJson({ take: () => bytes })).toEqual({ value: { rows }, spelling: null, suspicious: false });
 });
 
 describe('A body as it comes in', () => {

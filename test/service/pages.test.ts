@@ -55,6 +55,18 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 });
 
+test.each([
+  // Two empty pages; another page 0, which may be asked for twice.
+  ['base 0', 2],
+  ['base 1, 0 like 1', 3],
+  ['base 1, 0 empty', 4],
+  ['base 1, 0 refused', 3],
+] as const)('a listing with %s makes %i requests more than it has pages', async (paging, besides) => {
+  const listing = createVariantListing({ paging, rows: makeRows(45) });
+  const { memory } = await read(listing, nothingLearned, 20);
+  expect(await read(listing, memory, 20)).toMatchObject({ status: 'complete', requests: 3 + besides });
+});
+
 test('A service that ignores `page` is left after two repeats, and its listing is incomplete (A5)', async () => {
   const listing = createVariantListing({ paging: 'page ignored', cap: 10, rows: makeRows(25) });
   const result = await read(listing, nothingLearned, 10);

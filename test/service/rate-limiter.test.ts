@@ -4,11 +4,10 @@ import {
   createOwnPlaces,
   createRate,
   defaultRateSettings,
-  type Rate,
   type RateSettings,
 } from '../../src/service/rate-limiter.ts';
-import { mostIn, playSaturated, seeded, slidingLog, fixedWindow, type Limiter } from './rate-world.ts';
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+import { mostIn, playSaturated, slidingLog, fixedWindow, type Limiter } from './rate-world.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 const minuteMs = 60_000;
 
@@ -24,36 +23,15 @@ function bucket(limit: number, size: number): Limiter {
   };
 }
 
-interface Load {
-  readonly arrivals: number[];
-  refused: number;
-}
+/** Calls as fast as they may leave, for some minutes, of one process whose calls take little time. */
+const saturate = (limiter: Limiter, minutes: number, settings: Partial<RateSettings> = {}, seed = 1) =>
+  playSaturated({ processes: 1, callers: 4, statementMs: 0, limiter, minutes, settings, seed });
 
-async function oneCall(rate: Rate, clock: VirtualClock, limiter: Limiter, load: Load, random: () => number) {
-  const slot = await rate.acquire();
-  await clock.sleep(5 + 60 * random() ** 3);
-  load.arrivals.push(clock.now());
-  const taken = limiter(clock.now());
-  await clock.sleep(5 + 60 * random() ** 3);
-  if (taken) rate.accepted(slot);
-  else {
-    load.refused += 1;
-    await rate.throttled(slot, null, null);
-  }
-}
-
-/** Calls as fast as they may leave, for some minutes, from several callers at once. */
-async function saturate(limiter: Limiter, minutes: number, settings: Partial<RateSettings> = {}, seed = 1) {
+/** A pace without jitter, and its clock. */
+function openRate(settings: Partial<RateSettings> = {}, signal?: AbortSignal) {
   const clock = createVirtualClock();
-  const random = seeded(seed);
-  const rate = createRate({ ...defaultRateSettings, ...settings }, clock, { random });
-  const load: Load = { arrivals: [], refused: 0 };
-  const caller = async () => {
-    while (clock.now() < minutes * minuteMs) await oneCall(rate, clock, limiter, load, random);
-  };
-  await clock.run(Promise.all(Array.from({ length: 4 }, caller)));
-  const perMinute = load.arrivals.filter((at) => at < minutes * minuteMs).length / minutes;
-  return { ...load, perMinute, rate };
+  const rate = createRate({ ...defaultRateSettings, ...settings }, clock, { signal, random: () => 0 });
+  return { clock, rate };
 }
 
 describe('rate', () => {
@@ -106,8 +84,7 @@ describe('rate', () => {
   });
 
   test('sends a burst at once, and later calls evenly', async () => {
-    const clock = createVirtualClock();
-    const rate = createRate(defaultRateSettings, clock, { random: () => 0 });
+    const { clock, rate } = openRate();
     const times: number[] = [];
     const call = async () => {
       const slot = await rate.acquire();
@@ -121,8 +98,7 @@ describe('rate', () => {
   });
 
   test('calls leave first come, first served', async () => {
-    const clock = createVirtualClock();
-    const rate = createRate({ ...defaultRateSettings, burst: 1 }, clock, { random: () => 0 });
+    const { clock, rate } = openRate({ burst: 1 });
     const order: number[] = [];
     const calls = Array.from({ length: 10 }, async (_, i) => {
       await rate.acquire();
@@ -133,8 +109,7 @@ describe('rate', () => {
   });
 
   test('several refusals of one burst cause one pause', async () => {
-    const clock = createVirtualClock();
-    const rate = createRate(defaultRateSettings, clock, { random: () => 0 });
+    const { clock, rate } = openRate();
     const slots = await clock.run(Promise.all(Array.from({ length: 4 }, () => rate.acquire())));
     const pauses = await Promise.all(slots.map((slot) => rate.throttled(slot, null, null)));
     expect(pauses).toEqual([{ pauseMs: 1_000, inARow: 1 }, null, null, null]);
@@ -207,21 +182,17 @@ describe('rate: places in blocks', () => {
   });
 });
 
-describe('rate: stopping', () => {
-  test('a stop ends every wait: for the pace, for a pause, for an answer', async () => {
-    for (const settings of [{ burst: 1 }, { perMinute: 1 }] as const) {
-      const clock = createVirtualClock();
-      const stop = new AbortController();
-      const all = { ...defaultRateSettings, ...settings };
-      const rate = createRate(all, clock, { signal: stop.signal, random: () => 0 });
-      await clock.run(rate.acquire());
-      const waiting = rate.acquire();
-      const behind = rate.acquire();
-      await new Promise(setImmediate);
-      stop.abort();
-      await expect(waiting).rejects.toMatchObject({ code: 'stopped' });
-      await expect(behind).rejects.toMatchObject({ code: 'stopped' });
-      await expect(rate.acquire()).rejects.toMatchObject({ code: 'stopped' });
-    }
-  });
+test('a stop ends every wait: for the pace, for a pause, for an answer', async () => {
+  for (const settings of [{ burst: 1 }, { perMinute: 1 }] as const) {
+    const stop = new AbortController();
+    const { clock, rate } = openRate(settings, stop.signal);
+    await clock.run(rate.acquire());
+    const waiting = rate.acquire();
+    const behind = rate.acquire();
+    await new Promise(setImmediate);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'stopped' });
+    await expect(behind).rejects.toMatchObject({ code: 'stopped' });
+    await expect(rate.acquire()).rejects.toMatchObject({ code: 'stopped' });
+  }
 });

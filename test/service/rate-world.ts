@@ -5,6 +5,7 @@ import {
   createRate,
   defaultRateSettings,
   type Rate,
+  type RateSettings,
 } from '../../src/service/rate-limiter.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
@@ -36,7 +37,7 @@ export function fixedWindow(limit: number, phaseMs: number): Limiter {
 }
 
 /** A small generator of numbers from 0 to 1, so that a run can be repeated. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
@@ -67,6 +68,7 @@ export interface SaturatedWorld {
   readonly spikeMs?: number;
   readonly limiter?: Limiter;
   readonly callers?: number;
+  readonly settings?: Partial<RateSettings>;
   /** Before the callers begin, each process has made so many calls, an hour ago. */
   readonly callsBefore?: number;
 }
@@ -103,7 +105,7 @@ export async function playSaturated(world: SaturatedWorld) {
   };
   let end = Number.POSITIVE_INFINITY;
   const rates = Array.from({ length: processes }, () =>
-    createRate({ ...defaultRateSettings, places: slow }, clock, { random }),
+    createRate({ ...defaultRateSettings, places: slow, ...world.settings }, clock, { random }),
   );
   const caller = async (rate: Rate) => {
     while (clock.now() < end) await call(rate);

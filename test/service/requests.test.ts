@@ -1,8 +1,6 @@
 /** What the client sends, as a plain HTTP server sees it; and what it makes of each documented error. */
 
-import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { endpoints } from '../../src/emulator/rules/endpoints.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
@@ -15,57 +13,8 @@ import { call } from '../emulator/call.ts';
 import { bodies } from '../support/interface-bodies.ts';
 import { fieldsOf } from '../support/interface-rows.ts';
 import type { Resource } from '../support/interface-shapes.ts';
-import { closeAfterEach, onClose, openClient, openPair } from './client-fixture.ts';
+import { openAnswered, openEmulator, openPair, respond } from './client-fixture.ts';
 import { json } from './raw-server.ts';
-
-closeAfterEach();
-
-interface Received {
-  readonly operation: string;
-  readonly contentType: string | undefined;
-  readonly body: unknown;
-}
-
-/** What each endpoint answers here: as little as the client takes. */
-const answers: Readonly<Record<string, unknown>> = {
-  'GET /v1/users/get': { memberships: [] },
-  'POST /v1/users/update': { memberships: [] },
-  'POST /v1/contacts/count': '0',
-  'POST /v1/tag': { id: 1 },
-  'POST /v1/schedule': { id: 1 },
-  'PUT /v1/schedule/5': { id: 5 },
-  'POST /v1/conversations/read': 'read',
-};
-
-/** A client, and what Node's own HTTP server understood of its requests. */
-async function openHttp() {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const operation = `${request.method ?? ''} ${request.url ?? ''}`;
-      const text = Buffer.concat(chunks).toString();
-      const body: unknown = text === '' ? undefined : JSON.parse(text);
-      received.push({ operation, contentType: request.headers['content-type'], body });
-      const answer = JSON.stringify(answers[operation] ?? []);
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length });
-      response.end(answer);
-    });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onClose(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  const { port } = server.address() as { readonly port: number };
-  return { received, ...openClient(`http://127.0.0.1:${port}`) };
-}
 
 const page = {
   archived: false,
@@ -116,6 +65,11 @@ const schedules = families.map(([target]): ScheduleRequest => ({ ...common, ...r
 const sentSchedules = families.map(([, target]) => ({ ...sentCommon, ...sentRest, ...target }));
 
 const nothing = { memory: nothingLearned, size: 10 };
+/** Read to the end: two pages tell how they are numbered, and both are empty here. */
+const emptyPages = [
+  { limit: 10, page: 0 },
+  { limit: 10, page: 1 },
+];
 
 /** Calls that together send every field of a body, and the bodies that must come of them. */
 const cases: Record<
@@ -124,31 +78,10 @@ const cases: Record<
 > = {
   pagination: [
     { call: (client) => client.contactCount(page), sent: [page] },
-    {
-      // Read to the end: two pages tell how they are numbered, and both are empty here.
-      call: (client) => client.list(tags, nothing),
-      sent: [
-        { limit: 10, page: 0 },
-        { limit: 10, page: 1 },
-      ],
-    },
-    {
-      call: (client) => client.list(contactFields, nothing),
-      sent: [
-        { limit: 10, page: 0 },
-        { limit: 10, page: 1 },
-      ],
-    },
+    { call: (client) => client.list(tags, nothing), sent: emptyPages },
+    { call: (client) => client.list(contactFields, nothing), sent: emptyPages },
   ],
-  surveyPage: [
-    {
-      call: (client) => client.list(surveys, nothing),
-      sent: [
-        { limit: 10, page: 0 },
-        { limit: 10, page: 1 },
-      ],
-    },
-  ],
+  surveyPage: [{ call: (client) => client.list(surveys, nothing), sent: emptyPages }],
   userFilter: [
     {
       call: (client) => client.users({ emails: ['zoë@example.com'], phones: ['+1 (555) 0100'] }),
@@ -234,19 +167,26 @@ function typeOf(value: unknown): string {
 
 describe('requests', () => {
   test.each(names)('%s: every documented field reaches the wire', async (name) => {
-    const { client, received } = await openHttp();
+    const { client, server } = await openPair(respond);
     for (const one of cases[name]) await one.call(client);
-    expect(received.map(({ body }) => body)).toEqual(cases[name].flatMap(({ sent }) => sent));
-    expect(new Set(received.map(({ contentType }) => contentType))).toEqual(new Set(['application/json']));
+    const received = server.requests.map(
+      ({ body }) => JSON.parse(Buffer.from(body, 'latin1').toString()) as unknown,
+    );
+    expect(received).toEqual(cases[name].flatMap(({ sent }) => sent));
+    expect(new Set(server.requests.map(({ headers }) => headers['content-type']))).toEqual(
+      new Set(['application/json']),
+    );
     const { at, shape }: Resource = bodies[name];
     const operations = at.map((place) => place.replace(' request', '').replace('{id}', '5'));
-    expect(new Set(received.map(({ operation }) => operation))).toEqual(new Set(operations));
-    const seen = Object.fromEntries(received.flatMap(({ body }) => pathsOf(body)));
+    expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(
+      new Set(operations),
+    );
+    const seen = Object.fromEntries(received.flatMap((body) => pathsOf(body)));
     expect(seen).toEqual(Object.fromEntries(fieldsOf(shape).map(({ path, type }) => [path, type])));
   });
 
   test('an id past 2^53 is sent digit by digit', async () => {
-    const { client, server } = await openPair((socket) => socket.write(json(200, { memberships: [] })));
+    const { client, server } = await openAnswered(json(200, { memberships: [] }));
     await client.updateUsers(new Map([[9007199254740993n, { roleId: 9007199254740995n }]]));
     expect(server.requests[0]?.body).toBe('{"users":[{"id":9007199254740993,"role_id":9007199254740995}]}');
   });
@@ -266,45 +206,40 @@ describe('requests', () => {
   });
 });
 
-describe('the endpoints of the emulator', () => {
-  const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
-  test.each(operations)('%s: asks for credentials, takes either kind, and is counted', async (operation) => {
-    const emulator = await createEmulator({ http: true, users: 1, tags: 1, fields: 1, apiKey: 'legacy' });
-    onClose(() => emulator.close());
-    const path = operation.replace('{id}', '1');
-    expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
-    // Neither credentials nor rate are against it: what is left to say no is the body, or the id.
-    for (const bearer of [undefined, 'legacy']) {
-      expect([200, 400, 404]).toContain((await call(emulator, path, {}, bearer)).status);
-    }
-    emulator.team.setRate(1);
-    expect(await call(emulator, path, {})).toMatchObject({ status: 429, text: '"too many requests"' });
-  });
+const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
+test.each(operations)('%s: asks for credentials, takes either kind, and is counted', async (operation) => {
+  const emulator = await openEmulator({ apiKey: 'legacy' });
+  const path = operation.replace('{id}', '1');
+  expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
+  // Neither credentials nor rate are against it: what is left to say no is the body, or the id.
+  for (const bearer of [undefined, 'legacy']) {
+    expect([200, 400, 404]).toContain((await call(emulator, path, {}, bearer)).status);
+  }
+  emulator.team.setRate(1);
+  expect(await call(emulator, path, {})).toMatchObject({ status: 429, text: '"too many requests"' });
 });
 
-describe('documented errors', () => {
-  const update = (client: ServiceClient) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
-  const errors: readonly (readonly [number, string, (client: ServiceClient) => Promise<unknown>])[] = [
-    [400, 'bad_data', (client) => client.list(inboxes, { memory: nothingLearned })],
-    [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
-    [400, 'error', update],
-    [401, 'Unauthorized', (client) => client.team()],
-    [403, 'link_tracking_not_available', (client) => client.request('GET', '/v1/anything')],
-    [404, 'not found', (client) => client.request('GET', '/v1/anything')],
-    [429, 'too many requests', (client) => client.contactCount({})],
-    [500, 'error', update],
-  ];
+const update = (client: ServiceClient) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
+const errors: readonly (readonly [number, string, (client: ServiceClient) => Promise<unknown>])[] = [
+  [400, 'bad_data', (client) => client.list(inboxes, { memory: nothingLearned })],
+  [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
+  [400, 'error', update],
+  [401, 'Unauthorized', (client) => client.team()],
+  [403, 'link_tracking_not_available', (client) => client.request('GET', '/v1/anything')],
+  [404, 'not found', (client) => client.request('GET', '/v1/anything')],
+  [429, 'too many requests', (client) => client.contactCount({})],
+  [500, 'error', update],
+];
 
-  test.each(errors)('%i %s: an error with status, label and request id', async (status, label, ask) => {
-    const { client } = await openPair((socket) => socket.write(json(status, label)));
-    const error: unknown = await ask(client).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({
-      name: 'ServiceError',
-      code: status === 401 ? 'credentials' : 'service',
-      phase: 'answered',
-      status,
-      label,
-      requestId: 'request-1',
-    });
+test.each(errors)('%i %s: an error with status, label and request id', async (status, label, ask) => {
+  const { client } = await openAnswered(json(status, label));
+  const error: unknown = await ask(client).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    name: 'ServiceError',
+    code: status === 401 ? 'credentials' : 'service',
+    phase: 'answered',
+    status,
+    label,
+    requestId: 'request-1',
   });
 });

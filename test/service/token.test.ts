@@ -3,10 +3,15 @@ import { createSecret } from '../../src/secret.ts';
 import { createTokens } from '../../src/service/token.ts';
 import { createHeldClock } from './held-clock.ts';
 
+function open() {
+  const clock = createHeldClock();
+  const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
+  return { clock, tokens };
+}
+
 describe('a token', () => {
   it.each(['advance', 'jump'] as const)('a token lasts four minutes, by either clock: %s', async (pass) => {
-    const clock = createHeldClock();
-    const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
+    const { clock, tokens } = open();
     const serial = async () => (await tokens.authorization()).serial;
     const first = await serial();
     clock[pass](239_999);
@@ -15,9 +20,8 @@ describe('a token', () => {
     expect(await serial()).toBe(first + 1);
   });
 
-  it('a token expires by its age even if the wall clock was set back', async () => {
-    const clock = createHeldClock();
-    const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
+  it('a token expires by its age even if the wall clock was set back (N21, R8, S40)', async () => {
+    const { clock, tokens } = open();
     const { serial } = await tokens.authorization();
     clock.advance(240_000);
     clock.jump(-240_000);
@@ -25,24 +29,18 @@ describe('a token', () => {
   });
 });
 
-describe('a token that could not be made', () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
-  it('a token that fails to be made fails its calls, and the next call makes its own', async () => {
-    const tokens = createTokens(
-      { secretId: 'id', secretKey: createSecret('key') },
-      createHeldClock(),
-      () => 0,
-    );
-    // The platform fails once, as where it is out of memory.
-    const sign = vi.spyOn(crypto.subtle, 'sign').mockRejectedValueOnce(new Error('no memory'));
-    const both = await Promise.allSettled([tokens.authorization(), tokens.authorization()]);
-    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    const made = await tokens.authorization();
-    expect(made.header).toMatch(/^Bearer \S+$/);
-    expect(await tokens.authorization()).toEqual(made);
-    expect(sign).toHaveBeenCalledTimes(2);
-  });
+it('a token that fails to be made fails its calls, and the next call makes its own', async () => {
+  const { tokens } = open();
+  // The platform fails once, as where it is out of memory.
+  const sign = vi.spyOn(crypto.subtle, 'sign').mockRejectedValueOnce(new Error('no memory'));
+  const both = await Promise.allSettled([tokens.authorization(), tokens.authorization()]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const made = await tokens.authorization();
+  expect(made.header).toMatch(/^Bearer \S+$/);
+  expect(await tokens.authorization()).toEqual(made);
+  expect(sign).toHaveBeenCalledTimes(2);
 });

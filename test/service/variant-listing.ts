@@ -2,20 +2,9 @@
 import { ServiceError } from '../../src/errors.ts';
 import type { FetchPage, Page, PageQuery } from '../../src/service/page.ts';
 
-export type Paging =
-  | 'base 0'
-  | 'base 1, 0 like 1'
-  | 'base 1, 0 empty'
-  | 'base 1, 0 refused'
-  | 'page ignored'
-  | 'date';
+export const numbered = ['base 0', 'base 1, 0 like 1', 'base 1, 0 empty', 'base 1, 0 refused'] as const;
 
-export const numbered: readonly Paging[] = [
-  'base 0',
-  'base 1, 0 like 1',
-  'base 1, 0 empty',
-  'base 1, 0 refused',
-];
+export type Paging = (typeof numbered)[number] | 'page ignored';
 
 export interface Row {
   readonly id: bigint;
@@ -38,14 +27,13 @@ export interface VariantListing {
   readonly fetchPage: FetchPage<Row>;
 }
 
-export function makeRows(n: number, sameDate = 1): Row[] {
-  return Array.from({ length: n }, (_, i) => {
-    const second = Math.floor((n - 1 - i) / sameDate);
-    return { id: BigInt(n - i), updated: new Date(second * 1000).toISOString() };
-  });
-}
+export const makeRows = (n: number): Row[] =>
+  Array.from({ length: n }, (_, i) => ({
+    id: BigInt(n - i),
+    updated: new Date((n - i) * 1000).toISOString(),
+  }));
 
-export function badRequest(): ServiceError {
+function badRequest(): ServiceError {
   return new ServiceError('refused', { operation: 'test', phase: 'answered', status: 400, label: 'error' });
 }
 
@@ -67,10 +55,6 @@ function select(listing: VariantListing, query: PageQuery): readonly Row[] {
       return from(page - 1);
     case 'page ignored':
       return from(0);
-    case 'date':
-      return rows
-        .filter((row) => query.date === undefined || (row.updated !== null && row.updated < query.date))
-        .slice(0, size);
     default:
       return paging satisfies never;
   }

@@ -8,21 +8,11 @@ export interface VirtualClock extends Clock {
 /** A clock in which hours pass in moments, for work that waits by `sleep` alone. */
 export function createVirtualClock(): VirtualClock {
   let now = 0;
-  let order = 0;
-  const sleepers: { readonly at: number; readonly order: number; readonly wake: () => void }[] = [];
-
+  /** The next one last; of those at the same time, the one that came first. */
+  const sleepers: { readonly at: number; readonly wake: () => void }[] = [];
   const add = (at: number, wake: () => void) => {
-    order += 1;
-    const sleeper = { at, order, wake };
-    let low = 0;
-    for (let high = sleepers.length; low < high; ) {
-      const middle = (low + high) >>> 1;
-      const other = sleepers[middle];
-      if (other !== undefined && (other.at > at || (other.at === at && other.order > sleeper.order))) {
-        low = middle + 1;
-      } else high = middle;
-    }
-    sleepers.splice(low, 0, sleeper);
+    const before = sleepers.findLastIndex((other) => other.at > at);
+    sleepers.splice(before + 1, 0, { at, wake });
   };
 
   return {

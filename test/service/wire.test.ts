@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
-import contactFields from '../../src/model/listed/contact-fields.ts';
-import inboxes from '../../src/model/listed/inboxes.ts';
 import tagsListed from '../../src/model/listed/tags.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { decodeString, decodeWriteResult } from '../../src/service/messages/wire-schedule.ts';
@@ -106,15 +104,10 @@ describe('ids', () => {
       expect(await tags(`${row},{"id":3}`)).toMatchObject({ rows: [{ id: 3n }], rejected: [{ id: null }] });
     },
   );
-
-  test.each(['1', '9007199254740993', '9223372036854775807'])('%s is taken exactly', async (id) => {
-    expect((await tags(`{"id":${id},"team_id":${id}}`)).rows).toMatchObject([
-      { id: BigInt(id), team_id: BigInt(id) },
-    ]);
-  });
 });
 
-describe('text that cannot be stored', () => {
+describe('values that cannot be stored', () => {
+  const beyond = 'a number is beyond 1e300 or below 1e-300';
   test.each([
     ['a NUL', '"a\\u0000b"', 'a text holds a NUL'],
     ['a lone high surrogate', '"\\ud800"', 'a text holds half a surrogate pair'],
@@ -122,28 +115,19 @@ describe('text that cannot be stored', () => {
     ['a NUL deep inside', '{"a":[{"b":"\\u0000"}]}', 'a text holds a NUL'],
     ['a NUL in a name', '{"a\\u0000":1}', 'a text holds a NUL'],
     ['far too much of it', `"${'x'.repeat(262_145)}"`, 'a text is longer than 262144 characters'],
+    ['a number of more than 1000 digits', `1${'0'.repeat(1000)}`, beyond],
+    ['a number of 200,000 digits', `-${'9'.repeat(200_000)}`, beyond],
+    ['a number with an exponent above 300', '1e301', beyond],
+    ['a number with an exponent that no double has', '-1e200000', beyond],
+    ['a number with an exponent below -300', '1e-301', beyond],
   ])('%s rejects its row and no other (A12, A13)', async (_name, value, reason) => {
-    for (const field of ['name', 'unknown']) {
-      const answer = await users(`{"id":1,"name":"Ann"},{"id":2,"${field}":${value}},{"id":3}`);
+    for (const flawed of [`"name":${value}`, `"unknown":${value}`, `"unknown":{"a":[${value}]}`]) {
+      const answer = await users(`{"id":1,"name":"Ann"},{"id":2,${flawed}},{"id":3}`);
       expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
       expect(answer.rejected).toMatchObject([{ resource: 'users', id: 2n, reason }]);
       const excerpt = answer.rejected[0]?.excerpt ?? '';
       expect(excerpt.length).toBeLessThanOrEqual(500);
       expect(excerpt.isWellFormed() && !excerpt.includes('\0')).toBe(true);
-    }
-  });
-
-  test.each([
-    ['more than 1000 digits', `1${'0'.repeat(1000)}`, 'a number is beyond 1e300 or below 1e-300'],
-    ['200,000 digits', `-${'9'.repeat(200_000)}`, 'a number is beyond 1e300 or below 1e-300'],
-    ['an exponent above 300', '1e301', 'a number is beyond 1e300 or below 1e-300'],
-    ['an exponent that no double has', '-1e200000', 'a number is beyond 1e300 or below 1e-300'],
-    ['an exponent below -300', '1e-301', 'a number is beyond 1e300 or below 1e-300'],
-  ])('a number with %s rejects its row and no other', async (_name, number, reason) => {
-    for (const value of [number, `{"a":[${number}]}`]) {
-      const answer = await users(`{"id":1,"name":"Ann"},{"id":2,"unknown":${value}},{"id":3}`);
-      expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
-      expect(answer.rejected).toMatchObject([{ resource: 'users', id: 2n, reason }]);
     }
   });
 
@@ -177,65 +161,11 @@ describe('text that cannot be stored', () => {
 });
 
 describe('users', () => {
-  const full = {
-    id: 1,
-    name: 'Ann Berg',
-    email: 'ann@example.com',
-    phone: '15550100',
-    role_id: 4,
-    team_id: 7,
-    created_at: '2020-01-01T00:00:00Z',
-    updated_at: '2020-01-02T00:00:00.123456789Z',
-    user_created_at: 'a',
-    user_updated_at: 'b',
-  };
-
-  test('reads every documented field exactly, and leaves no key over', async () => {
-    expect((await users(toJson(full))).users).toEqual([
-      {
-        id: 1n,
-        name: 'Ann Berg',
-        email: 'ann@example.com',
-        phone: '15550100',
-        roleId: 4n,
-        teamId: 7n,
-        createdAt: full.created_at,
-        updatedAt: full.updated_at,
-        userCreatedAt: 'a',
-        userUpdatedAt: 'b',
-        raw: {},
-      },
-    ]);
-  });
-
   test('tells an absent value, null and an empty text apart (A10)', async () => {
     const [user] = (await users('{"id":1,"email":null,"phone":""}')).users;
     expect(user).toEqual({ id: 1n, email: null, phone: '', raw: {} });
     expect(user !== undefined && 'name' in user).toBe(false);
   });
-
-  test.each(['true', '{"a":1}', '["x"]', '1.5', '1e300'])(
-    'reads %s for a text as unreadable, not as left out',
-    async (value) => {
-      const unreadable = JSON.stringify(JSON.parse(value));
-      for (const name of ['name', 'email', 'phone'] as const) {
-        const [user] = (await users(`{"id":1,"${name}":${value}}`)).users;
-        expect(user).toEqual({
-          id: 1n,
-          [name]: { unreadable },
-          raw: { [name]: JSON.parse(value) as unknown },
-        });
-      }
-    },
-  );
-
-  test.each(['true', '"admin"', '""', '" 4"', '"4.0"', '4.5', '[4]', '9223372036854775808'])(
-    'reads %s for a role as unreadable, not as left out',
-    async (value) => {
-      const [user] = (await users(`{"id":1,"role_id":${value}}`)).users;
-      expect(user).toMatchObject({ roleId: { unreadable: value }, raw: { role_id: expect.anything() } });
-    },
-  );
 
   test('shows an unreadable value cut short', async () => {
     const [user] = (await users(`{"id":1,"phone":["${'5'.repeat(5000)}"]}`)).users;
@@ -256,15 +186,15 @@ describe('users', () => {
   test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
     '%s is not an answer',
     async (text) => {
-      await expect(decodeMemberships(reply(text))).rejects.toThrow('memberships');
+      await expect(decodeMemberships(reply(text))).rejects.toThrow(
+        expect.objectContaining({
+          message: expect.stringContaining('memberships'),
+          phase: 'sent',
+          status: 200,
+        }),
+      );
     },
   );
-
-  test('an invalid answer leaves the outcome of a write unknown', async () => {
-    await expect(decodeMemberships(reply('{}'))).rejects.toThrow(
-      expect.objectContaining({ phase: 'sent', status: 200 }),
-    );
-  });
 });
 
 describe('bodies that are sent', () => {
@@ -342,37 +272,7 @@ describe('the team', () => {
   });
 });
 
-describe('tags, contact fields and other listings', () => {
-  test('reads all fields, absent ones as null, unknown and mistyped ones in `raw`', async () => {
-    expect(
-      (await tags('{"id":1,"team_id":7,"tag":"VIP","color":"#f00","rev":1,"created":"c","updated":"u"}'))
-        .rows,
-    ).toEqual([
-      { id: 1n, team_id: 7n, tag: 'VIP', color: '#f00', rev: 1n, created: 'c', updated: 'u', raw: {} },
-    ]);
-    expect((await tags('{"id":1,"tag":null,"color":[7],"op":"x"}')).rows).toEqual([
-      {
-        id: 1n,
-        team_id: null,
-        tag: null,
-        color: null,
-        rev: null,
-        created: null,
-        updated: null,
-        raw: { color: [7], op: 'x' },
-      },
-    ]);
-    expect(decodeListed(contactFields)({ op: 'o', rev: 2, tid: 3, title: 't', uid: 4, x: 5 }, 1n)).toEqual({
-      id: 1n,
-      op: 'o',
-      rev: 2n,
-      tid: 3n,
-      title: 't',
-      uid: 4n,
-      raw: { x: 5 },
-    });
-  });
-
+describe('tags and other answers', () => {
   test('reads one tag by its id', async () => {
     expect(await decodeOne(reply('{"id":5,"tag":"a"}'), 'tag', 5n, decodeTag)).toMatchObject({
       id: 5n,
@@ -391,46 +291,28 @@ describe('tags, contact fields and other listings', () => {
     await expect(decodePage(reply(text), 'tags', decodeTag)).rejects.toThrow('without a list of tags');
   });
 
-  test('reads inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus', () => {
-    const row = parseJson(
-      '{"id":1,"name":null,"team":7,"members":[1,2],"phones":["+15550100","15550101"],"phone":"15550100","invited":true,' +
-        '"auto_assignable":true,"forward_number":null,"rev":3,"widget_settings":{"message":"hi","position":2,"id":9},"x":1}',
-    ).value as Record<string, unknown>;
-    const inbox = decodeListed(inboxes)(row, 1n);
-    expect(inbox).toMatchObject({ id: 1n, name: null, team: 7n, members: [1n, 2n], invited: null, rev: 3n });
-    expect(inbox['phones']).toEqual(['+15550100', '15550101']);
-    expect(inbox['widget_settings']).toEqual({ message: 'hi', position: 2, id: 9 });
-    expect(inbox.raw).toEqual({ invited: true, x: 1 });
-  });
-
-  test('reads write results: whole, or an id alone', () => {
-    expect(decodeWriteResult(reply('{"id":1,"rev":2,"uuid":"u"}'))).toMatchObject({
-      id: 1n,
-      rev: 2n,
-      uuid: 'u',
-    });
-    expect(decodeWriteResult(reply('{"id":1}'))).toMatchObject({ id: 1n, rev: null, uuid: null });
-    expect(() => decodeWriteResult(reply('{"rev":1}'))).toThrow('a write result with an id');
+  test('decodeString throws for another value than a string, and for another string than the given one', () => {
     expect(decodeString(reply('"done"'))).toBe('done');
     expect(() => decodeString(reply('"no"'), 'ok')).toThrow('the string "ok"');
     expect(() => decodeString(reply('1'))).toThrow('a string');
   });
+
+  test('decodeWriteResult throws without an id', () => {
+    expect(() => decodeWriteResult(reply('{"rev":1}'))).toThrow('a write result with an id');
+  });
 });
 
-describe('any JSON at all', () => {
-  test('never breaks a decoder, and every row is either taken or rejected (A11)', async () => {
-    const row = fc.oneof(
-      fc.jsonValue({ stringUnit: 'binary' }),
-      fc.constantFrom({ id: 1, a: 'b\0' }, { id: 2, 'a\ud800': 1 }, { id: 3, a: ['\udc00'] }),
-      fc.record({ id: fc.oneof(fc.nat(), fc.jsonValue()), name: fc.jsonValue(), role_id: fc.jsonValue() }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
-        const answer = await decodeMemberships(reply(toJson({ memberships: rows })));
-        expect(answer.users.length + answer.rejected.length).toBe(rows.length);
-        for (const user of answer.users) expect(findFlaw(user.raw, true)).toBeNull();
-      }),
-      { numRuns: 500 },
-    );
-  });
+test('never breaks a decoder, and every row is either taken or rejected (A11)', async () => {
+  const row = fc.oneof(
+    fc.jsonValue({ stringUnit: 'binary' }),
+    fc.constantFrom({ id: 1, a: 'b\0' }, { id: 2, 'a\ud800': 1 }, { id: 3, a: ['\udc00'] }),
+    fc.record({ id: fc.oneof(fc.nat(), fc.jsonValue()), name: fc.jsonValue(), role_id: fc.jsonValue() }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { maxLength: 20 }), async (rows) => {
+      const answer = await decodeMemberships(reply(toJson({ memberships: rows })));
+      expect(answer.users.length + answer.rejected.length).toBe(rows.length);
+      for (const user of answer.users) expect(findFlaw(user.raw, true)).toBeNull();
+    }),
+  );
 });

@@ -120,7 +120,10 @@ export const endpointRows: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeString'],
     emulator: ['emulator/wire/answer-schemas.ts', 'conversationAnswer'],
     tests: [
-      ['service/wire.test.ts', 'reads write results: whole, or an id alone'],
+      [
+        'service/wire.test.ts',
+        'decodeString throws for another value than a string, and for another string than the given one',
+      ],
       ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
     ],
     field: { at: ['POST /v1/conversations/read response'], path: '', type: 'string' },

@@ -18,7 +18,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'the base URL %s is refused'],
-      ['service/emulator.test.ts', 'the client trusts the authority in caFile, and fails without it'],
+      ['service/faults.test.ts', 'an authority of our own is trusted by file'],
       ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
       ['emulator/emulator.test.ts', 'refuses plain HTTP except on loopback'],
     ],
@@ -62,7 +62,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('a user has the documented fields, of the documented types'),
-      ['service/wire.test.ts', 'reads every documented field exactly, and leaves no key over'],
+      ['service/fields.test.ts', '%s: every documented field is taken'],
       ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
     ],
     variants: ['fraction'],
@@ -93,12 +93,7 @@ const fields: readonly Row[] = [
   rule('Inbox', '`invited`: a list of strings', {
     client: ['model/listed/inboxes.ts', 'inboxes.invited', 'of any other type, it stays in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
-    tests: [
-      [
-        'service/wire.test.ts',
-        'reads inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus',
-      ],
-    ],
+    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
     variants: ['invited'],
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
@@ -129,7 +124,7 @@ const fields: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
-      ['service/wire.test.ts', 'reads write results: whole, or an id alone'],
+      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
       ['emulator/schedules.test.ts', 'messages can be created, read, replaced and cancelled'],
     ],
     variants: ['schedule-answer'],
@@ -183,7 +178,7 @@ const open: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/wire.test.ts', 'reads all fields, absent ones as null, unknown and mistyped ones in `raw`'],
+      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
       ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
     ],
     variants: ['fraction'],

@@ -9,7 +9,7 @@ import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { checkBaseUrl } from '../../src/service/base-url.ts';
 import { proxyFor } from '../../src/service/proxy.ts';
 import { createAuthority } from '../service/certificate.ts';
-import { closeAfterEach, onClose, openClient } from '../service/client-fixture.ts';
+import { openClient } from '../service/client-fixture.ts';
 import { listenRaw } from '../service/raw-server.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
@@ -56,7 +56,6 @@ async function encrypted(port: number): Promise<number> {
   return gate.port;
 }
 
-closeAfterEach();
 beforeAll(() => {
   writeFileSync(caFile, authority.certPem);
 });
@@ -95,7 +94,7 @@ describe('a client behind a proxy', () => {
   const respond = (socket: Socket) => socket.destroy();
   const open = async (status?: number) => {
     const server = await listenRaw(respond);
-    onClose(() => server.close());
+    onTestFinished(() => server.close());
     const proxy = await createProxy(await encrypted(Number(new URL(server.baseUrl).port)), status);
     const http = { caFile, proxy: proxy.url, connectTimeoutMs: 1_000 };
     const { client } = openClient(origin, { http, retry: { attempts: 1 } });
