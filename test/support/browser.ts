@@ -1,6 +1,5 @@
 /** A real browser with fonts: without them nothing is drawn, and an accessibility checker has nothing to judge. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -151,8 +150,7 @@ export async function openPage(
   return { page, context, trouble };
 }
 
-/** The checker alone: what brings it into a page usually looks at the page once before, which takes as long as all else. */
-const axe = createRequire(import.meta.resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js');
+const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
 /** What of a page axe looks at: what holds of the first rows of a table holds of all. */
 const lookedAt = { exclude: [['tbody tr:nth-child(n+8)'], ['.stack > section:nth-child(n+5)']] };
