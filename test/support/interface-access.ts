@@ -81,7 +81,7 @@ const authentication: readonly Row[] = [
         'service/faults.test.ts',
         'keeps tokens out of errors and events, whatever a hostile server repeats (S7)',
       ],
-      ['system/command-line.test.ts', 'never shows a secret (S32)'],
+      ['system/command-line.test.ts', 'prints neither the secret key nor a token at log level debug (S32)'],
       ['emulator/emulator.test.ts', 'the control endpoint shows the requests, and none of its own'],
     ],
   }),
@@ -102,7 +102,7 @@ const authentication: readonly Row[] = [
       ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over (N20)'],
       [
         'system/check.test.ts',
-        'says which of two secrets is in use, and when the old one was last needed (S44)',
+        'reports which of two secrets is in use, and when the old one was last needed (S44)',
       ],
       ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
     ],

@@ -23,7 +23,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'plays the four answers to no filter'],
-      ['system/check.test.ts', 'with %j finds out %s'],
+      ['system/check.test.ts', 'for a service of variant %j, the probe "%s" reports %j'],
       ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
     ],
     variants: ['unfiltered-users', 'member-extras'],

@@ -5,7 +5,7 @@ import { createStages, type Stage } from './stage.ts';
 const stages = createStages();
 afterAll(() => stages.close());
 
-describe('musterd and rows that are missing', () => {
+describe('rows that a listing no longer shows', () => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await stages.open({
@@ -18,7 +18,7 @@ describe('musterd and rows that are missing', () => {
   const gone = async (table: string) =>
     Number((await stage.sql(`select count(*) from mirror.${table} where gone_at is not null`))[0]?.[0]);
 
-  it('names missing and added rows in a plan', async () => {
+  it('musterd plan counts a deleted tag as 1 missing, and names the listings without a change', async () => {
     const [tag] = stage.emulator.team.tags();
     stage.emulator.team.removeTag(tag?.id ?? 0);
     const { stdout } = await musterd('plan');
@@ -26,7 +26,7 @@ describe('musterd and rows that are missing', () => {
     expect(stdout).toContain('\nno change: contact fields, inboxes, surveys\n');
   });
 
-  it('keeps rows that a listing leaves out, and marks deleted ones as gone (O7)', async () => {
+  it('musterd keeps tags that the listing omits but a lookup finds, and marks deleted tags as gone (O7)', async () => {
     const [, ...left] = stage.emulator.team.tags();
     const hidden = new Set(left.slice(0, 3).map(({ id }) => id));
     stage.emulator.rewrite({ path: '/v1/tags', times: 'always' }, (body) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/checkout.ts';
 
-test('docs/client.md has every method and every option of the client', () => {
+test('docs/client.md mentions every method and every option of the client', () => {
   const report = readFileSync(join(ROOT, 'docs', 'api', 'client.api.md'), 'utf8');
   const page = readFileSync(join(ROOT, 'docs', 'client.md'), 'utf8');
   const members = (name: string) => {

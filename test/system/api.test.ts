@@ -21,7 +21,7 @@ describe('musterd api', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 41 });
   });
 
-  it('sends fields as a JSON body, also on a GET', async () => {
+  it('sends --field values as a JSON body, in a GET request too', async () => {
     const user = stage.emulator.team.users().find(({ email }) => email !== null);
     const { stdout } = await api(['get', '/v1/users/get', '--field', `email[]=${user?.email}`]);
     expect(JSON.parse(stdout)).toMatchObject({ memberships: [{ id: user?.id }] });
@@ -29,7 +29,7 @@ describe('musterd api', () => {
     expect(stage.emulator.requests.at(-1)).toMatchObject({ path: '/v1/tag', body: { tag: 'made by hand' } });
   });
 
-  it('takes a body from stdin, and shows headers with -i', async () => {
+  it('reads the body from stdin with --input -, and prints status and headers with -i', async () => {
     const { code, stdout } = await api(['POST', '/v1/contacts/count', '--input', '-', '-i'], '{}');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^HTTP 200\n/);
@@ -37,7 +37,7 @@ describe('musterd api', () => {
     expect(stdout).toMatch(/\n\n"312456"\n$/);
   });
 
-  it('reads all pages as one list', async () => {
+  it('prints all pages as one list with --paginate', async () => {
     const { code, stdout } = await api(['POST', '/v1/contact-fields', '--paginate']);
     expect(code).toBe(0);
     expect((JSON.parse(stdout) as { id: number }[]).map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
@@ -45,14 +45,14 @@ describe('musterd api', () => {
     );
   });
 
-  it('tells a refusal with status, label and request id, and keeps stdout clean', async () => {
+  it('prints a 404 with its request id to stderr and nothing to stdout, and exits 1', async () => {
     const { code, stdout, stderr } = await api(['GET', '/v1/tag/999999']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/404/);
     expect(stderr).toContain('X-Request-Id');
   });
 
-  it('shows the body of a refusal that says more than a word, cut and made printable', async () => {
+  it('prints the body of a 400 answer, shortened and without control characters', async () => {
     const bodies = {
       '/v1/1': '{"errors":{"tag":["is too long \\u001b[31m","\u202eis taken"]}}',
       '/v1/2': '"bad_data"',
@@ -93,13 +93,13 @@ describe('musterd api', () => {
     [['GET', '//elsewhere.example/v1/team']],
     [['POST', '/v1/tag', '--field', 'nonsense']],
     [['POST', '/v1/tag', '--field', 'a=1', '--input', '-']],
-  ])('exits 64 on %j without a call', async (args) => {
+  ])('exits 64 for the arguments %j and sends no request', async (args) => {
     stage.emulator.clearRequests();
     expect((await api(args)).code).toBe(64);
     expect(stage.emulator.requests).toEqual([]);
   });
 
-  it('reads keys and values as they are written', () => {
+  it('builds nested JSON from keys such as filters[inboxes][], and keeps large numbers and 007 exact', () => {
     const body = {};
     for (const [key, value] of [
       ['limit', '7'],

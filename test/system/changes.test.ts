@@ -5,7 +5,7 @@ import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
-describe('the filters of musterd changes', () => {
+describe('options of musterd changes', () => {
   it.each([
     ['30s', { seconds: 30 }],
     ['5m', { seconds: 300 }],
@@ -17,12 +17,12 @@ describe('the filters of musterd changes', () => {
     ['2026-03-01 09:00:30', { moment: '2026-03-01T09:00:30.000Z' }],
     ['2026-03-01T09:00Z', { moment: '2026-03-01T09:00:00.000Z' }],
     ['2026-03-01T09:00:00.5+02:00', { moment: '2026-03-01T07:00:00.500Z' }],
-  ])('takes --since %s', (text, expected) => {
+  ])('readTimeFromNow reads --since %s as %j', (text, expected) => {
     expect(readTimeFromNow('--since', text)).toEqual(expected);
   });
 
   it.each(['', 'yesterday', '3', '3 d', '3y', '-2h', '2026-13-01', '2026-03-01T25:00', '9999999d'])(
-    'refuses --since %j',
+    'readTimeFromNow rejects --since %j with an error that names the option',
     (text) => {
       expect(() => readTimeFromNow('--since', text)).toThrow('--since');
     },
@@ -39,11 +39,11 @@ describe('the filters of musterd changes', () => {
     [{ kind: 'undone' }],
     [{ outcome: 'fine' }],
     [{ kind: "push' or true --" }],
-  ])('refuses %j', (options) => {
+  ])('readFilter rejects the options %j with an error that names the option', (options) => {
     expect(() => readFilter(options)).toThrow(`--${Object.keys(options)[0]}`);
   });
 
-  it('selects the newest hundred of everything when nothing is asked', () => {
+  it('readFilter selects the newest 100 changes if no option is given', () => {
     expect(readFilter({})).toEqual({
       runId: null,
       field: null,
@@ -99,7 +99,7 @@ describe('musterd changes', () => {
   });
   afterAll(() => stage.close());
 
-  it('shows everything, newest last, up to the limit', async () => {
+  it('prints all changes with the newest last, and with --limit only the newest', async () => {
     const all = await changes('--limit', '1000');
     expect(all.more).toBe(false);
     const ids = all.changes.map(({ change_id }) => Number(change_id));
@@ -111,7 +111,7 @@ describe('musterd changes', () => {
     expect((await changes()).changes).toEqual(all.changes.slice(-100));
   });
 
-  it('names a user by id, email, phone and name', async () => {
+  it('finds the user of --user by id, email, phone or name, and exits 64 if no user matches', async () => {
     for (const name of [String(pushed.id), 'MIRROR@example.com', '+1 555 0122', 'robin reed-solomon']) {
       expect(await kindsOf('--user', name, '--kind', 'push')).toEqual(['push name', 'push phone']);
     }
@@ -119,7 +119,7 @@ describe('musterd changes', () => {
     expect(nobody.code).toBe(64);
   });
 
-  it('filters by run, field, kind and outcome, alone and together', async () => {
+  it('filters changes by run, field, kind, outcome and user, by one option or several', async () => {
     expect(await kindsOf('--run', '2')).toEqual(['pull email', 'push name', 'push phone']);
     expect(await kindsOf('--run', '2', '--field', 'phone')).toEqual(['push phone']);
     expect(await kindsOf('--kind', 'pull')).toEqual(['pull email']);
@@ -131,7 +131,7 @@ describe('musterd changes', () => {
     ]);
   });
 
-  it('shows who made the edit that a push carried, and so does musterd why', async () => {
+  it('prints the author of each pushed edit, and musterd why prints the author too', async () => {
     const { changes: rows } = await changes('--run', '2');
     expect(rows.map(({ kind, edited_by }) => [kind, edited_by])).toEqual([
       ['pull', null],
@@ -142,7 +142,7 @@ describe('musterd changes', () => {
     expect(stdout).toMatch(/edited by.*\n(.*\n)*.*push.*15550122.*confirmed.*Kim of HR/);
   });
 
-  it('shows who was proven gone, though no field moved', async () => {
+  it('lists a user who was marked as gone as a change without a field', async () => {
     const { changes: rows } = await changes('--kind', 'tombstone');
     expect(rows).toMatchObject([{ user_id: gone, field: null, run_id: 4 }]);
     expect(await stage.sql(`select user_id, field from report.changes where kind = 'tombstone'`)).toEqual([
@@ -150,7 +150,7 @@ describe('musterd changes', () => {
     ]);
   });
 
-  it('shows who decided what, and asks for each kind that the ledger has', async () => {
+  it('accepts the kinds that the ledger table allows, and prints who approved and why', async () => {
     const [[check = ''] = []] = await stage.sql(
       `select pg_get_constraintdef(oid) from pg_constraint where conname = 'changes_kind_check'`,
     );
@@ -169,7 +169,7 @@ describe('musterd changes', () => {
     await stage.sql(`delete from sync.changes where kind = 'approve'`);
   });
 
-  it('takes a stretch of time and a moment', async () => {
+  it('filters changes by --since, given as a duration or as a time', async () => {
     expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
       (await changes('--limit', '1000')).changes,
     );
@@ -182,7 +182,7 @@ describe('musterd changes', () => {
     expect(await kindsOf('--since', moment)).toEqual(['hold email', 'tombstone null']);
   });
 
-  it('gives lines to a pipe, and says on stderr when there is more or nothing', async () => {
+  it('prints tab-separated lines, hints at --limit if more match, and prints nothing to stdout if none match', async () => {
     const some = await musterd(['changes', '--limit', '1', '--kind', 'push']);
     expect(some.stdout.split('\n')[0]).toBe(
       'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id\tedited by\tdecided by',

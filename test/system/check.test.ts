@@ -31,7 +31,7 @@ describe('musterd check', () => {
   const answerOf = (report: Findings, name: string) =>
     report.probes.find((probe) => probe.probe === name)?.answer;
 
-  it('finds everything in order, keeps what it found, and writes nothing on the service', async () => {
+  it('reports ok for a healthy setup, stores the answers of its probes, and sends no update', async () => {
     await open();
     const { code, report } = await check();
     expect(code).toBe(0);
@@ -66,13 +66,13 @@ describe('musterd check', () => {
     [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],
     [{ 'unfiltered-users': 'refuse' }, 'users/get without a filter', { answer: 'refused' }],
     [{ 'unfiltered-users': 4 }, 'users/get without a filter', { answer: 'some', users: 4 }],
-  ] as const)('with %j finds out %s', async (variants, probe, answer) => {
+  ] as const)('for a service of variant %j, the probe "%s" reports %j', async (variants, probe, answer) => {
     await open({ emulator: { variants } });
     const { report } = await check();
     expect(answerOf(report, probe)).toMatchObject(answer);
   });
 
-  it('says that the service has no such listing', async () => {
+  it('notes that the service lacks a listing if it answers 404, and exits 0', async () => {
     await open();
     const fault = { kind: 'status', code: 404, label: 'not found', times: 'always' } as const;
     stage.emulator.addFault({ ...fault, path: '/v1/surveys' });
@@ -86,7 +86,7 @@ describe('musterd check', () => {
     expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
   });
 
-  it('says which of two secrets is in use, and when the old one was last needed (S44)', async () => {
+  it('reports which of two secrets is in use, and when the old one was last needed (S44)', async () => {
     await open();
     await stage.run();
     stage.emulator.team.addSecret({ id: 'second', key: 'the-second-key' });
@@ -101,7 +101,7 @@ describe('musterd check', () => {
     expect((await runMusterd(['reconcile'], { ...stage.env, ...next })).code).toBe(0);
   });
 
-  it('warns from half of the length on that an answer may have', () => {
+  it('warns if the longest answer has at least half of the bytes that musterd may read', () => {
     const told = (bytes: number) => {
       const found: unknown[] = [];
       const longest = { operation: 'GET /v1/users/get', bytes, maxBytes: 100_000 };
@@ -118,7 +118,7 @@ describe('musterd check', () => {
     expect(told(50_000)).toEqual([['longest answer', 'note', of(50_000, 50) + advice]]);
   });
 
-  it('exits 77 when no credential is accepted, and 78 for another team', async () => {
+  it('exits 77 if the service accepts no credential, and 78 if the credentials belong to another team', async () => {
     await open();
     await stage.run();
     expect((await check([], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
@@ -127,7 +127,7 @@ describe('musterd check', () => {
     await other.close();
   });
 
-  it('exits 1 without a database, and still looks at the service', async () => {
+  it('exits 1 if the database does not answer, and still checks the team on the service', async () => {
     await open();
     const { code, report } = await check([], { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' });
     expect(code).toBe(1);
@@ -135,7 +135,7 @@ describe('musterd check', () => {
     expect(verdictOf(report, 'team')).toMatchObject({ verdict: 'ok' });
   });
 
-  it('says in short which migrations a new database lacks', async () => {
+  it('summarizes in one line the migrations that an empty database lacks', async () => {
     await open();
     const empty = await createTestDatabase({ empty: true });
     try {
@@ -162,7 +162,7 @@ describe('musterd check', () => {
     expect(stderr).not.toContain('legacy-key-0123456789');
   });
 
-  it('warns about a clock that differs', async () => {
+  it('warns if the clock of the service is two minutes off', async () => {
     await open({ emulator: { faults: [{ kind: 'clock-skew', seconds: 120, times: 'always' }] } });
     const { report } = await check();
     expect(verdictOf(report, 'clock')).toMatchObject({ verdict: 'note' });
@@ -172,7 +172,7 @@ describe('musterd check', () => {
     ['keeps-name', true, 'an update without the name keeps it'],
     ['clears-name', false, 'an update without the name clears it: the name goes along with every update'],
   ] as const)(
-    'tries an update on a named user where an update %s, restores the user, and status shows it',
+    'tests with --write-probe whether an update keeps the name (%s), restores the user, and status shows it',
     async (variant, keeps, words) => {
       await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
       await stage.run();
@@ -199,7 +199,7 @@ describe('musterd check', () => {
     },
   );
 
-  it('refuses to try updates on nobody', async () => {
+  it('exits 64 and sends no update if --write-probe names an unknown user', async () => {
     await open();
     const { code, stderr } = await check(['--write-probe', 'nobody@example.com']);
     expect(code).toBe(64);

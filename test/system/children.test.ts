@@ -15,10 +15,10 @@ function startsIn(code: string): string[] {
   });
 }
 
-describe('Programs that are started', () => {
+describe('programs that musterd starts', () => {
   const files = globSync('src/**/*.ts').map((file) => ({ file, code: readFileSync(file, 'utf8') }));
 
-  it('are told nothing of our environment but what is named (S23)', () => {
+  it('every call that starts a program passes a chosen environment, never all of process.env (S23)', () => {
     const starts = files.flatMap(({ file, code }) =>
       code.includes("'node:child_process'") ? startsIn(code).map((call) => ({ file, call, code })) : [],
     );

@@ -7,7 +7,7 @@ import { createStage, createStages, type Stage } from './stage.ts';
 const stages = createStages();
 afterAll(() => stages.close());
 
-describe('a service that clears the name where an update leaves it out', () => {
+describe('a service that clears the name if an update omits it', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -40,7 +40,7 @@ describe('a service that clears the name where an update leaves it out', () => {
       join sync.user_base b using (team_id, id) where id = ${id}`);
   const held = () => stage.sql('select user_id, field, reason, service_value from report.held order by 1, 2');
 
-  it('sends an edit of the name after an update cleared it (A16)', async () => {
+  it('musterd sends an edit of the name after the service cleared the name (A16)', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -53,7 +53,7 @@ describe('a service that clears the name where an update leaves it out', () => {
     expect(await names(id)).toEqual([['Robin', 'Doe', 'Robin', 'Doe']]);
   });
 
-  it('sends an edit of the name that was made while an update cleared it', async () => {
+  it('musterd sends an edit of the name that a person made while the service cleared the name', async () => {
     await open();
     const { id } = person();
     await set(id, `phone = '15550190'`);
@@ -66,7 +66,7 @@ describe('a service that clears the name where an update leaves it out', () => {
     expect(await names(id)).toEqual([['Robin', 'Doe', 'Robin', 'Doe']]);
   });
 
-  it('restores a cleared name in the next run (A16)', async () => {
+  it('musterd restores a cleared name in the next run (A16)', async () => {
     await open();
     const { id, first, last } = person();
     await set(id, `phone = '15550190'`);
@@ -90,7 +90,7 @@ const step = fc.record({
 
 const edit = (at: number, field: 'phone' | 'first_name') => ({ at, field, value: at % 2 });
 
-describe('at most one name is ever cleared', () => {
+describe('random edits on a service that clears names', () => {
   let stage: Stage;
   afterEach(() => stage.close());
   const heldFor = async (reason: 'conflict' | 'unsupported') =>
@@ -98,7 +98,7 @@ describe('at most one name is ever cleared', () => {
       ([id]) => Number(id),
     );
 
-  it('in whatever order things happen, and it is back after the next run (A16)', async () => {
+  it('the service clears at most one name, and musterd restores the name in the next run (A16)', async () => {
     const rounds = Number(process.env['CLEARED_NAMES'] ?? 2);
     stage = await createStage({
       emulator: { users: 6, variants: { 'email-update': 'clears-name' } },

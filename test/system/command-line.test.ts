@@ -22,19 +22,19 @@ describe('the command line', () => {
     [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize'],
     [{ MUSTERD__nonsense__a: '1' }, 'MUSTERD__nonsense__a'],
     [{ MUSTERD_CONFIG: '/nonexistent.yaml' }, '/nonexistent.yaml'],
-  ])('exits 78 with %j and says why (R10)', async (env, mention) => {
+  ])('exits 78 if the environment has %j, and stderr mentions "%s" (R10)', async (env, mention) => {
     const { code, stderr } = await musterd(['reconcile'], env);
     expect(stderr).toContain(mention);
     expect(code).toBe(78);
   });
 
-  it('exits 77 when the service refuses the credentials (N19)', async () => {
+  it('exits 77 if the service refuses the credentials (N19)', async () => {
     const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
     expect(code).toBe(77);
     expect(stderr).not.toContain('another-key-of-nobody');
   });
 
-  it('keeps data on stdout and everything else on stderr', async () => {
+  it('prints results to stdout and log lines to stderr', async () => {
     const { code, stdout, stderr } = await musterd(['reconcile', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ team: { id: 41 }, outcome: 'complete' });
@@ -50,7 +50,7 @@ describe('the command line', () => {
     expect(words).toMatch(/^team +default: 41 "/m);
   });
 
-  it('exits 78 when the credentials are those of another team (D14, O3)', async () => {
+  it('exits 78 if the credentials belong to another team, and requests only /v1/team (D14, O3)', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
     try {
       const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
@@ -63,14 +63,14 @@ describe('the command line', () => {
     }
   });
 
-  it('takes a word after a --wait without seconds for the query or the file', async () => {
+  it('reads the word after --wait as the query or the file if it is not a number', async () => {
     const asked = await musterd(['sql', '--write', '--wait', 'select 7 as seven']);
     expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('seven\n7\n') });
     const { code, stderr } = await musterd(['import', '--wait', 'nobody-has-this.csv', '--yes']);
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 while another run holds the lease, and neither sends nor writes (D15, R7, R12)', async () => {
+  it('exits 75 while another run holds the lease, unless --wait outlasts that run (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();
@@ -86,7 +86,7 @@ describe('the command line', () => {
     expect((await patient).code).toBe(0);
   });
 
-  it('asks for a migration where it must not make one', async () => {
+  it('exits 1 if the schema is missing and the command may not migrate, and plan names musterd migrate', async () => {
     const fresh = await createStage({});
     try {
       await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
@@ -110,7 +110,7 @@ describe('the command line', () => {
     }
   });
 
-  it('finishes the request in hand when it is asked to stop (R2)', async () => {
+  it('the daemon finishes and records the request in progress before it stops (R2)', async () => {
     const held = holdRequest(stage.emulator, '/v1/users/update', { when: 'after' });
     const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     await stage.sql(`update mirror.users set phone = '15550122' where id = ${user?.id}`);
@@ -126,7 +126,7 @@ describe('the command line', () => {
     ).toEqual([['confirmed', 'closed']]);
   });
 
-  it('never shows a secret (S32)', async () => {
+  it('prints neither the secret key nor a token at log level debug (S32)', async () => {
     const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
     const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
     expect(stdout + stderr).not.toContain(key);

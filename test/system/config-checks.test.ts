@@ -11,7 +11,7 @@ const withSettings = everyCommand
   .map(({ name }) => name)
   .filter((name) => !['completion', 'demo', 'emulator'].includes(name));
 
-describe('a complaint', () => {
+describe('error messages about a settings file', () => {
   it.each([
     ['guard: {maxRows: many}\n', '1:18: guard.maxRows: a whole number, not "many"'],
     ['guard: {maxRows: -1}\n', '1:18: guard.maxRows: a whole number of at least 0, not -1'],
@@ -68,7 +68,7 @@ describe('a complaint', () => {
       `guard: {maxRows: ${'9'.repeat(20)}x${'y'.repeat(60)}}\n`,
       `1:18: guard.maxRows: a whole number, not "${'9'.repeat(20)}x${'y'.repeat(37)}…`,
     ],
-  ])('about %j says what is expected, and what is there instead', (yaml, said) => {
+  ])('the message for %j names what is expected and what was found', (yaml, said) => {
     expect(complaintOf(yaml)).toBe(said);
   });
 
@@ -83,7 +83,7 @@ describe('a complaint', () => {
       'schedule:\n  users: often\nteams:\n  a:\n  b:\n',
       '2:10: teams.a.schedule.users (and of another team): ',
     ],
-  ])('about %j stands at the line of the key', (yaml, start) => {
+  ])('the message for %j begins with line, column and setting: "%s"', (yaml, start) => {
     expect(complaintOf(yaml).slice(0, start.length)).toBe(start);
   });
 
@@ -117,14 +117,14 @@ describe('a complaint', () => {
       'notify: {secret: "whsec_Y2FuYXJ5IHRoYXQ="}\n',
       '1:18: notify.secret: After whsec_, base64 of at least 16',
     ],
-  ])('is made of %j before any command goes on', (yaml, start) => {
+  ])('musterd rejects %j in one line that begins with "%s" and repeats no secret', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);
     expect(said.split('\n')).toHaveLength(1);
     expect(said).not.toContain('canary');
   });
 
-  it('is not made of what is in order', () => {
+  it('musterd reports nothing for correct schedules, addresses and secrets', () => {
     const yaml = `schedule: {users: "*/5 * * * *", listings: "0 0 3 * * *", counts: "0 * * * 1-5"}
 service: {baseUrl: https://service.example/path, secretId: a, secretKey: b, nextSecretId: c, nextSecretKey: d}
 database: {url: "postgresql://u:p@h/d?sslmode=require"}
@@ -136,7 +136,7 @@ notify: {url: "http://localhost:1/x", secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==}
   });
 });
 
-describe('a variable of the environment', () => {
+describe('environment variables', () => {
   it.each([
     ['MUSTERD_BASEURL', 'MUSTERD_BASE_URL'],
     ['MUSTERD_SECERT_KEY', 'MUSTERD_SECRET_KEY'],
@@ -145,7 +145,7 @@ describe('a variable of the environment', () => {
     ['MUSTERD_push__batchSize', 'MUSTERD__push__batchSize'],
     ['MUSTERD_TEAMS', 'MUSTERD_TEAM'],
     ['MUSTERD_STATUS_PORT', 'MUSTERD__status__port'],
-  ])('%s is refused, and %s named instead', (name, meant) => {
+  ])('musterd rejects the variable %s and suggests %s', (name, meant) => {
     expect(complaintOf('', { [name]: 'a-canary' })).toBe(
       `${name}: there is no such variable; did you mean ${meant}?`,
     );
@@ -155,20 +155,20 @@ describe('a variable of the environment', () => {
     ['MUSTERD__push__batchsize', 'push.batchSize'],
     ['MUSTERD__pusch__batchSize', 'push'],
     ['MUSTERD__service__secretKey_FILE', 'service.secretKeyFile'],
-  ])('%s is refused, and %s named instead', (name, meant) => {
+  ])('musterd rejects the unknown setting in %s and suggests %s', (name, meant) => {
     expect(complaintOf('', { [name]: '3' })).toBe(
       `${name}: there is no such setting; did you mean ${meant}?`,
     );
   });
 
   it.each(['MUSTERD_X', 'MUSTERD_', 'MUSTERD_SOMETHING_ELSE_ALTOGETHER', 'MUSTERD_CONFIG_FILE_FILE_FILE'])(
-    '%s is refused, though it resembles nothing',
+    'musterd rejects the unknown variable %s without a suggestion',
     (name) => {
       expect(complaintOf('', { [name]: '' })).toBe(`${name}: there is no such variable`);
     },
   );
 
-  it.each(['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE'])('%s is known', (name) => {
+  it.each(['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE'])('musterd accepts the variable %s', (name) => {
     expect(complaintOf('', { [name]: '' })).toBe('');
   });
 
@@ -181,11 +181,11 @@ describe('a variable of the environment', () => {
     ['MUSTERD_POSTGRES_PORT', 'tcp://10.0.0.1:5432'],
     ['musterd_other', 'x'],
     ['OTHER_MUSTERD_X', 'x'],
-  ])("%s=%s is somebody else's", (name, value) => {
+  ])('musterd ignores %s=%s, a variable of another program', (name, value) => {
     expect(complaintOf('', { [name]: value })).toBe('');
   });
 
-  it('is known where the file refers to it', () => {
+  it('musterd accepts an unknown variable if the settings file refers to it', () => {
     const inFile = `service: {apiKey: "\${MUSTERD_NORTH_KEY}", baseUrl: "\${MUSTERD_NORTH_URL:-https://x.example}"}\n`;
     expect(complaintOf(inFile, { MUSTERD_NORTH_KEY: 'x', MUSTERD_NORTH_URL: '' })).toBe('');
     expect(complaintOf('service: {apiKey: "$${MUSTERD_NORTH_KEY}"}\n', { MUSTERD_NORTH_KEY: 'x' })).toContain(
@@ -196,7 +196,7 @@ describe('a variable of the environment', () => {
   it.each([
     ['MUSTERD_BASEURL', 'https://service.example', 'did you mean MUSTERD_BASE_URL?'],
     ['MUSTERD__schedule__users', 'every now and then', 'a cron expression, not "every now and then"'],
-  ])('every command that has settings refuses %s=%s', async (variable, value, words) => {
+  ])('every command that reads settings exits 78 for %s=%s', async (variable, value, words) => {
     for (const name of withSettings) {
       // No data folder can be made below a file: whoever starts a server fails with another code.
       const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };

@@ -78,12 +78,12 @@ const tableIn = (document: string, heading: string) =>
   );
 
 describe('config/musterd.schema.json', () => {
-  it('is what the schema in the code says (UPDATE_SCHEMA=1 writes it; format it then)', () => {
+  it('equals the schema in the code (UPDATE_SCHEMA=1 writes it; format it then)', () => {
     if (process.env['UPDATE_SCHEMA']) writeFileSync(schemaFile, `${JSON.stringify(jsonSchema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(schemaFile, 'utf8'))).toEqual(jsonSchema);
   });
 
-  it('has the same settings for a team as for all teams, but for what is of the process', () => {
+  it('allows in a team every section of the top level except those of the whole process', () => {
     const properties = ofTeams?.properties ?? {};
     expect(Object.entries(properties)).toEqual(
       Object.entries(common).filter(([name]) => Object.hasOwn(properties, name)),
@@ -99,7 +99,7 @@ describe('config/musterd.schema.json', () => {
     ]);
   });
 
-  it('says of every setting what it is', () => {
+  it('describes every setting', () => {
     const bare = settings.filter((path) => {
       const found = path
         .split('.')
@@ -116,7 +116,7 @@ describe('config/musterd.example.yaml', () => {
   const complete = example.replaceAll(/^(\s*)#(?=\w+:| {2})/gm, '$1');
   const folder = ownFolder();
 
-  it('is the defaults', () => {
+  it('loads as the default settings', () => {
     expect(loadConfig(exampleFile, {})).toEqual(defaults);
   });
 
@@ -127,13 +127,13 @@ describe('config/musterd.example.yaml', () => {
   };
   const severalTeams = /^teams:\n(?: +.*\n)+/m;
 
-  it('has every setting, also those without a default', () => {
+  it('contains every setting, and those without a default as comments', () => {
     const inFile: unknown = parse(complete.replace(severalTeams, ''));
     const missing = settings.filter((path) => valueAt(inFile, path) === undefined);
     expect(missing).toEqual([...secretFiles.map((path) => `${path}File`), 'teams']);
   });
 
-  it('has every secret in a file as well, instead', () => {
+  it('loads every secret from a file if its commented File line replaces the secret', () => {
     const secretOf = (path: string) =>
       path === 'database.url' ? 'postgres://u:secret@db.example/x' : 'a secret of sixteen';
     const inFiles = secretFiles.reduce(
@@ -152,14 +152,14 @@ describe('config/musterd.example.yaml', () => {
     expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual(['teams']);
   });
 
-  it('has teams, instead of one', () => {
+  it('loads its example of several teams if the line of the single team is removed', () => {
     const loaded = loadText(complete.replace(/^team: .*\n/m, ''));
     expect(loaded).toMatchObject([
       { team: 'north', service: { secretId: 'the Secret ID of the north' }, push: { batchSize: 10 } },
     ]);
   });
 
-  it('names the schema for editors', () => {
+  it('names the JSON schema in its first line, for editors', () => {
     expect(example).toMatch(/^# yaml-language-server: \$schema=\.\/musterd\.schema\.json\n/);
   });
 });
@@ -170,17 +170,17 @@ describe('docs/settings.md', () => {
   const [before = ''] = readFileSync(settingsFile, 'utf8').split(heading);
   if (process.env['UPDATE_SCHEMA']) writeFileSync(settingsFile, before + heading + settingsTable);
 
-  it('ends with what the schema in the code says (UPDATE_SCHEMA=1 writes it)', () => {
+  it('ends with the table of settings made from the code (UPDATE_SCHEMA=1 writes it)', () => {
     expect(readFileSync(settingsFile, 'utf8')).toBe(before + heading + settingsTable);
   });
 
   const rows = tableIn('docs/settings.md', 'All settings');
 
-  it('has every setting, and no other', () => {
+  it('lists exactly the settings of the schema, in the same order', () => {
     expect(rows.map(([setting]) => setting)).toEqual(settings);
   });
 
-  it('has an example of several teams that can be loaded', () => {
+  it('contains an example of several teams that musterd can load', () => {
     const [, yaml = ''] =
       /## Several teams\n\n```yaml\n([^`]*)```/.exec(readFileSync(settingsFile, 'utf8')) ?? [];
     writeFileSync(join(folder, 'teams.yaml'), yaml);
@@ -198,7 +198,7 @@ describe('docs/settings.md', () => {
 });
 
 describe('README.md', () => {
-  it('tells of its settings what docs/settings.md tells', () => {
+  it('gives each setting the same variable and default as docs/settings.md', () => {
     const all = new Map(tableIn('docs/settings.md', 'All settings').map((row) => [row[0], row]));
     const rows = tableIn('README.md', 'Settings');
     expect(rows.length).toBeGreaterThan(0);
@@ -206,7 +206,7 @@ describe('README.md', () => {
       expect([setting, variable, shown]).toEqual([0, 1, 3].map((column) => all.get(setting)?.[column]));
   });
 
-  it('has every command in its table, and no other', () => {
+  it('lists every command in its table, and no other', () => {
     const commands = everyCommand.map(({ name }) => name);
     // A row may have several, and a command that has others below it stands for all of these.
     const shown = tableIn('README.md', 'Commands')
@@ -220,7 +220,7 @@ describe('README.md', () => {
 });
 
 describe('docs/guide.md', () => {
-  it('has every exit code in its table, and no other', () => {
+  it('lists every exit code in its table, and no other', () => {
     expect(tableIn('docs/guide.md', 'Exit codes').map(([code]) => Number(code))).toEqual(
       Object.values(exitCode),
     );

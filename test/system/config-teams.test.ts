@@ -13,19 +13,19 @@ const inBraces = (text: string) => `\${${text}}`;
 const two =
   'push: {batchSize: 7, quietPeriodMs: 5}\nteams:\n  south: {}\n  north:\n    push: {batchSize: 9}\n';
 
-describe('a file of several teams', () => {
-  it('gives each the defaults of all and what it says of its own, in the order of the file', () => {
+describe('the section "teams" of a settings file', () => {
+  it('gives each team the common settings and its own, in the order of the file', () => {
     const { teams, file: path } = load(two);
     expect(path).toBe(file);
     const south = configSchema.parse({ team: 'south', push: { batchSize: 7, quietPeriodMs: 5 } });
     expect(teams).toEqual([south, { ...south, team: 'north', push: { ...south.push, batchSize: 9 } }]);
   });
 
-  it('keeps the order of names that are numbers', () => {
+  it('keeps the order of the file if teams are named by numbers', () => {
     expect(load('teams: {9: {}, b: {}, 1: {}}\n').teams.map(({ team }) => team)).toEqual(['9', 'b', '1']);
   });
 
-  it('merges sections and replaces lists', () => {
+  it('merges the settings of a team into the common ones, and replaces whole lists', () => {
     const yaml = `
       policy: {email: mirror-wins, phone: mirror-wins}
       roles: {admin: [1, 2]}
@@ -51,7 +51,7 @@ describe('a file of several teams', () => {
     ]);
   });
 
-  it('may repeat itself by an alias', () => {
+  it('accepts a YAML alias, and reports the position of a mistake beside an alias', () => {
     const yaml = `teams:\n  a: &a {service: {baseUrl: "${inBraces('URL')}"}}\n  b: *a\n`;
     const { teams } = load(yaml, { URL: 'https://service.example' });
     expect(teams.map(({ service }) => service.baseUrl)).toEqual(Array(2).fill('https://service.example'));
@@ -60,7 +60,7 @@ describe('a file of several teams', () => {
     );
   });
 
-  it('is one team where it names one, and as ever where it names none', () => {
+  it('yields a single team if it names one team, is empty or is missing', () => {
     const config = loadConfig(write('settings.yaml', 'teams: {north: {push: {batchSize: 3}}}\n'), {
       MUSTERD_SECRET_ID: 'an-id',
       MUSTERD_SECRET_KEY: 'a-key',
@@ -77,21 +77,21 @@ describe('a file of several teams', () => {
   });
 });
 
-describe('one team of several', () => {
+describe('choosing one of several teams', () => {
   const north = (env: Environment, name?: string) => loadConfig(write('settings.yaml', two), env, name);
 
-  it('is chosen by name, or by MUSTERD_TEAM', () => {
+  it('musterd chooses the team by name or by MUSTERD_TEAM, and the name wins', () => {
     expect(north({}, 'north').team).toBe('north');
     expect(north({ MUSTERD_TEAM: 'north' }).push.batchSize).toBe(9);
     expect(north({ MUSTERD_TEAM: 'north' }, 'south').team).toBe('south');
   });
 
-  it('has to be', () => {
+  it('musterd lists the teams and asks for --team if no team is chosen', () => {
     const said = complaint(() => north({ MUSTERD_TEAM: '' }), 'usage');
     expect(said).toBe('There are several teams: south, north / Say which one with --team.');
   });
 
-  it('has to be there', () => {
+  it('musterd rejects an unknown team and lists the known teams', () => {
     expect(complaint(() => north({}, 'west'), 'usage')).toBe(
       'There is no team "west" in the configuration / There is: south, north.',
     );
@@ -100,8 +100,8 @@ describe('one team of several', () => {
   });
 });
 
-describe('the environment with several teams', () => {
-  it('wins over all of them, or reaches one', () => {
+describe('environment variables with several teams', () => {
+  it('musterd applies a variable to all teams, or only to the team in its name', () => {
     const env = {
       MUSTERD__push__batchSize: '11',
       MUSTERD__teams__north__push__batchSize: '12',
@@ -120,7 +120,7 @@ describe('the environment with several teams', () => {
     ]);
   });
 
-  it('names the teams where no file does', () => {
+  it('musterd takes the teams from the variables if no settings file is given', () => {
     const { teams } = loadConfiguration(undefined, {
       MUSTERD__teams__north__service__secretId: 'north-id',
       MUSTERD__teams: '{"south":{"service":{"secretId":"south-id"}}}',
@@ -137,14 +137,14 @@ describe('the environment with several teams', () => {
     ['MUSTERD_API_KEY', 'x'],
     ['MUSTERD__service__secretKeyFile', 'key'],
     ['MUSTERD__service', '{"secretId":"x"}'],
-  ])('cannot give all of them the credentials of one: %s', (name, value) => {
+  ])('musterd rejects %s, which would give all teams the same credentials', (name, value) => {
     write('key', 'x');
     const said = complaintOf(two, { [name]: value });
     expect(said).toMatch(new RegExp(`^${name}: this setting would apply to all teams \\(south, north\\)`));
     expect(said).toContain('MUSTERD__teams__south__service__secretId');
   });
 
-  it('cannot give them by a file either', () => {
+  it('musterd rejects MUSTERD_SECRET_KEY_FILE, which would give all teams the same secret', () => {
     const path = write('key', 'the-key');
     expect(complaintOf(two, { MUSTERD_SECRET_KEY_FILE: path })).toMatch(
       /^MUSTERD_SECRET_KEY_FILE: this setting would/,
@@ -165,14 +165,14 @@ describe('the environment with several teams', () => {
     [{ MUSTERD__teams__north__status__port: '9' }, 'MUSTERD__teams__north__status__port: cannot differ'],
     [{ MUSTERD__teams__north: '9' }, 'MUSTERD__teams__north: a mapping of settings is expected'],
     [{ MUSTERD__team: 'north' }, 'MUSTERD__team: the teams are named under "teams"; to choose'],
-  ])('is told of what is wrong with %j, once', (env, start) => {
+  ])('musterd rejects %j in one line that begins with "%s"', (env, start) => {
     const said = complaintOf(two, env as Environment);
     expect(said.startsWith(start)).toBe(true);
     expect(said.split('\n')).toHaveLength(1);
   });
 });
 
-describe('a complaint about a team', () => {
+describe('error messages about a team', () => {
   it.each([
     [
       'teams:\n  north:\n    push:\n      batchSize: 26\n',
@@ -215,14 +215,14 @@ describe('a complaint about a team', () => {
       '2:26: teams.41.push.batchSize: a whole number from 1 to 25, not 0',
     ],
     ['teams: {a: {}, a: {}}\n', '1:16: this is not YAML (duplicate key)'],
-  ])('in %j says where it stands', (yaml, start) => {
+  ])('the message for %j begins with "%s"', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);
     expect(said.split('\n')).toHaveLength(1);
   });
 });
 
-describe('two teams', () => {
+describe('two teams with the same credentials', () => {
   const shared = (first: string, second: string, common = '') =>
     complaintOf(`${common}teams:\n  a: {${first}}\n  b: {${second}}\n`);
 
@@ -238,13 +238,13 @@ describe('two teams', () => {
       "service: {apiKey: 'x'}",
       '3:25: teams.b.service.apiKey: teams.a has the same API key',
     ],
-  ])('cannot share a credential: %s, %s', (first, second, start) => {
+  ])('musterd rejects two teams that share a credential: %s and %s', (first, second, start) => {
     const said = shared(first, second);
     expect(said.startsWith(start)).toBe(true);
     expect(said).not.toContain('sixteen');
   });
 
-  it('cannot inherit one either, nor have it at two spellings of one address', () => {
+  it('musterd rejects a secret that two teams inherit, even if their base URLs differ by a final slash', () => {
     const common = "service: {secretId: 'x', baseUrl: 'https://service.example'}\n";
     expect(shared('', '', common)).toMatch(
       /^1:21: teams\.b\.service\.secretId: teams\.a has the same API Secret/,
@@ -254,7 +254,7 @@ describe('two teams', () => {
     );
   });
 
-  it('can have the same id at different services', () => {
+  it('musterd accepts the same secret id for two teams at different services', () => {
     const yaml = `service: {secretId: 'x'}\nteams:
       a: {service: {baseUrl: 'https://a.example'}}
       b: {service: {baseUrl: 'https://b.example'}}\n`;
@@ -262,7 +262,7 @@ describe('two teams', () => {
   });
 });
 
-describe('variables in the file', () => {
+describe('variables in a settings file', () => {
   const put = (text: string, env: Environment) => load(`service:\n  caFile: ${text}\n`, env).teams[0].service;
 
   it.each([
@@ -274,27 +274,27 @@ describe('variables in the file', () => {
     [`${inBraces('MISSING:-')}x`, 'x'],
     [`$${inBraces('KEY')}`, inBraces('KEY')],
     [`$KEY $$ ${inBraces('KEY')}`, '$KEY $$ the-key'],
-  ])('are put into %s', (text, expected) => {
+  ])('musterd expands %s to %s', (text, expected) => {
     expect(put(text, { KEY: 'the-key', OTHER: 'other', EMPTY: '' }).caFile).toBe(expected);
   });
 
   it.each(['0012', 'true', '{a: 1}', 'a: b # c', "it's\n- two", inBraces('KEY'), '$$'])(
-    'are text, whatever they hold: %j',
+    'musterd reads the value %j of a variable as text, not as YAML',
     (value) => {
       expect(put(inBraces('VALUE'), { VALUE: value }).caFile).toBe(value);
     },
   );
 
-  it('may hold a number where a number is expected', () => {
+  it('musterd reads a variable as a number if the setting expects a number', () => {
     expect(load(`push: {batchSize: "${inBraces('SIZE')}"}\n`, { SIZE: '4' }).teams[0].push.batchSize).toBe(4);
   });
 
-  it('are put into values alone', () => {
+  it('musterd expands variables in values, but not in keys', () => {
     const yaml = `teams:\n  "${inBraces('KEY')}": {}\n`;
     expect(load(yaml, { KEY: 'x' }).teams[0].team).toBe(inBraces('KEY'));
   });
 
-  it('are put into lists', () => {
+  it('musterd expands variables in lists', () => {
     const yaml = `segments:\n  - name: all\n  - name: ${inBraces('KEY')}\n`;
     expect(load(yaml, { KEY: 'vip' }).teams[0].segments[1]?.name).toBe('vip');
   });
@@ -304,14 +304,14 @@ describe('variables in the file', () => {
     [inBraces('a-canary'), 'begin the name of a variable'],
     [inBraces(''), 'begin the name of a variable'],
     [`${inBraces('KEY').slice(0, -1)}-canary`, 'begin the name of a variable'],
-  ])('that cannot be put in are complained about: %s', (text, message) => {
+  ])('musterd rejects %s and reports "%s"', (text, message) => {
     const said = complaintOf(`teams:\n  north:\n    service:\n      secretKey: ${text}\n`, { KEY: 'x' });
     expect(said.startsWith('4:18: teams.north.service.secretKey: ')).toBe(true);
     expect(said).toContain(message);
     expect(said).not.toContain('canary');
   });
 
-  it('are complained about all at once', () => {
+  it('musterd reports all missing variables at once', () => {
     const yaml = `service: {secretId: "${inBraces('A')}", secretKey: "${inBraces('B')}"}\n`;
     expect(complaintOf(yaml).split('\n')).toHaveLength(2);
   });
@@ -324,7 +324,7 @@ describe('secrets in files', () => {
     return path;
   };
 
-  it('are trimmed, and looked up beside the settings file, or where the path says', () => {
+  it('musterd trims a secret, and finds its file beside the settings file or by an absolute path', () => {
     const key = write('north-key', '  the key of the north\r\n');
     for (const name of ['north-key', key]) {
       const [config] = load(`service: {secretKeyFile: ${name}}\n`).teams;
@@ -332,7 +332,7 @@ describe('secrets in files', () => {
     }
   });
 
-  it('are read from a file for each person, and a file that is missing is refused', () => {
+  it('musterd reads the token of each person from a file, and rejects a missing file', () => {
     write('anns', 'a secret of ann alone\n');
     write('bos', 'a secret of bo alone\n');
     const people = (bo: string) =>
@@ -344,7 +344,7 @@ describe('secrets in files', () => {
     expect(complaintOf(people('none'))).toContain('none cannot be read (ENOENT)');
   });
 
-  it("are looked up among systemd's credentials first (S36)", () => {
+  it('musterd looks for a secret in the systemd credentials first, then beside the settings file (S36)', () => {
     write('beside', 'beside');
     write('both', 'beside');
     const env = { CREDENTIALS_DIRECTORY: credentials() };
@@ -354,7 +354,7 @@ describe('secrets in files', () => {
     expect([read('both'), read('beside')]).toEqual(['of systemd', 'beside']);
   });
 
-  it('are given once in one place', () => {
+  it('musterd rejects a secret that is given both as a value and as a file', () => {
     write('key', 'x');
     const both = "service: {secretKey: 'x', secretKeyFile: key}";
     const message = 'service.secretKeyFile: service.secretKey is set as well: give one of the two';
@@ -365,7 +365,7 @@ describe('secrets in files', () => {
     );
   });
 
-  it('are replaced by what stands in a stronger place, in either form', () => {
+  it('musterd prefers the secret of a team or a variable to the common one, be it a value or a file', () => {
     write('key', 'of a file');
     const yaml = `service: {secretKeyFile: key}
 teams:
@@ -381,7 +381,7 @@ teams:
     expect(byEnv.teams[0].service).toMatchObject({ secretKey: 'of the environment' });
   });
 
-  it('are complained about by the setting that names the file', () => {
+  it('musterd names the setting if its secret file is empty, missing or too short', () => {
     write('short', 'canary');
     write('empty', '\n');
     for (const setting of ['token: short', 'tokenFile: short'])
@@ -399,7 +399,7 @@ teams:
   });
 
   it.runIf(process.getuid?.() === 0)(
-    'are warned about where another account could change or replace them',
+    'musterd warns about a secret file that another account can change or replace',
     () => {
       const theirs = write('theirs', 'x', 0o600);
       chownSync(theirs, 65_534, 65_534);
@@ -428,7 +428,7 @@ teams:
     },
   );
 
-  describe.runIf(process.platform !== 'win32')('of each mode', () => {
+  describe.runIf(process.platform !== 'win32')('with each file mode', () => {
     const variables = [
       'DATABASE_URL_FILE',
       'MUSTERD_SECRET_KEY_FILE',
@@ -446,7 +446,7 @@ teams:
     const modes = Array.from({ length: 0o100 }, (_, others) => 0o600 + others);
 
     it.each(['service.secretKeyFile', ...variables])(
-      'are taken, warned about or refused: %s (S37)',
+      'musterd warns if others can read the file of %s, and rejects the file if they can write it (S37)',
       (named) => {
         for (const mode of modes) {
           const path = write('of-a-mode', values[named] ?? 'z', mode);
@@ -464,7 +464,7 @@ teams:
       },
     );
 
-    it('of the settings themselves count where a secret stands in them (S38)', () => {
+    it('musterd checks the mode of the settings file only if the file contains a secret (S38)', () => {
       const secrets = [
         'service: {secretKey: abc}',
         'teams: {a: {service: {secretKey: abc}}}',
@@ -492,7 +492,7 @@ teams:
       for (const yaml of none) expect([yaml, at(yaml, 0o666)]).toEqual([yaml, []]);
     });
 
-    it('is not looked at where systemd hands them over, or where it is no secret', () => {
+    it('musterd accepts any mode of a systemd credential and of a file without a secret', () => {
       const places = { CREDENTIALS_DIRECTORY: credentials() };
       const env = { ...places, MUSTERD_SECRET_KEY_FILE: write('credentials/of-systemd', 'z', 0o440) };
       expect(load('', env).warnings).toEqual([]);
@@ -503,18 +503,18 @@ teams:
   });
 });
 
-describe('two readings of the settings', () => {
+describe('compareConfigurations', () => {
   const compare = (before: string, after: string, env: Environment = {}) =>
     compareConfigurations(load(before), load(after, env));
 
-  it('are equal where nothing that counts has moved', () => {
+  it('reports no difference if only comments, default values or the order of teams change', () => {
     const none = { added: [], removed: [], changed: [], needsRestart: [] };
     expect(compare(two, two)).toEqual(none);
     expect(compare(two, `# words\nrate: {perMinute: 500}\n${two}`)).toEqual(none);
     expect(compare('teams: {a: {}, b: {}}\n', 'teams: {b: {}, a: {}}\n')).toEqual(none);
   });
 
-  it('differ by team', () => {
+  it('reports which teams were added, removed and changed', () => {
     const after =
       'push: {batchSize: 7, quietPeriodMs: 5}\nteams:\n  west: {}\n  north: {roles: {admin: [3]}}\n';
     expect(compare(two, after)).toEqual({
@@ -526,7 +526,7 @@ describe('two readings of the settings', () => {
     expect(compare(two, two, { MUSTERD__push__batchSize: '1' }).changed).toEqual(['south', 'north']);
   });
 
-  it('differ in what the process cannot change while it runs', () => {
+  it('reports the changed settings that need a restart', () => {
     const after = `status: {port: 8080}\ndatabase: {url: 'postgres://x', migrate: false}\nlog: {level: debug}\n${two}`;
     expect(compare(two, after)).toEqual({
       added: [],
@@ -541,7 +541,7 @@ describe('two readings of the settings', () => {
     });
   });
 
-  it('differ where a secret file has a new content', () => {
+  it('reports a team as changed if its secret file has new content', () => {
     const yaml = 'teams: {a: {service: {secretKeyFile: turning}}}\n';
     write('turning', 'old');
     const before = load(yaml);

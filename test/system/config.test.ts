@@ -11,14 +11,14 @@ const { file, write, complaint, ...settings } = useSettingsFile();
 const load = (yaml: string, env: Environment = {}) => settings.load(yaml, env).teams[0];
 const fromEnv = (env: Environment) => loadConfig(undefined, env);
 
-describe('the settings', () => {
-  it('are the defaults where nobody sets any', () => {
+describe('loading the settings', () => {
+  it('musterd uses the defaults if neither a file nor a variable sets anything', () => {
     expect(fromEnv({})).toEqual(configSchema.parse({}));
     expect(load('')).toEqual(configSchema.parse({}));
     expect(load('# nothing but words\n')).toEqual(configSchema.parse({}));
   });
 
-  it('come from a file, named by argument or by MUSTERD_CONFIG', () => {
+  it('musterd reads the file of the argument, or else the file of MUSTERD_CONFIG', () => {
     const path = write('settings.yaml', 'push:\n  batchSize: 7\n');
     expect(loadConfig(path, {}).push.batchSize).toBe(7);
     expect(fromEnv({ MUSTERD_CONFIG: path }).push.batchSize).toBe(7);
@@ -27,7 +27,7 @@ describe('the settings', () => {
     expect(fromEnv({ MUSTERD_CONFIG: '' }).push.batchSize).toBe(25);
   });
 
-  it('come from the environment, which wins over the file, setting by setting', () => {
+  it('musterd overrides only those settings of the file that a variable sets', () => {
     const yaml = 'team: paper\npush:\n  batchSize: 7\n  quietPeriodMs: 5\n';
     expect(load(yaml, { MUSTERD__push__batchSize: '9', MUSTERD__team: 'air' })).toMatchObject({
       team: 'air',
@@ -35,11 +35,11 @@ describe('the settings', () => {
     });
   });
 
-  it('can be mended by the environment where the file is wrong', () => {
+  it('musterd accepts a wrong value in the file if a variable overrides it', () => {
     expect(load('push:\n  batchSize: 700\n', { MUSTERD__push__batchSize: '9' }).push.batchSize).toBe(9);
   });
 
-  it('are of their type, whatever the environment writes', () => {
+  it('musterd converts the text of a variable to the type of its setting', () => {
     expect(
       fromEnv({
         MUSTERD__team: '41',
@@ -65,7 +65,7 @@ describe('the settings', () => {
   });
 });
 
-describe('variables with a name of their own', () => {
+describe('variables with a short name', () => {
   /** Where not every text is one. */
   const valid: Environment = {
     DATABASE_URL: 'postgres://db.example/musterd',
@@ -74,7 +74,7 @@ describe('variables with a name of their own', () => {
     MUSTERD_NOTIFY_SECRET: 'a-secret-of-some-length',
   };
 
-  it.each(Object.entries(ownVariables))('%s sets %j, also by a file', (name, path) => {
+  it.each(Object.entries(ownVariables))('%s sets %j, and so does its _FILE form', (name, path) => {
     const [section = '', key = ''] = path.map(String);
     const value = valid[name] ?? 'the-value';
     const expected = { [section]: { [key]: value } };
@@ -85,7 +85,7 @@ describe('variables with a name of their own', () => {
     expect(load(`${section}:\n  ${key}: from-the-file\n`, { [name]: value })).toMatchObject(expected);
   });
 
-  it('win over those made of section and key', () => {
+  it('MUSTERD_BASE_URL overrides MUSTERD__service__baseUrl', () => {
     const env = {
       MUSTERD_BASE_URL: 'https://own.example',
       MUSTERD__service__baseUrl: 'https://long.example',
@@ -93,15 +93,15 @@ describe('variables with a name of their own', () => {
     expect(fromEnv(env).service.baseUrl).toBe('https://own.example');
   });
 
-  it('count as not set when they are empty', () => {
+  it('an empty MUSTERD_SECRET_KEY does not override the secret in the file', () => {
     expect(load("service: {secretKey: 'a-key'}\n", { MUSTERD_SECRET_KEY: '' }).service.secretKey).toBe(
       'a-key',
     );
   });
 });
 
-describe('a complaint', () => {
-  it('is made once for each thing that is wrong (R10)', () => {
+describe('error messages about wrong settings', () => {
+  it('musterd reports each mistake in the file and the environment in one line (R10)', () => {
     const said = complaint(() =>
       load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
     );
@@ -115,19 +115,19 @@ describe('a complaint', () => {
   it.each([
     [{ MUSTERD_CONFIG: '/nonexistent/team.yaml' }, '/nonexistent/team.yaml'],
     [{ MUSTERD_SECRET_KEY_FILE: '/nonexistent/key' }, 'MUSTERD_SECRET_KEY_FILE: /nonexistent/key'],
-  ])('about %j names what cannot be read', (env, mention) => {
+  ])('musterd names the file that it cannot read for %j', (env, mention) => {
     expect(complaint(() => fromEnv(env as Environment))).toContain(mention);
   });
 
   it.each(['team: [\n', 'team: a\nteam: b\n', '- team\n', 'just words\n'])(
-    'about %j, which is no file of settings, names the file',
+    'musterd names the settings file if its content is %j',
     (yaml) => {
       expect(() => load(yaml)).toThrow(file);
     },
   );
 
   it.each(settingPaths.filter((path) => path.endsWith('Ms')))(
-    'refuses more milliseconds for %s than a timer can wait',
+    'musterd rejects more than 2147483647 milliseconds for %s',
     (path) => {
       const name = `MUSTERD__${path.replace('.', '__')}`;
       expect(fromEnv({ [name]: '2147483647' })).toBeDefined();
@@ -135,19 +135,19 @@ describe('a complaint', () => {
     },
   );
 
-  it.each(['utf16le', 'latin1'] as const)('refuses a secret in %s, and names UTF-8', (encoding) => {
+  it.each(['utf16le', 'latin1'] as const)('musterd rejects a secret in %s and asks for UTF-8', (encoding) => {
     writeFileSync(file, Buffer.from('the kéy of the team\n', encoding), { mode: 0o600 });
     expect(complaint(() => fromEnv({ MUSTERD_SECRET_KEY_FILE: file }))).toMatch(
       /^MUSTERD_SECRET_KEY_FILE: it has control characters.*UTF-8$/,
     );
   });
 
-  it.each(['\0', '\u001b', '\u007f'])('refuses a token with the control character %j', (character) => {
+  it.each(['\0', '\u001b', '\u007f'])('musterd rejects a token with the character %j', (character) => {
     const token = `a token of sixteen${character}and more`;
     expect(complaint(() => fromEnv({ MUSTERD__notify__secret: token }))).toContain('control characters');
   });
 
-  it('never repeats a value that may be a secret (S59)', () => {
+  it('musterd repeats no value that may be a secret (S59)', () => {
     const secret = 'canary-of-a-secret';
     const said = [
       complaint(() => load(`service:\n  secretKey: {a: ${secret}}\n`)),

@@ -13,7 +13,7 @@ describe('the connections of a daemon', () => {
     await database.close();
   });
 
-  it('are enough for all runs at once to be in a transaction, and to renew their leases meanwhile', async () => {
+  it('openMirror opens enough connections to renew 10 leases during 10 open transactions', async () => {
     database = await createTestDatabase();
     const concurrency = 10;
     const ttlMs = 600_000;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { ownFolder } from './own-folder.ts';
 
-describe('the folder of an embedded server that was copied', () => {
+describe('a copied data folder of the embedded server', () => {
   let service: Awaited<ReturnType<typeof createService>>;
   let home: MirrorAt;
   let copy: MirrorAt;
@@ -23,11 +23,11 @@ describe('the folder of an embedded server that was copied', () => {
   });
   afterAll(() => service.emulator.close());
 
-  it('is where status says it is', async () => {
+  it('musterd status prints the path of the original folder', async () => {
     expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));
   });
 
-  it('is another place, though server and database are the same (D19)', async () => {
+  it('musterd reconcile sends nothing from the copy and exits 3, and adopt --also refuses it (D19)', async () => {
     const email = service.emailOf(user);
     await copy.edit(user, 'copied@example.com');
     const run = await copy.musterd('reconcile');
@@ -42,7 +42,7 @@ describe('the folder of an embedded server that was copied', () => {
     expect(service.emailOf(user)).toBe(email);
   });
 
-  it('lets nothing be sent by hand either, for which its server is started', async () => {
+  it('musterd api sends nothing from the copy, but sends from the original and without a mirror', async () => {
     const tag = ['api', 'POST', '/v1/tag', '--field', 'tag=by hand'] as const;
     expect(await copy.musterd(...tag)).toMatchObject({ code: 3, stdout: '' });
     expect((await home.musterd(...tag)).code).toBe(0);
@@ -51,7 +51,7 @@ describe('the folder of an embedded server that was copied', () => {
     expect(service.emulator.requests.filter(({ path }) => path === '/v1/tag')).toHaveLength(2);
   });
 
-  it('sends after it was adopted, and the original goes on', async () => {
+  it('musterd sends from the copy after adopt, and continues to send from the original', async () => {
     expect((await copy.musterd('adopt', '--reason', 'a larger disk', '--yes')).code).toBe(0);
     expect((await copy.musterd('reconcile')).code).toBe(0);
     expect(service.emailOf(user)).toBe('copied@example.com');

@@ -9,7 +9,7 @@ import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-a
 const token = 'a token of the page of a copy';
 const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
 
-describe('the page of a daemon at a copy', () => {
+describe('the page of a daemon whose mirror was copied', () => {
   let service: Awaited<ReturnType<typeof createService>>;
   let copy: MirrorAt;
   let daemon: DaemonHere;
@@ -62,7 +62,7 @@ describe('the page of a daemon at a copy', () => {
   const place = async () =>
     [...(await get('/metrics')).matchAll(/^musterd_place\{state="(\w+)"\} 1$/gm)].map(([, state]) => state);
 
-  it('says where it was and what to do, and offers no form', async () => {
+  it('shows the old and the new address of the mirror, and offers no form', async () => {
     expect(await place()).toEqual(['elsewhere']);
     for (const path of ['/', `/waiting/${batch}`]) {
       const page = await get(path);
@@ -78,7 +78,7 @@ describe('the page of a daemon at a copy', () => {
     expect(textOf(await get('/waiting'))).toContain('whatever is approved here would not be sent');
   });
 
-  it('goes away once it was adopted', async () => {
+  it('shows no warning and offers forms again after musterd adopt', async () => {
     expect((await copy.musterd('adopt', '--reason', 'it has moved', '--as', 'kim', '--yes')).code).toBe(0);
     expect(await place()).toEqual(['here']);
     const page = await get(`/waiting/${batch}`);
@@ -90,7 +90,7 @@ describe('the page of a daemon at a copy', () => {
     expect(changes).toContain('moved');
   });
 
-  it('is quiet where it is meant as one, and refuses a form from before', async () => {
+  it('asks for nothing after adopt --as-copy, and refuses a form that was opened before', async () => {
     const visitor = createVisitor(origin, token, 'kim');
     const [form] = (await visitor.ask(`/waiting/${batch}`)).forms;
     const question = await visitor.press(form as PageForm, 'Approve');
@@ -114,7 +114,7 @@ describe('the page of a daemon at a copy', () => {
     expect(service.updates()).toBe(0);
   });
 
-  it('records at the end of the daemon that somebody asked it to stop', async () => {
+  it('the daemon records that it stopped because it was asked to', async () => {
     expect(await daemon.stop()).toBe(0);
     const ended = `select e.value ->> 'how' from sync.learned, jsonb_each(value) e where topic = 'daemon'`;
     expect(await copy.sql(ended)).toEqual([['asked']]);

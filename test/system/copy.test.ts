@@ -128,14 +128,14 @@ async function expectNothingSent(copy: MirrorAt): Promise<void> {
   expect((await copy.musterd('check')).code).toBe(0);
 }
 
-describe('a mirror that is somewhere else sends nothing before somebody says that it has moved', () => {
-  it('after it was made from a template on the same server (D19)', async () => {
+describe('a mirror at a new address', () => {
+  it('musterd sends nothing from a copy made by template until adopt (D19)', async () => {
     const { url } = await createHome();
     await expectNothingSent(await copyOf(url));
   });
 
   it.skipIf(installed === undefined)(
-    'after pg_restore loaded it into another database, with all that waits (needs an installed Postgres) (D19)',
+    'musterd sends nothing from a copy made by pg_restore until adopt (needs an installed Postgres) (D19)',
     async () => {
       const { url, mirror } = await createHome(installed);
       const to = await createEmpty(installed);
@@ -203,7 +203,7 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
   );
 
   it.skipIf(installed === undefined)(
-    'after another server has come to answer to its name (D19)',
+    'musterd sends nothing if another server answers at the old address, until adopt (D19)',
     async () => {
       const [url, to] = [await createMigrated(installed), await createEmpty()];
       const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
@@ -241,8 +241,8 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
   );
 });
 
-describe('a place', () => {
-  it('is the database alone after migrate, so that the owner may reach it by another address than the runs', async () => {
+describe('the recorded address of a mirror', () => {
+  it('musterd migrate records only the database, and the first run records its address', async () => {
     const url = await createEmpty();
     const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
     const proxy = await createTcpProxy(target);
@@ -262,7 +262,7 @@ describe('a place', () => {
     expect((await at(named.href).musterd('reconcile')).code).toBe(3);
   });
 
-  it('may have several addresses, from each of which is sent', async () => {
+  it('musterd sends from every address added by adopt --also, until adopt without --also replaces them', async () => {
     const { url, mirror } = await createHome();
     const proxy = await createTcpProxy({ host: '127.0.0.1', port: Number(new URL(url).port) });
     proxies.push(proxy);
@@ -294,7 +294,7 @@ describe('a place', () => {
     expect((await mirror.musterd('reconcile')).code).toBe(3);
   });
 
-  it('is said by whoever may write the bookkeeping, and by nobody else (S15)', async () => {
+  it('an approver can read the address, but only the owner can change it (S15)', async () => {
     const { url, mirror } = await createHome();
     const approver = `test_place_${new URL(url).pathname.slice(-8)}`;
     const as = async (text: string) => {
@@ -313,7 +313,7 @@ describe('a place', () => {
     }
   });
 
-  it('is changed only with a reason, and where somebody agrees to it', async () => {
+  it('musterd adopt exits 64 without --reason or without a confirmation', async () => {
     const { url, mirror } = await createHome();
     const copy = await copyOf(url);
     expect((await copy.musterd('adopt', '--yes')).code).toBe(64);
@@ -331,7 +331,7 @@ describe('a place', () => {
   });
 });
 
-describe('two daemons at two places', () => {
+describe('two daemons, one of them at a copied mirror', () => {
   const daemons: DaemonHere[] = [];
   afterEach(async () => {
     await Promise.all(daemons.splice(0).map((daemon) => daemon.stop()));
@@ -347,7 +347,7 @@ describe('two daemons at two places', () => {
     return Number(count);
   };
 
-  it('send from the one at home; the other reads until it is adopted, and then goes on with what waits (D19)', async () => {
+  it('the daemon of the copy sends nothing until adopt, then sends its waiting edit (D19)', async () => {
     const { url, mirror } = await createHome();
     const copy = await copyOf(url);
     const [here, there, later] = [aUser(), aUser(), aUser()];

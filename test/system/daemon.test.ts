@@ -45,7 +45,7 @@ describe('musterd daemon', () => {
   };
   const emailOf = (id: number) => stage.emulator.team.user(id).email;
 
-  it('carries an edit to the service at once, long before the next schedule, and asks for nobody else', async () => {
+  it('sends an edit before the next scheduled run, and updates no other user', async () => {
     await open();
     const daemon = start();
     await firstRun();
@@ -71,7 +71,7 @@ describe('musterd daemon', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('sends an approved batch although another batch stopped the run', async () => {
+  it('sends an approved batch although the limits hold another batch in the same run', async () => {
     await open({ emulator: { users: 80, tags: 1, fields: 1 } });
     start();
     await firstRun();
@@ -93,7 +93,7 @@ describe('musterd daemon', () => {
     expect(await runs(`groups = '{edits}' and outcome = 'refused'`)).toBe(2);
   });
 
-  it('finds edits without a notification once its listener is back', async () => {
+  it('finds and sends an edit without a notification once its listener has reconnected', async () => {
     await open();
     start();
     await firstRun();
@@ -105,7 +105,7 @@ describe('musterd daemon', () => {
     await eventually('the edit is on the service', () => emailOf(id) === 'unheard@example.com');
   });
 
-  it('answers times that come up during a run by one run after it (R7)', async () => {
+  it('starts only one run after several scheduled times have passed during a run (R7)', async () => {
     await open();
     const gate = Promise.withResolvers<void>();
     const unhook = stage.emulator.before({ path: '/v1/contacts/count' }, async () => {
@@ -130,7 +130,7 @@ describe('musterd daemon', () => {
     next.resolve();
   });
 
-  it('ends with 0 although its listener hangs, and begins no run', async () => {
+  it('stops with exit code 0 even if its listening connection hangs', async () => {
     await open();
     const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
     await firstRun();
@@ -149,7 +149,7 @@ describe('musterd daemon', () => {
     }
   });
 
-  it('says what to do when the shared queue is missing and may not be made', async () => {
+  it('fails with a hint at database.migrate if the shared queue is missing and it may not create one', async () => {
     await open();
     const daemon = start({ MUSTERD__daemon__queue: 'postgres', MUSTERD__database__migrate: 'false' });
     await expect(daemon.ended).rejects.toMatchObject({

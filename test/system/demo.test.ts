@@ -49,7 +49,7 @@ const settled = (text: string) =>
     .replaceAll(/(?<=^\d\tcomplete\t)\d\d:\d\d:\d\d(?:\.\d{1,6})?(?=\t)/gm, '<duration>')
     .replaceAll(/(?<=^all\t)\d{4}-\d\d-\d\d(?=\t)/gm, '<day>');
 
-it('prints docs/demo.txt, and the README shows its middle (UPDATE_README=1 writes both)', async () => {
+it('musterd demo prints docs/demo.txt, and the README shows an excerpt (UPDATE_README=1 writes both)', async () => {
   const { code, stdout } = await runMusterd(['demo']);
   expect(code).toBe(0);
   expect(stdout).toContain('  200 of 200 users are equal on both sides.\n');
@@ -68,7 +68,7 @@ it('prints docs/demo.txt, and the README shows its middle (UPDATE_README=1 write
   expect(settled(readFileSync(whole, 'utf8'))).toBe(settled(`${transcript}\n`));
 });
 
-describe('while the demo goes on', () => {
+describe('reportNews, which prints the runs of the demo', () => {
   const quiet: RunReport = {
     team: { id: 41n, name: null },
     runId: 3n,
@@ -111,19 +111,19 @@ describe('while the demo goes on', () => {
   const head = 'Team 41: run 3 complete in 9 ms, 2 requests\n';
 
   it.each([
-    { what: 'nothing new', report: {}, first: '', again: false },
+    { what: 'no change', report: {}, first: '', again: false },
     { what: 'a pull', report: { counts: { users_read: 200, pulled: 1 } }, first: '1 pulled\n', again: true },
     { what: 'a push', report: { counts: { users_read: 1, pushed: 2 } }, first: '2 pushed\n', again: true },
     { what: 'a hold', report: { counts: { users_read: 1, held: 1 } }, first: '1 newly held\n', again: true },
     { what: 'a warning', report: { warnings: ['they vary'] }, first: '  note: they vary\n', again: false },
-    { what: 'a lack', report: { reasons: ['no tags'] }, first: 'not complete: no tags\n', again: false },
+    { what: 'no tags', report: { reasons: ['no tags'] }, first: 'not complete: no tags\n', again: false },
     {
       what: 'a batch',
       report: { refusal, batches: ['e006'] },
       first: '"musterd reject e006"\n',
       again: false,
     },
-  ])('$what is reported, and again: $again', ({ report, first, again }) => {
+  ])('prints a second, equal run with $what: $again', ({ report, first, again }) => {
     const { run } = reports();
     const said = run(report);
     expect(said).toContain(first);
@@ -131,7 +131,7 @@ describe('while the demo goes on', () => {
     expect(run(report)).toBe(again ? said : '');
   });
 
-  it('a run is summed up with what it was about, and nothing else', () => {
+  it('prints counts only for the groups that the run has read', () => {
     const { run } = reports();
     const users = '  users          200 read, 1 newly held\n';
     const rest = '  1 field needs a decision: see "musterd held"\n';
@@ -147,7 +147,7 @@ describe('while the demo goes on', () => {
     );
   });
 
-  it('a batch that waits on in other words is not reported again', () => {
+  it('prints a waiting batch only once, even if the wording of its reason changes', () => {
     const { run } = reports();
     const waiting = (reason: string) =>
       run({ refusal: { ...refusal, reasons: [reason] }, batches: ['e006'], reasons: [reason] });
@@ -155,13 +155,13 @@ describe('while the demo goes on', () => {
     expect(waiting('58 wait')).toBe('');
   });
 
-  it('a run whose fields are held one by one does not say that nothing needs a decision', () => {
+  it('prints that limits hold single fields, and not "No push", if the limits did not stop the run', () => {
     const said = reports().run({ refusal, reasons: refusal.reasons, counts: { users_read: 1, held: 1 } });
     expect(said).toContain('Limits on single fields hold them; the run went on with everything else\n');
     expect(said).not.toContain('No push');
   });
 
-  it('a run without a report says why, and once', () => {
+  it('prints the error of a failed run once, until another error occurs', () => {
     const { failure } = reports();
     expect(failure(new MusterdError('service', 'No answer'))).toBe('No answer\n');
     expect(failure(new MusterdError('service', 'No answer'))).toBe('');
@@ -195,7 +195,7 @@ function treeOf(root: number | undefined): readonly Process[] {
 }
 
 /** One after the other, as a person follows what the demo prints. */
-describe('demo --serve', () => {
+describe('musterd demo --serve', () => {
   let demo: Running;
   /** What is to be opened, pasted and tried, in the order printed. */
   let [page, line, ...ideas]: readonly string[] = [];
@@ -243,17 +243,17 @@ describe('demo --serve', () => {
     await demo.ended;
   });
 
-  it('serves the page where it says', async () => {
+  it('serves the status page at the printed address', async () => {
     const answer = await fetch(String(page));
     expect(answer.status).toBe(200);
     expect(await answer.text()).toMatch(/Harbour Street Clinic.*Clémence Berg/s);
   });
 
-  it('hands out no superuser', async () => {
+  it('prints a database login that is not a superuser', async () => {
     expect(await first('select rolsuper from pg_roles where rolname = current_user')).toBe(false);
   });
 
-  it('brings the edit that it suggests to the service', async () => {
+  it('sends the edit that it suggests to the service, and prints "1 pushed"', async () => {
     const [edit = '', phone = '', id] = ideaOf(/^.* phone = '(\d+)' where id = (\d+)".*$/);
     expect(await phoneOf(Number(id))).not.toBe(phone);
     expect(await paste(edit)).toContain('confirmed');
@@ -261,7 +261,7 @@ describe('demo --serve', () => {
     await says(/ 1 pushed\n/);
   });
 
-  it('pulls the change of the service that it suggests', async () => {
+  it('pulls the suggested change of the service into the mirror', async () => {
     const [change = '', id, phone = ''] = ideaOf(/^.*"id":(\d+),"phone":"(\d+)".*$/);
     const pulled = `select phone from mirror.users where id = ${id}`;
     expect(await first(pulled)).not.toBe(phone);
@@ -269,7 +269,7 @@ describe('demo --serve', () => {
     await eventually('the mirror has it', async () => (await first(pulled)) === phone);
   });
 
-  it('holds what is too much, says so once, and sends it when it is approved as it says', async () => {
+  it('holds the suggested mass edit, reports it once, and sends it after the printed approve command', async () => {
     const [mass = ''] = ideaOf(/^.*@mail\..*$/);
     await paste(mass);
     const [, look = '', approve = ''] = await says(/with "(musterd plan)", then "(musterd approve [^"]+)"/);
@@ -285,14 +285,14 @@ describe('demo --serve', () => {
     await eventually('it is sent', async () => (await movedAway()) === approved);
   });
 
-  it('answers the other questions that it suggests', async () => {
+  it('suggests musterd why and musterd verify, and both commands answer', async () => {
     const others = ideas.filter((idea) => /^musterd (?!sql)/.test(idea));
     expect(others.map((idea) => idea.split(' ')[1])).toEqual(['why', 'verify']);
     expect(await paste(String(others[0]))).toContain('push');
     expect(await paste(String(others[1]))).toMatch(/^equal: /m);
   });
 
-  it('says in words what goes wrong, and once', async () => {
+  it('reports a lost listening connection once, as text and not as JSON', async () => {
     const listener = `from pg_stat_activity where application_name = 'musterd listen'`;
     for (let loss = 1; loss <= 2; loss += 1) {
       const pid = await eventually('it listens', () => first(`select pid ${listener}`));
@@ -306,7 +306,7 @@ describe('demo --serve', () => {
     expect(`${stdout}${stderr}`).not.toMatch(/^\s*\{/m);
   });
 
-  it('ends all that it started at Ctrl-C, and says so', async () => {
+  it('ends all its processes and deletes its folder at Ctrl-C, and reports it', async () => {
     const tree = treeOf(demo.process.pid);
     const [, folder = ''] =
       tree.map(({ command }) => / -D (\S+)\/cluster\/data /.exec(command)).find(Boolean) ?? [];

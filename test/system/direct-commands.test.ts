@@ -179,7 +179,7 @@ const played: readonly Played[] = [
 ];
 
 describe.each(Object.keys(sends))('musterd %s', (name) => {
-  it('prints its fields, sends them once, and prints the outcome, without a mirror', async () => {
+  it('prints the fields, sends them once and prints the request id, even without a mirror', async () => {
     const { args, call, body: expected } = await prepare(name);
     const { code, stdout, stderr } = await musterd([...args, '--yes'], {});
     expect({ code, writes: writes() }).toEqual({
@@ -192,7 +192,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     expect(stdout).toContain(`X-Request-Id ${writes()[0]?.requestId}`);
   });
 
-  it('writes one row into the ledger of a mirror', async () => {
+  it('records the request and its outcome in one row of the ledger', async () => {
     const { args, call, subject, outcome, id, before } = await prepare(name);
     const { code, result } = await json([...args, '--yes']);
     const [write, ...others] = writes();
@@ -206,7 +206,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     ]);
   });
 
-  it('refuses without --yes, and sends and records nothing', async () => {
+  it('exits 64 without --yes, and sends and records nothing', async () => {
     const { args, call } = await prepare(name);
     const { code, stdout, stderr } = await musterd([...args, '--json']);
     expect({ code, writes: writes(), rows: await ledger() }).toEqual({ code: 64, writes: [], rows: [] });
@@ -217,7 +217,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
 
   // What one call sends and reads is one function: of the others a few show what they say and record.
   const some = played.filter(([what]) => name === 'tag create' || what === '400' || what === 'lost answer');
-  it.each(some)('sends one request that ends in a %s, and reports it', async (...given) => {
+  it.each(some)('prints and records the outcome of one request that ends in a %s', async (...given) => {
     const [, fault, code, outcome, ofTag] = given;
     const { args, call, subject } = await prepare(name);
     const [method, path] = call.split(' ');
@@ -240,14 +240,14 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     if (subject === 'message') expect(ended.stderr).toContain(`local_id ${String(ended.result['local_id'])}`);
   });
 
-  it('says in its help that it sends at once and nobody approves', async () => {
+  it('states in its --help that it sends at once and nobody approves', async () => {
     const { stdout } = await musterd([...name.split(' '), '--help']);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('sent at once, nobody approves');
   });
 });
 
-describe('a direct command', () => {
-  it('leaves a true record if it is killed before the answer', async () => {
+describe('a command that sends at once', () => {
+  it('leaves the outcome "unknown" in the ledger if it is killed before the answer', async () => {
     emulator.addFault({ kind: 'stall', path: '/v1/schedule' });
     const { process: child, ended } = startMusterd([...message('--list', '5'), '--yes'], environment());
     await eventually('the request has arrived', () => writes().length === 1);
@@ -257,7 +257,7 @@ describe('a direct command', () => {
     expect(await ledger()).toEqual([row({}, sent, { message: 'unknown' }, null, false)]);
   });
 
-  it('sends nothing from a copy', async () => {
+  it('sends nothing from a mirror that was adopted as a copy', async () => {
     await musterd(['adopt', '--as-copy', '--reason', 'staging', '--yes']);
     const { code, stderr } = await musterd([...message('--list', '5'), '--yes']);
     await musterd(['adopt', '--reason', 'home again', '--yes']);
@@ -275,7 +275,7 @@ describe('a direct command', () => {
   it.each([
     ['insert', 1, 0, 'Nothing was sent: the ledger cannot be written'],
     ['update', 0, 1, 'Warning: the ledger says "unknown"'],
-  ])('if the ledger takes no %s, ends with %i after %i requests', async (event, code, count, words) => {
+  ])('without %s rights in the ledger, exits %i after %i requests', async (event, code, count, words) => {
     const role = `teller_${process.pid}`;
     await sql(`create role ${role} login password 'for this test';
       grant usage on schema sync, mirror to ${role}; grant all on all tables in schema sync, mirror to ${role};
@@ -292,7 +292,7 @@ describe('a direct command', () => {
 });
 
 describe('musterd tag create', () => {
-  it('makes one tag if two commands create it at once', async () => {
+  it('creates one tag if two commands create the same tag at once', async () => {
     const tags = async () => json(['tag', 'create', 'VIP', '--yes', '--wait', '30']);
     const [one, two] = await Promise.all([tags(), tags()]);
     expect(writes()).toHaveLength(1);
@@ -311,7 +311,7 @@ describe('musterd tag create', () => {
   });
 
   it.each([[[]], [['--yes']]])(
-    'reports a tag whose name differs only in Unicode form or spaces (%j)',
+    'reports an existing tag whose name differs only in Unicode form or spaces (options: %j)',
     async (more) => {
       const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
       const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
@@ -339,14 +339,14 @@ describe('musterd tag create', () => {
     expect(await outcomes()).toEqual([[{ tag: 'answered' }, true]]);
   });
 
-  it('needs no mirror if a command has started the embedded server and nothing was migrated', async () => {
+  it('creates a tag although the database of the embedded server was never migrated', async () => {
     using data = temporaryFolder();
     const more = { MUSTERD_DATA_DIR: data.path };
     expect((await musterd(['changes'], more)).code).toBe(1);
     expect(await musterd(['tag', 'create', 'VIP', '--yes'], more)).toMatchObject({ code: 0 });
   });
 
-  it('reports that there are two tags of this name if another program made one meanwhile', async () => {
+  it('warns that two tags have the name if another program created one at the same time', async () => {
     emulator.addFault({ kind: 'doubled', path: '/v1/tag' });
     const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes'], {});
     expect(code).toBe(0);
@@ -355,7 +355,7 @@ describe('musterd tag create', () => {
 });
 
 describe('musterd schedule', () => {
-  it('show prints the fields and a digest, by which update and cancel know the message', async () => {
+  it('show prints a digest, and update and cancel with --if exit 64 once the digest differs', async () => {
     const id = await scheduled('--to', '14155550123');
     const { digest } = await shownAs(id);
     expect((await musterd(['schedule', 'show', id], {})).stdout).toMatch(
@@ -379,7 +379,7 @@ describe('musterd schedule', () => {
   });
 
   it.each(['update', 'cancel'])(
-    '%s refuses a message that changes before the person has agreed',
+    '%s exits 64 if the message changes before the person has confirmed',
     async (command) => {
       const to = ['--to', '14155550123', '--yes'];
       const id = await scheduled('--list', '5');
@@ -398,7 +398,7 @@ describe('musterd schedule', () => {
     },
   );
 
-  it('update and cancel refuse a message that was cancelled', async () => {
+  it('update and cancel exit 64 for a cancelled message', async () => {
     emulator.setVariants({ 'cancelled-read': 'shown' });
     const id = await scheduled('--list', '5');
     await musterd(['schedule', 'cancel', id, '--yes'], {});
@@ -415,7 +415,7 @@ describe('musterd schedule', () => {
   });
 });
 
-it('takes an inbox by its id if the service does not list its inboxes', async () => {
+it('schedule create accepts an inbox only by its id if the service does not list its inboxes', async () => {
   emulator.addFault({ kind: 'status', code: 404, path: '/v1/inboxes', times: 'always' });
   const yes = ['--list', '5', '--yes'];
   expect(await musterd(message(...yes), {})).toMatchObject({ code: 0 });
@@ -426,14 +426,14 @@ it('takes an inbox by its id if the service does not list its inboxes', async ()
   });
 });
 
-it('shows characters that a terminal hides as their numbers', async () => {
+it('schedule create prints invisible characters of the text as their code points', async () => {
   const text = 'a\u200d\u202eb ';
   const at = ['--at', '2031-01-15T08:00:00Z', '--text', text, '--list', '5', '--yes'];
   const { stderr } = await musterd([...line('schedule create --inbox INBOX'), ...at], {});
   expect(stderr).toContain('a\\u{200d}\\u{202e}b\\u{20}\n');
 });
 
-describe('a direct command that cannot be sent', () => {
+describe('a command with wrong arguments', () => {
   const late = () => new Date(Math.ceil(Date.now() / 900_000) * 900_000).toISOString();
   const create = 'schedule create --inbox INBOX --at 2031-01-15T08:00:00Z';
   const read = 'conversations read --inbox INBOX';
@@ -458,7 +458,7 @@ describe('a direct command that cannot be sent', () => {
     [`${read} --user MEMBER --target 1 --target 1`, '--target has 1 twice'],
     [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],
     [`${read} --user MEMBER --target 1 --reassign nobody`, 'No user matches "nobody"'],
-  ])('refuses %s and says why', async (text, words) => {
+  ])('musterd exits 64 for "%s", sends nothing and prints "%s"', async (text, words) => {
     const args = line(text.replace('LATE', late()));
     const { code, stderr } = await musterd([...args, ...(args[1] === 'show' ? [] : ['--yes'])], {});
     expect({ code, writes: writes(), stderr }).toEqual({

@@ -156,7 +156,7 @@ const anchorsOf = (document: string) =>
   );
 
 describe('the documents', () => {
-  it.each(documents)('%s names nothing that is not there', (document) => {
+  it.each(documents)('%s names only files, commands, settings and tables that exist', (document) => {
     const unknown = codeIn(document).filter((code) => {
       const [, isThere] = kinds.find(([pattern]) => pattern.test(code)) ?? [];
       return !foreign.has(code) && isThere?.(code) !== true;
@@ -164,7 +164,7 @@ describe('the documents', () => {
     expect([...new Set(unknown)]).toEqual([]);
   });
 
-  it.each(linked)('%s links to what is there', (document) => {
+  it.each(linked)('%s links only to files and headings that exist', (document) => {
     const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)];
     const dead = links.filter(([, path = '', anchor]) => {
       const target = path === '' ? document : join(dirname(document), path);
@@ -173,7 +173,7 @@ describe('the documents', () => {
     expect(dead.map(([link]) => link)).toEqual([]);
   });
 
-  it('name all that is excepted', () => {
+  it("use every name in this test's list of exceptions", () => {
     const named = new Set(documents.flatMap(codeIn));
     expect([...foreign].filter((code) => !named.has(code))).toEqual([]);
   });

@@ -22,7 +22,7 @@ describe('musterd emulator', () => {
     return new Map(pairs as [string, string][]);
   };
 
-  it('prints lines that a shell takes, whatever is in a secret', async () => {
+  it('prints export lines that a shell can read, even if the secret has special characters', async () => {
     const key = `it's a "key" $HOME \`id\` \\ ; é`;
     const env = await start(/SECRET_KEY=.*\n/, '--http', '--secret', `me:${key}`);
     expect(env.get('MUSTERD_SECRET_ID')).toBe('me');
@@ -31,7 +31,7 @@ describe('musterd emulator', () => {
     expect(emulator.output().stdout).toMatch(/^(?:export \w+=.*\n)+$/);
   });
 
-  it('listens where it is told, under the name that it is told', async () => {
+  it('listens at --host with a certificate for --name', async () => {
     const given = ['--host', '0.0.0.0', '--name', 'service.example.net', '--team', '93'];
     const env = await start(/EXTRA_CA_CERTS=.*\n/, ...given);
     expect(env.get('MUSTERD_SECRET_ID')).toBe('emulated-93');
@@ -52,18 +52,18 @@ describe('musterd emulator', () => {
   });
 });
 
-describe('musterd emulator, on the command line', () => {
+describe('arguments of musterd emulator', () => {
   it.each([
     [['--http', '--host', '0.0.0.0'], 'Plain HTTP is for loopback only, not for 0.0.0.0'],
     [['--name', 'no name'], '--name: "no name" is not the name of a host'],
     [['--team', 'no-number'], '--team: "no-number" is not a whole number'],
-  ])('%j is refused', async (args, words) => {
+  ])('musterd emulator exits 64 for %j and prints "%s"', async (args, words) => {
     const { code, stdout, stderr } = await runMusterd(['emulator', ...args]);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toContain(words);
   });
 
-  it('says which requests a fault can be played on', async () => {
+  it('--list prints the keys that select requests for a fault, and the default of a variant', async () => {
     const { code, stdout } = await runMusterd(['emulator', '--list']);
     expect(code).toBe(0);
     for (const name of ['method', 'path', 'team', 'at', 'times', 'percent'])

@@ -24,41 +24,41 @@ const conflict = async (stage: Stage) => {
 const many = 'id in (select id from mirror.users where email is not null order by id limit 20)';
 
 const situations: Readonly<Record<string, Situation>> = {
-  'nothing has changed': { happens: () => undefined, codes: [0, 0, 0, 0, 0] },
-  'nobody can look a member up': {
+  'all commands exit 0 if nothing has changed': { happens: () => undefined, codes: [0, 0, 0, 0, 0] },
+  'all commands exit 0 if no lookup finds a member of the team': {
     emulator: { variants: { 'unfiltered-users': 'none' } },
     happens: (stage) => stage.emulator.team.showUser(stage.userAt().id, { answered: false }),
     codes: [0, 0, 0, 0, 0],
   },
-  'an edit of the mirror is to be pushed': {
+  'plan --exit-code exits 2 if an edit of the mirror waits to be pushed': {
     happens: (stage) => editEmail(stage),
     codes: [0, 2, 0, 0, 0],
   },
-  'an edit of the service is to be pulled': {
+  'plan --exit-code exits 2, and verify 1, if a change of the service waits to be pulled': {
     happens: (stage) => stage.emulator.team.editUser(stage.userAt().id, { email: 'service@example.com' }),
     codes: [0, 2, 1, 0, 0],
   },
-  'both sides have changed a field': { happens: conflict, codes: [3, 2, 0, 3, 3] },
-  'a field is held': {
+  'plan and reconcile exit 3 if both sides changed a field': { happens: conflict, codes: [3, 2, 0, 3, 3] },
+  'plan and reconcile exit 3 if a field is held': {
     happens: async (stage) => {
       await conflict(stage);
       await stage.run();
     },
     codes: [3, 3, 0, 3, 3],
   },
-  'a field is held because a person asked for it': {
+  'all commands exit 0 if a field is held because a person asked for the hold': {
     happens: async (stage, musterd) => {
       await musterd('hold', String(stage.userAt().id), 'email', '--until', '7d', '--reason', 'so');
       await editEmail(stage);
     },
     codes: [0, 0, 0, 0, 0],
   },
-  'the guard has not refused a plan yet': {
+  'plan exits 4, and reconcile 4 and then 3, if more edits wait than the guard allows': {
     config: { guard: { maxRows: 5 } },
     happens: (stage) => editEmail(stage, many),
     codes: [4, 4, 0, 4, 3],
   },
-  'a refused plan waits, and a field is held': {
+  'plan exits 4, and reconcile 3, if a batch waits for a person and a field is held': {
     config: { guard: { maxRows: 5 } },
     happens: async (stage) => {
       await conflict(stage);
@@ -67,7 +67,7 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     codes: [4, 4, 0, 3, 3],
   },
-  'a listing is not read to its end, and a field is held': {
+  'all commands exit 1 if a listing is incomplete and a field is held': {
     happens: async (stage) => {
       await conflict(stage);
       await stage.run();
@@ -78,7 +78,7 @@ const situations: Readonly<Record<string, Situation>> = {
 };
 
 /** docs/guide.md, Exit codes: one rule for all commands that look at both sides. */
-describe('the exit code when', () => {
+describe('exit codes of plan, verify and reconcile', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 

@@ -12,7 +12,7 @@ import { createStage, type Stage } from './stage.ts';
 
 const formula = '=HYPERLINK("http://example.com","x")';
 
-describe('exporting', () => {
+describe('musterd export', () => {
   let stage: Stage;
   const folder = ownFolder();
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('exporting', () => {
   };
   type Rows = readonly Readonly<Record<string, unknown>>[];
 
-  it.each(exportable)('%s says the same in each format', async (what) => {
+  it.each(exportable)('writes the same rows of %s in each format', async (what) => {
     const json = fromJson(await exported(what, '--format', 'json')) as Rows;
     expect(json.length).toBeGreaterThan(0);
     expect(Object.keys(json[0] ?? {})).toEqual(exportColumns(what));
@@ -53,14 +53,14 @@ describe('exporting', () => {
     expect(rows.map((row) => row.map((cell) => cell.replace(/^'(?=[=+])/, '')))).toEqual(cells);
   });
 
-  it('has the changes in the order of their numbers, and the fields of each in theirs', async () => {
+  it('writes changes in the order of their ids, and within a change by field name', async () => {
     const rows = fromJson(await exported('changes', '--format', 'json')) as Rows;
     const keys = rows.map((row) => [Number(row['change_id']), String(row['field'])] as const);
     expect(keys.length).toBeGreaterThan(12);
     expect(keys).toEqual(keys.toSorted(([a, x], [b, y]) => a - b || (x < y ? -1 : 1)));
   });
 
-  it('has who is in the team, and leaves out who is not', async () => {
+  it('writes all users of the team, and leaves out users marked as gone', async () => {
     const id = stage.emulator.team.users()[0]?.id ?? 0;
     const all = fromJson(await exported('users', '--format', 'json')) as Rows;
     expect(all.map((row) => row['id'])).toEqual(
@@ -78,7 +78,7 @@ describe('exporting', () => {
       update mirror.users set gone_at = null where id = ${id}; commit`);
   });
 
-  it('has with --as-of who was in the team then, as they were', async () => {
+  it('writes with --as-of the users and their values at that time', async () => {
     const before = await exported('--format', 'json');
     const [[at = '', id = ''] = []] = await stage.sql(
       `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), min(id) from mirror.users`,
@@ -103,7 +103,7 @@ describe('exporting', () => {
     expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
   });
 
-  it('takes the format from the name of the file, and writes through a link', async () => {
+  it('chooses the format by the ending of the file name, and writes through a symbolic link', async () => {
     for (const [name, start] of [
       ['a.csv', '\ufeffid,'],
       ['a.json', '[\n  {"id"'],
@@ -121,7 +121,7 @@ describe('exporting', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['a.csv', 'a.json', 'a.ndjson', 'a.yml', 'link']);
   });
 
-  it('leaves what was there before where it cannot go on', async () => {
+  it('keeps the existing file if the export fails', async () => {
     const place = join(folder, 'kept');
     mkdirSync(place);
     writeFileSync(join(place, 'roster.csv'), 'before');
@@ -141,13 +141,13 @@ describe('exporting', () => {
     [['tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
     [['--as-of', 'yesterday'], '"yesterday" is not a time'],
     [['-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
-  ])('%j is wrong usage', async (args, words) => {
+  ])('exits 64 for the arguments %j and prints %j', async (args, words) => {
     const { code, stderr } = await musterd(...args);
     expect(code).toBe(64);
     expect(stderr).toContain(words);
   });
 
-  it('shows on a terminal nothing that it would obey', async () => {
+  it('prints no control characters to a terminal', async () => {
     const { runCommandLine } = await import('../../src/commands/command-line.ts');
     let shown = '';
     const write = (text: string) => (shown += text);
@@ -163,7 +163,7 @@ describe('exporting', () => {
   });
 });
 
-describe('exporting 100,000 users', () => {
+describe('musterd export of 100,000 users', () => {
   const count = 100_000;
   let stage: Stage;
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe('exporting 100,000 users', () => {
   });
   afterAll(() => stage.close());
 
-  it('takes no more memory than a few of them, in one snapshot', async () => {
+  it('reads pages of 1000 users in one snapshot, and needs at most 40 MB of heap', async () => {
     const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
     const sizes: number[] = [];
     let last: unknown;
@@ -198,7 +198,7 @@ describe('exporting 100,000 users', () => {
     expect([code, stdout.split('\n').length - 1]).toEqual([0, count]);
   });
 
-  it('hands on no row twice where the rest cannot be read', async () => {
+  it('fails if a page cannot be processed, and delivers no page twice', async () => {
     const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
     const broken = Object.assign(new Error('broken off'), { code: '40001' });
     const pages: number[] = [];
@@ -213,14 +213,14 @@ describe('exporting 100,000 users', () => {
     expect(pages).toEqual([1000, 1000]);
   });
 
-  it('ends when it is asked to', async () => {
+  it('exits 1 when it is asked to stop', async () => {
     const { code, stderr } = await runMusterd(['export'], stage.env, (text) => {
       if (text.includes('90000500,')) askToStop();
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('Asked to stop')]);
   });
 
-  it('ends well where whoever reads goes away', async () => {
+  it('exits 0 without an error when the reader closes the pipe', async () => {
     const started = startMusterd(['export'], stage.env);
     started.process.stdout?.once('data', () => started.process.stdout?.destroy());
     expect(await started.ended).toMatchObject({ code: 0, signal: null, stderr: '' });

@@ -13,7 +13,7 @@ const recipe = (title: string) =>
  * A history that is known: Bob edits three users; one edit arrives, two meet a change on the service, of which Carol gives
  * one to the service and one to the mirror. Then the service gives somebody another role. All times are set afterwards.
  */
-describe('the cookbook, on a history of three edits, two holds and two decisions', () => {
+describe('SQL recipes of the cookbook, after three edits, two holds and two decisions', () => {
   let team: Team;
   let ids: readonly [number, number, number, number];
   const day = (n: number, time: string) => `(current_date - ${n} + time '${time}')`;
@@ -51,7 +51,7 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
   });
   afterAll(() => team.close());
 
-  it('tells who changed what, what was given up as given up, and the service of nothing that a person did', async () => {
+  it('report.changes names editor, decider and outcome of each change, and the recipe prints the same people', async () => {
     const [a, b, c] = ids;
     const rows = await team.sql(
       `select q.user_id, q.kind, q.old_text, q.new_text, q.edited_by, q.decided_by, q.outcome from report.changes q
@@ -71,7 +71,7 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     expect(told.map((row) => row.slice(5, 7))).toEqual(rows.map((row) => row.slice(4, 6)).toReversed());
   });
 
-  it('tells how long edits took to arrive: ten seconds, and two and a half hours', async () => {
+  it('the recipe "From edit to arrival" returns how long the two pushed edits took', async () => {
     expect(await team.sql(recipe('From edit to arrival'))).toEqual([
       [
         await dayOf(10),
@@ -83,20 +83,20 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     ]);
   });
 
-  it('tells how long decisions took, and what each did', async () => {
+  it('the recipe "From hold to decision" returns the duration of each decision and the side that it chose', async () => {
     expect(await team.sql(recipe('From hold to decision'))).toEqual([
       [team.carol.role, 'mirror', '1', '{"hours":2}', '{"hours":2}'],
       [team.carol.role, 'service', '1', '{"hours":1}', '{"hours":1}'],
     ]);
   });
 
-  it('tells why edits were held, after nothing is held any more', async () => {
+  it('the recipe "Why edits were held" counts past holds by reason when nothing is held any more', async () => {
     expect(await team.held()).toEqual([]);
     const rows = await team.sql(recipe('Why edits were held'));
     expect(rows.map((row) => row.slice(1))).toEqual([['conflict', '2', '2']]);
   });
 
-  it('tells how many had each role each week', async () => {
+  it('the recipe "Users by role over time" counts the users of each role by week', async () => {
     const rows = await team.sql(recipe('Users by role over time'));
     const all = rows.reduce((sum, [, , users]) => sum + Number(users), 0);
     expect(all).toBe(3 * 30);
@@ -109,7 +109,7 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
     expect(of(was)).toEqual([then, then - 1, then - 1]);
   });
 
-  it('records a hold with its author and its batch for an edit that the service refused', async () => {
+  it('musterd records the author and the batch of a hold if the service refuses an edit', async () => {
     const id = team.ids[4] ?? 0;
     await team.bob.edit(id, `phone = '99'`);
     await team.run();
@@ -126,14 +126,14 @@ describe('the cookbook, on a history of three edits, two holds and two decisions
   it.each([
     ['approve', `'approve', '{}', 1`, 'approve', '10:00:00'],
     ['reject', `'reject', '{}', 1`, 'reject', '10:00:00'],
-    ['reject that gives the mirror back', `'reject', '{"phone": "withdrawn"}', 1`, 'withdraw', '10:00:00'],
+    ['reject and restore the mirror', `'reject', '{"phone": "withdrawn"}', 1`, 'withdraw', '10:00:00'],
     ['resolve for the mirror', `'resolve', '{}', 1`, 'mirror', '10:00:00'],
     ['resolve for the service', `'resolve', '{"phone": "withdrawn"}', 1`, 'service', '10:00:00'],
     ['resolve with a new value', `'resolve', '{"phone": "edited"}', 2`, 'value', '10:00:00'],
-    ['resolve what the service refused', `'resolve', '{}', 3`, 'mirror', '11:30:00'],
-    ['approve what was never held', `'approve', '{}', 4`, 'approve', ''],
+    ['resolve an edit that the service refused', `'resolve', '{}', 3`, 'mirror', '11:30:00'],
+    ['approve an edit that was never held', `'approve', '{}', 4`, 'approve', ''],
   ])(
-    'tells of a decision to %s what it did, and since when its edit was held',
+    'report.decisions returns what a decision to %s did, and since when the edit was held',
     async (_, decision, deed, since) => {
       await team.sql(`delete from sync.changes where user_id = 9;
       insert into sync.changes (team_id, user_id, kind, outcome, edits, new, opened_at, closed_at)

@@ -43,18 +43,18 @@ async function decideOnPage({ db, config }: Team, { role }: Person, words: strin
 }
 
 const scenes: Readonly<Record<string, Scene>> = {
-  'a constant first name': {
+  'the same first name for all users': {
     does: (team) => all(team, `first_name = 'Ada'`),
     held: [{ limit: 172, unsupported: 8 }],
   },
-  'two people in one run': {
+  'edits of two people before one run': {
     does: async (team) => {
       await team.bob.sql(`update mirror.users set phone = '1555030' || id where id % 2 = 0`);
       await team.mallory.sql(`update mirror.users set phone = '1555040' || id where id % 2 = 1`);
     },
     held: [{ limit: 90 }, { limit: 90 }],
   },
-  'a conflict and a shared address in a transaction with 50 others': {
+  'a conflict, a duplicate email and 50 edits in one transaction': {
     does: async (team) => {
       team.emulator.team.editUser(idAt(team, one), { phone: '15550999' });
       const others = team.ids.slice(0, 50).join(', ');
@@ -65,7 +65,7 @@ const scenes: Readonly<Record<string, Scene>> = {
     },
     held: [{ conflict: 1, limit: 50 }],
   },
-  'a value that the service refuses, in a transaction with 10 others': {
+  'one refused value and 10 valid edits in one transaction': {
     does: async (team) => {
       await team.bob.sql(`update mirror.users set phone = case id when ${idAt(team, two)} then '99' else '155504' || id end
         where id in (${team.ids.slice(0, 11).join(', ')})`);
@@ -85,9 +85,9 @@ type Verb = keyof typeof onPage;
 const ways = ['SQL', 'the command line', 'the page'] as const;
 
 /** What a decision does to a batch depends on what the batch has: this one has all of it. */
-const decidedOtherwise = 'a conflict and a shared address in a transaction with 50 others';
+const decidedOtherwise = 'a conflict, a duplicate email and 50 edits in one transaction';
 
-describe.each(Object.entries(scenes))('musterd puts into batches what one person did: %s', (name, scene) => {
+describe.each(Object.entries(scenes))('one batch for the held edits of each person: %s', (name, scene) => {
   let team: Team;
   afterEach(() => team.close());
 
@@ -146,7 +146,7 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
   /** Command line and page call the functions of SQL: they need not do so of each. */
   const isDecidedOtherwise = name === decidedOtherwise;
   it.each(isDecidedOtherwise ? ways : (['SQL'] as const))(
-    'and sends what limits held, and no conflict, once it is approved in %s',
+    'musterd sends the edits that limits held, but no conflict, after an approval through %s',
     async (front) => {
       await decide(front, 'approve');
       await team.run();
@@ -171,7 +171,7 @@ describe.each(Object.entries(scenes))('musterd puts into batches what one person
     (['reject', 'reject revert', 'withdraw'] as const).flatMap((verb) =>
       ways.map((front) => [verb, front] as const),
     ),
-  )('and leaves nothing over after %s in %s', async (verb, front) => {
+  )('musterd sends nothing and holds nothing after the decision "%s" through %s', async (verb, front) => {
     await decide(front, verb);
     const fields = scene.held.flatMap((reasons) => Object.values(reasons)).reduce((sum, of) => sum + of, 0);
     const rejected = await team.sql(`select count(*) from report.held where state = 'rejected'`);

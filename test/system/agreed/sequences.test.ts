@@ -30,7 +30,7 @@ const email = { kind: 'edit', who: 0, at: 0, field: 'email', value: 1 } as const
 /** What went wrong once, and has no test beside this one that tells it. */
 const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
   [
-    'somebody agrees while a run learns that the service has moved there and back',
+    'sends only approved edits if a person approves while the service changes a value there and back',
     reviewed,
     [
       email,
@@ -40,7 +40,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
     ],
   ],
   [
-    'a number of an edit is given again once a copy was put back',
+    'sends only approved edits if a restored backup gives the number of an edit a second time',
     reviewed,
     [
       { kind: 'keep' },
@@ -52,7 +52,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
     ],
   ],
   [
-    'somebody agrees to another edit of a user whose update is then not answered',
+    'sends only approved edits if a person approves a second edit and the update gets no answer',
     reviewed,
     [
       email,
@@ -68,7 +68,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
 /** So many play at once, each in a team of its own: what they wait for is mostly the database. */
 const atOnce = 4;
 
-describe('whatever is sent was agreed to', () => {
+describe('musterd in random and chosen sequences of steps', () => {
   const open: Promise<Play>[] = [];
   afterAll(async () => {
     for (const play of open) await (await play).close();
@@ -96,6 +96,6 @@ describe('whatever is sent was agreed to', () => {
     );
   };
 
-  it.each(known)('where %s', async (_, settings, steps) => await (await playAt(0)).play(settings, steps));
-  it('in any sequence (O8)', async () => await check(Number(asked ?? 2)), manyHungAfterMs);
+  it.each(known)('%s', async (_, settings, steps) => await (await playAt(0)).play(settings, steps));
+  it('sends only approved edits (O8)', async () => await check(Number(asked ?? 2)), manyHungAfterMs);
 });

@@ -12,7 +12,7 @@ afterAll(() => teams.close());
 
 const columns = 'user_id, field, state, detail, request_id, reason';
 
-describe('whoever edits in SQL is told what became of it', () => {
+describe('sync.settled', () => {
   let team: Team;
   let id: number;
   afterEach(() => team.close());
@@ -28,7 +28,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     (await settled(...given)).map((row) => row.slice(0, 3));
   const reconcile = () => team.run({ push: { ...team.config.push } });
 
-  it('a field each: confirmed, with the request that carried it', async () => {
+  it('returns "confirmed" and the request id for each field that the service has stored', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     await reconcile();
@@ -40,7 +40,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await settled(team.bob, `timeout => '0', raise => true`)).toHaveLength(2);
   });
 
-  it('held, with the reason and the batch, and with raise as an error', async () => {
+  it('returns "held" with the reason and the batch, and raises an error with raise => true', async () => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     await reconcile();
@@ -57,7 +57,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
   });
 
-  it('held because the service refused it, with what it said and its request', async () => {
+  it('returns "held" with the answer and the request id if the service refused the edit', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     team.emulator.addFault({ kind: 'status', code: 400, path: '/v1/users/update', times: 'always' });
@@ -74,7 +74,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     ]);
   });
 
-  it('ended after a withdrawal or a later edit', async () => {
+  it('returns "ended" if the edit was taken back or replaced by a later edit', async () => {
     await open(guarded);
     const [[before] = []] = await team.bob.sql(`select phone from mirror.users where id = ${id}`);
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
@@ -89,7 +89,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     ]);
   });
 
-  it('ended after a pull replaced it', async () => {
+  it('returns "ended" after a pull replaced the edit', async () => {
     await open({ ...guarded, config: { policy: { ...holdAll, phone: 'service-wins' } } });
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     team.emulator.team.editUser(id, { phone: '15550123' });
@@ -101,9 +101,9 @@ describe('whoever edits in SQL is told what became of it', () => {
   });
 
   it.each([
-    ['as it was', undefined],
-    ['as it is by now', { phone: '15550123' }],
-  ])('ended after resolve --take service %s', async (_, moved) => {
+    ['still has the old value', undefined],
+    ['has a newer value', { phone: '15550123' }],
+  ])('returns "ended" after resolve --take service, if the service %s', async (_, moved) => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     if (moved !== undefined) team.emulator.team.editUser(id, moved);
@@ -114,7 +114,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await team.sql('select from sync.edits where ended_at is null')).toEqual([]);
   });
 
-  it('waiting, with what for; unknown where no answer came', async () => {
+  it('returns "waiting" and what the edit waits for, and "unknown" if the push got no answer', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     expect(await settled(team.bob)).toEqual([
@@ -128,7 +128,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'unknown']]);
   });
 
-  it('for a named transaction or the last one of the session', async () => {
+  it('returns the edits of the last transaction of the session, or of the transaction in xid', async () => {
     await open(guarded);
     expect(await settled(team.bob)).toEqual([]);
     await team.bob.edit(id, `phone = '15550100'`);
@@ -145,7 +145,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     ['refused by the mirror', `update mirror.users set email = 'x'`, 'not an email'],
     ['impossible on the service', 'insert into mirror.users (team_id, id) values (1, 1)', 'is not possible'],
     ['rolled back', `begin; update mirror.users set email = 'a@example.com'; select 1 / 0`, 'division'],
-  ])('nothing of the statement before where the last one was %s', async (_, statement, words) => {
+  ])('raises an error if the last statement was %s', async (_, statement, words) => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     await expect(team.bob.sql(statement)).rejects.toThrow(words);
@@ -164,7 +164,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toHaveLength(2);
   });
 
-  it('refusing open, rolled back and unknown transactions', async () => {
+  it('raises an error for open, rolled back and unknown transactions', async () => {
     await open(guarded);
     await team.mallory.sql(`begin; update mirror.users set phone = '15550100' where id = ${id}`);
     const [[xid] = []] = await team.mallory.sql('select pg_current_xact_id()::text');
@@ -175,7 +175,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await expect(settled(team.carol, `xid => '99999999999'`)).rejects.toThrow('in the future');
   });
 
-  it('refusing the own transaction and repeatable read', async () => {
+  it('raises an error in the transaction of the edit and in repeatable read', async () => {
     await open(guarded);
     const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
     await expect(team.bob.sql(`begin; ${edit}; select * from sync.settled()`)).rejects.toThrow(
@@ -188,7 +188,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await team.bob.sql('rollback');
   });
 
-  describe('with a daemon beside it', () => {
+  describe('while a daemon runs', () => {
     const folder = ownFolder();
     let daemon: DaemonHere;
     beforeEach(async () => {
@@ -199,12 +199,12 @@ describe('whoever edits in SQL is told what became of it', () => {
     });
     afterEach(() => daemon.stop());
 
-    it('in SQL after its arrival', async () => {
+    it('waits until the service has stored the edit, then returns "confirmed"', async () => {
       await team.bob.edit(id, `phone = '15550100'`);
       expect(await states(team.bob, `timeout => '2 min'`)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
     });
 
-    it('by `sql --write --wait` and `import --wait`', async () => {
+    it('`sql --write --wait` and `import --wait` print "confirmed" for the edit', async () => {
       const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
       const written = await team.musterd('sql', '--write', '--wait', '120', edit);
       expect(written).toMatchObject({ code: 0 });
