@@ -11,7 +11,7 @@ const lag = 'musterd_nodejs_eventloop_lag_max_seconds';
 
 /** What happens, and what fires then and at no other time: its first and last minute. */
 const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
-  'nothing while all is well, a daemon is started again and a call is refused once': {
+  'no alert while runs complete, despite a restart and one refused request': {
     minutes: 240,
     each: (world) => {
       if (world.minute === 0) world.start('two');
@@ -21,7 +21,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: {},
   },
-  'MusterdStale while nothing begins': {
+  'MusterdStale while no run begins': {
     minutes: 100,
     each: (world) => {
       if (!isBetween(world, 30, 90)) world.run('complete');
@@ -37,7 +37,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdAbsent: [[25, 39]] },
   },
-  'MusterdDatabaseDown while one of two processes does not reach it': {
+  'MusterdDatabaseDown while one of two processes cannot reach the database': {
     minutes: 60,
     each: (world) => {
       if (world.minute === 0) world.start('two');
@@ -52,7 +52,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     each: (world) => world.run(isBetween(world, 30, 75) ? 'failed' : 'complete'),
     fires: { MusterdRunsFailing: [[41, 74]], MusterdStale: [[46, 74]] },
   },
-  'MusterdCredentialsRefused while runs fail because of it, however rarely they come': {
+  'MusterdCredentialsRefused while runs fail with 401, even if runs become rare': {
     minutes: 240,
     each: (world) => {
       const isRefused = isBetween(world, 30, 200);
@@ -66,7 +66,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
       MusterdStale: [[50, 199]],
     },
   },
-  'MusterdCredentialsRefused while only a second secret is taken': {
+  'MusterdCredentialsRefused while the service refuses one of two secrets': {
     minutes: 100,
     each: (world) => {
       if (isBetween(world, 30, 61) && world.minute % 5 === 0) world.answer(401);
@@ -75,7 +75,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdCredentialsRefused: [[40, 69]] },
   },
-  'MusterdBatchWaits while a batch waits, the first of all': {
+  'MusterdBatchWaits while a batch waits, also if it is the first batch': {
     minutes: 90,
     each: (world) => {
       if (world.minute === 20) world.team.batchUsers = 30;
@@ -84,7 +84,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdBatchWaits: [[20, 79]] },
   },
-  'MusterdElsewhere while one of two processes is somewhere else, and not for a copy': {
+  'MusterdElsewhere while the mirror has an unknown address, but not in a declared copy': {
     minutes: 90,
     each: (world) => {
       if (world.minute === 0) world.start('two');
@@ -97,18 +97,18 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdElsewhere: [[21, 39]] },
   },
-  'MusterdRunsPartial while no run of a group is complete, and others are': {
+  'MusterdRunsPartial while only runs of the group "listings" stay incomplete': {
     minutes: 250,
     each: (world) =>
       world.run(isBetween(world, 30, 240) && world.due().includes('listings') ? 'partial' : 'complete'),
     fires: { MusterdRunsPartial: [[136, 239]], MusterdStale: [[186, 239]] },
   },
-  'MusterdRunsPartial while no run ever was complete': {
+  'MusterdRunsPartial while no run has been complete yet': {
     minutes: 60,
     each: (world) => world.run(world.minute < 45 ? 'partial' : 'complete'),
     fires: { MusterdRunsPartial: [[15, 59]], MusterdStale: [[21, 44]] },
   },
-  'MusterdHeldGrowing for what comes in a day, not for what a person decided': {
+  'MusterdHeldGrowing for fields held within a day, but not for fields that a person held or rejected': {
     minutes: 2_000,
     everyMinutes: 5,
     each: (world) => {
@@ -123,7 +123,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdHeldGrowing: [[1_560, 1_795]] },
   },
-  'MusterdHeldGrowing for the first that are held': {
+  'MusterdHeldGrowing for the first held fields of a team': {
     minutes: 200,
     each: (world) => {
       if (world.minute === 60) world.team.held = { brake: 11 };
@@ -132,7 +132,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdHeldGrowing: [[120, 179]] },
   },
-  'MusterdThrottled for pauses again and again, not for one bad moment': {
+  'MusterdThrottled for repeated pauses, but not for pauses in a single minute': {
     minutes: 160,
     each: (world) => {
       if (isBetween(world, 30, 70)) world.throttle(1);
@@ -141,7 +141,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdThrottled: [[48, 80]] },
   },
-  'MusterdStalls while a process stands still again and again': {
+  'MusterdStalls while a process stalls repeatedly, but not for a single stall': {
     minutes: 90,
     each: (world) => {
       world.overrides.set(lag, isBetween(world, 20, 50) || world.minute === 70 ? 2.5 : 0.02);
@@ -151,7 +151,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
   },
 };
 
-describe('the plays of alerts', () => {
+describe('the alerts, in simulated hours of a daemon', () => {
   it.each(Object.entries(plays))('fires %s', async (_, { fires, ...played }) => {
     const { firing, askPromtool } = await play(played);
     expect(firing).toEqual(fires);
@@ -159,14 +159,14 @@ describe('the plays of alerts', () => {
     expect(hasPromtool ? askPromtool() : '').toBe('');
   });
 
-  it('cover every alert', () => {
+  it('fires each alert in at least one scenario', () => {
     const fired = new Set(Object.values(plays).flatMap(({ fires }) => Object.keys(fires)));
     expect([...fired].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   });
 });
 
-describe('the lag of a process', () => {
-  it('shows one stall among thousands of measurements', async () => {
+describe('the metric of event loop lag', () => {
+  it('shows a single stall of 1.1 seconds as its maximum', async () => {
     const metrics = createMetrics({ readStandings: () => Promise.resolve([]) });
     // Measures the same in the same way, and tells when there is something to see.
     using own = monitorEventLoopDelay({ resolution: 10 });

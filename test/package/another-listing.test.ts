@@ -51,7 +51,7 @@ comment on column mirror.templates.gone_at is 'When it was proven that it is gon
 comment on column mirror.templates.raw is 'Whatever else the service said of it when the row last changed.';
 `;
 
-describe('another listing', () => {
+describe('a new listing (templates)', () => {
   const folder = temporaryFolder();
   const rows = new Map<string, string>();
   let service: IndependentService;
@@ -85,12 +85,12 @@ describe('another listing', () => {
     folder[Symbol.dispose]();
   });
 
-  it('takes at most 60 lines', () => {
+  it('needs at most 60 lines: one source file and one migration', () => {
     expect(`${listing}${migration}`.split('\n').length).toBeLessThanOrEqual(60);
     expect(readdirSync(join(folder.path, 'src', 'model', 'listed'))).toHaveLength(5);
   });
 
-  it('gets planned, mirrored and counted', async () => {
+  it('adds its rows to plan, to the mirror and to the counts of status', async () => {
     expect((await musterd('migrate')).code).toBe(0);
     expect(await json('plan')).toMatchObject({
       listings: expect.arrayContaining([
@@ -105,7 +105,7 @@ describe('another listing', () => {
     expect(await json('reconcile')).toMatchObject({ counts: { templates_read: 12 } });
   });
 
-  it('appears in the reports with a comment on each column, for readers of the tags', async () => {
+  it('gets a report view with a comment on each column, which musterd_reader may read', async () => {
     expect(
       await sql(
         `select template_id, title, uses, shared, present from report.templates where template_id = 2`,
@@ -123,7 +123,7 @@ describe('another listing', () => {
     ]);
   });
 
-  it('can be exported, and refuses a delete', async () => {
+  it('exports its rows as CSV, and rejects a delete by SQL', async () => {
     const [head, first] = (await musterd('export', 'templates')).stdout.split('\r\n');
     expect(head).toBe('\ufeffid,title,uses,shared,keywords,updated,first_seen_at');
     expect(first).toMatch(/^1,Title 1,1,false,"\[""a"",""b""\]",,/);
@@ -132,7 +132,7 @@ describe('another listing', () => {
     );
   });
 
-  it('follows the service, and keeps the history of its rows', async () => {
+  it('follows changes on the service, and records the history of its rows', async () => {
     give(3, { title: 'Another', uses: 3 });
     rows.delete('5');
     await musterd('reconcile');
@@ -149,7 +149,7 @@ describe('another listing', () => {
     expect(await sql(`select keywords from mirror.templates where id = 3`)).toEqual([[['a', 'b']]]);
   });
 
-  it('is compared', async () => {
+  it('takes part in verify, which reports a differing value', async () => {
     expect(await json('verify')).toMatchObject({ equal: true, compared: { templates: 11 } });
     await sql(
       `begin; set local musterd.writing = 'on'; update mirror.templates set uses = 7 where id = 2; commit`,

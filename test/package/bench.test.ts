@@ -7,7 +7,7 @@ import { measureLives } from '../../bench/users.ts';
 import { MUSTERD } from '../support/built.ts';
 
 /** That `npm run bench` measures what it says, in small. What it takes is for docs/performance.md, not for a test. */
-describe('a benchmark measures, beside the least that any program takes,', () => {
+describe('npm run bench', () => {
   let server: BenchServer;
   let bench: Bench;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('a benchmark measures, beside the least that any program takes,', () =>
     return shapeOf(results.flatMap((result) => (result.row === row ? result.measures : [])));
   };
 
-  it('a listing that is published', async () => {
+  it('compares the publication of a listing with a minimal program', async () => {
     expect(await measured(listing, 6)).toEqual([
       ['new', true],
       ['unchanged', true],
@@ -40,11 +40,11 @@ describe('a benchmark measures, beside the least that any program takes,', () =>
     ]);
   });
 
-  it('the same where nobody has analysed anything', async () => {
+  it('compares an unchanged listing with a minimal program on tables that were never analysed', async () => {
     expect(await measured(listing, 8)).toEqual([['unchanged, never analysed', true]]);
   });
 
-  it('a whole run', async () => {
+  it('compares the time and CPU of a whole run with a minimal program', async () => {
     const { rows } = await measureLives(bench, 200, 1);
     const lives = ['unchanged', 'unchanged, never analysed', 'first', '1 % changed'];
     expect(shapeOf(rows.flatMap(({ row, measures }) => (row <= 2 ? measures : [])))).toEqual(

@@ -52,7 +52,7 @@ const mounts = services.flatMap(([name, { volumes = [] }]) =>
 );
 
 describe('config/compose.yaml', () => {
-  it('runs musterd, a second one in a profile, and its dependencies', () => {
+  it('runs musterd, Postgres, Prometheus, Grafana, and a second musterd in the profile "replicas"', () => {
     expect(Object.keys(compose.services)).toEqual([...ours, 'postgres', 'prometheus', 'grafana']);
     expect(services.filter(([, { profiles }]) => profiles !== undefined).map(([name]) => name)).toEqual([
       'musterd-2',
@@ -63,12 +63,12 @@ describe('config/compose.yaml', () => {
     expect(second.environment).toMatchObject({ MUSTERD__daemon__queue: 'postgres' });
   });
 
-  it.each(services)('runs %s from an image with a version', (_, { image }) => {
+  it.each(services)('pins the image of %s to a version', (_, { image }) => {
     const [, tag = ''] = /:([\w.-]+)\}?$/.exec(image) ?? [];
     expect(tag).toMatch(/^v?\d+\.\d+/);
   });
 
-  it('takes each image, and each base of ours, from a variable, for a digest (S74)', () => {
+  it('lets a variable replace each image and base image by one with a digest (S74)', () => {
     const variables = services.map(([name, { image }]) => [name, /^\$\{(\w+):-[^}]+\}$/.exec(image)?.[1]]);
     expect(variables).toEqual([
       ['musterd', 'MUSTERD_IMAGE'],
@@ -92,14 +92,14 @@ describe('config/compose.yaml', () => {
     }
   });
 
-  it('builds ours from the checkout, as the version that it is', () => {
+  it('builds the image of musterd from the checkout, tagged with the version of package.json', () => {
     for (const name of ours) {
       expect(service(name).image).toBe(`\${MUSTERD_IMAGE:-musterd:${pack.version}}`);
       expect(existsSync(config(join(service(name).build?.context ?? '', 'Dockerfile')))).toBe(true);
     }
   });
 
-  it.each(services)('gives %s no secret but in a file', (_, { environment = {}, secrets = [] }) => {
+  it.each(services)('passes secrets to %s only as files', (_, { environment = {}, secrets = [] }) => {
     const telling = Object.entries(environment).filter(([name]) =>
       /password|secret|key|token|database_url/i.test(name),
     );
@@ -111,7 +111,7 @@ describe('config/compose.yaml', () => {
     expect(secrets.filter((secret) => compose.secrets[secret] === undefined)).toEqual([]);
   });
 
-  it('keeps the secrets where git does not look', () => {
+  it('keeps each secret in a folder that git ignores', () => {
     const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n');
     expect(ignored).toContain('config/secrets/');
     for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./secrets/${name}`);
@@ -119,7 +119,7 @@ describe('config/compose.yaml', () => {
     expect(Object.keys(compose.secrets).filter((name) => !used.includes(name))).toEqual([]);
   });
 
-  it.each(ours)('gives %s no right that it does not need', (name) => {
+  it.each(ours)('runs %s with a read-only file system, without capabilities, ports and volumes', (name) => {
     expect(service(name)).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -135,11 +135,11 @@ describe('config/compose.yaml', () => {
     expect(words).toEqual(['CMD', ...(JSON.parse(json) as string[]), '/freshness']);
   });
 
-  it.each([...ours, 'postgres'])('lets no image of the memory of %s be written (S62)', (name) => {
+  it.each([...ours, 'postgres'])('disables core dumps of %s (S62)', (name) => {
     expect(service(name)['ulimits']).toEqual({ core: 0 });
   });
 
-  it('sets only existing settings', () => {
+  it('sets only settings that musterd knows', () => {
     const general = Object.entries(service('musterd').environment ?? {}).filter(([name]) =>
       name.startsWith('MUSTERD__'),
     );
@@ -151,11 +151,11 @@ describe('config/compose.yaml', () => {
     expect(names.filter((name) => !known.includes(`  ${name.replace(/_FILE$/, '')}: [`))).toEqual([]);
   });
 
-  it.each(services)('opens ports of %s to this machine alone', (_, { ports = [] }) => {
+  it.each(services)('opens the ports of %s only on 127.0.0.1', (_, { ports = [] }) => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
-  it.each(mounts)('finds $from for $name, read-only, and in the package too', ({ from, mode }) => {
+  it.each(mounts)('mounts $from into $name read-only from a file of the package', ({ from, mode }) => {
     expect(existsSync(config(from))).toBe(true);
     expect(mode).toBe('ro');
     const path = `config/${from}`;
@@ -170,10 +170,10 @@ describe('config/compose.yaml', () => {
   });
 });
 
-describe('the settings of Prometheus and Grafana', () => {
+describe('the files for Prometheus and Grafana', () => {
   const inService = (name: string) => mounts.filter((mount) => mount.name === name).map(({ to }) => to);
 
-  it('Prometheus asks every musterd, at the port of the image, and has the alerts', () => {
+  it('let Prometheus scrape each musterd at the port of the image, and load the alerts', () => {
     const { rule_files: rules, scrape_configs: scrapes } = parse(read('prometheus.yaml')) as {
       readonly rule_files: readonly string[];
       readonly scrape_configs: readonly { readonly dns_sd_configs: readonly object[] }[];
@@ -187,7 +187,7 @@ describe('the settings of Prometheus and Grafana', () => {
     for (const name of ours) expect(service(name).networks?.default.aliases).toEqual(['musterd']);
   });
 
-  it('Grafana finds Prometheus and the dashboard', () => {
+  it('give Grafana Prometheus as its default data source, and both dashboards', () => {
     const { datasources } = parse(read('grafana/datasources/prometheus.yaml')) as {
       readonly datasources: readonly {
         readonly type: string;
@@ -210,7 +210,7 @@ describe('the settings of Prometheus and Grafana', () => {
     expect(JSON.parse(read('grafana-reports.json'))).toMatchObject({ uid: 'musterd-reports' });
   });
 
-  it('Grafana finds the mirror, with a password that it has as a file, as its dashboard names it', () => {
+  it('give Grafana the mirror as a data source, with a password from a file and the id in its dashboard', () => {
     const { datasources } = parse(read('grafana/datasources/postgres.yaml')) as {
       readonly datasources: readonly { readonly type: string; readonly uid: string }[];
     };
@@ -237,7 +237,7 @@ const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
 /** As the Postgres of the compose file does at its first start. */
 describe.skipIf(!hasPsql)('config/compose/database.sql (needs psql)', () => {
-  it('makes an ordinary role that musterd can do all its work as', async () => {
+  it('creates a role without superuser rights that can run reconcile, and lets Grafana read reports', async () => {
     using folder = temporaryFolder();
     const embedded = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
     const emulator = await createEmulator({ http: true, users: 10, tags: 2, fields: 1, ratePerMinute: 0 });

@@ -21,7 +21,7 @@ const steps = blocks.flatMap(({ kind, text }, at) => {
   return [{ kind, text, seen: next?.kind === 'text' ? next.text.trimEnd().split('\n') : [] }];
 });
 
-describe('the tour', () => {
+describe('docs/contributing-tour.md', () => {
   const folder = temporaryFolder();
   const env = plainEnvironment({
     PATH: `${join(ROOT, 'node_modules', '.bin')}:${plainEnvironment()['PATH']}`,
@@ -54,13 +54,13 @@ describe('the tour', () => {
   });
   afterAll(() => folder[Symbol.dispose]());
 
-  it('contains exactly the steps that are walked here', () => {
+  it('consists of two diffs and four commands, in the order of this test', () => {
     expect(steps.map(({ kind }) => kind)).toEqual(['diff', 'sh', 'diff', 'sh', 'sh', 'sh']);
     expect(new Set(blocks.map(({ kind }) => kind))).toEqual(new Set(['console', 'diff', 'sh', 'text']));
   });
 
   it.each(steps.map((step, at) => ({ ...step, name: `${at + 1}: ${step.text.split('\n')[0]}` })))(
-    'is walked, step $name',
+    'applies the diff, or prints the documented output, at step $name',
     async ({ kind, text, seen }) => {
       if (kind === 'diff') {
         const file = join(mkdtempSync(join(folder.path, '.git', 'diff-')), 'step.diff');
@@ -78,16 +78,16 @@ describe('the tour', () => {
   );
 });
 
-describe('the diff of one commit', () => {
+describe('the diffs in docs/changes', () => {
   const changes = readdirSync(join(ROOT, 'docs', 'changes'));
 
-  it.each(changes)('%s applies to the code as it is, and the tour names it', (name) => {
+  it.each(changes)('%s applies to the current code, and the tour links to it', (name) => {
     // It says what is in the way.
     execFileSync('git', ['apply', '--check', join('docs', 'changes', name)], { cwd: ROOT, encoding: 'utf8' });
     expect(tour).toContain(`](changes/${name})`);
   });
 
-  it.each(changes)('%s has its test in it', (name) => {
+  it.each(changes)('%s contains a change of a test', (name) => {
     expect(readFileSync(join(ROOT, 'docs', 'changes', name), 'utf8')).toMatch(
       /^\+\+\+ b\/test\/.*\.test\.ts$/m,
     );

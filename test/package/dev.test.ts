@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { longHungAfterMs } from '../support/limits.ts';
 
 test(
-  'npm run dev shows saved changes, and ends with all its processes',
+  'npm run dev serves a saved change of the page, and stops all its processes on SIGTERM',
   async () => {
     using folder = temporaryFolder();
     copyCheckout(folder.path);

@@ -44,7 +44,7 @@ alter table sync.held_fields drop constraint held_fields_field_check,
   add constraint held_fields_field_check check (field in ('name', 'email', 'phone', 'role_id', 'title'));
 `;
 
-describe('a fifth field', () => {
+describe('a fifth writable field of a user (title)', () => {
   const folder = temporaryFolder();
   let service: IndependentService;
   let database: TestDatabase;
@@ -81,7 +81,7 @@ describe('a fifth field', () => {
     folder[Symbol.dispose]();
   });
 
-  it('compiles wherever the program names the fields', async () => {
+  it('compiles after one added row in src/model/fields.ts', async () => {
     const config = join(folder.path, 'tsconfig.json');
     const ofAll = JSON.parse(readFileSync(config, 'utf8')) as object;
     writeFileSync(config, JSON.stringify({ ...ofAll, include: ['src'] }));
@@ -90,7 +90,7 @@ describe('a fifth field', () => {
     expect(stdout).toBe('');
   });
 
-  it('gets pulled with its user, and kept in the history', async () => {
+  it('follows the service, and appears in the ledger and in the history of users', async () => {
     await reconcile();
     expect(await titles()).toEqual([
       ['Nurse', 'Nurse'],
@@ -113,7 +113,7 @@ describe('a fifth field', () => {
     ]);
   });
 
-  it('gets edited and pushed alone', async () => {
+  it('reaches the service after an edit, in a request with this field only', async () => {
     await sql(`update mirror.users set title = 'Doctor' where id = 101`);
     expect(await sql('select user_id, field, base_value, mirror_value, state from report.pending')).toEqual([
       [101n, 'title', 'Nurse', 'Doctor', 'waiting'],
@@ -132,14 +132,14 @@ describe('a fifth field', () => {
     expect(await sql('select * from report.pending')).toEqual([]);
   });
 
-  it('a fifth field can be emptied', async () => {
+  it('becomes empty on the service after an edit has emptied it in the mirror', async () => {
     await sql(`update mirror.users set title = null where id = 101`);
     await reconcile();
     expect(onService('101')).toBe('');
     expect((await titles())[0]).toEqual([null, null]);
   });
 
-  it('waits in conflict if both sides changed it, until a person decides', async () => {
+  it('waits as a conflict if both sides changed the value, until a person resolves it', async () => {
     give('102', 'Head nurse');
     await sql(`update mirror.users set title = 'Dean' where id = 102`);
     await reconcile(3);
@@ -154,7 +154,7 @@ describe('a fifth field', () => {
     expect(await sql('select * from report.held')).toEqual([]);
   });
 
-  it('comes back by undo, and verify compares it', async () => {
+  it('returns to its earlier value by undo, and passes verify', async () => {
     const [[run] = []] = await sql(`select max(run_id) from sync.changes where kind = 'push'`);
     expect(await musterd(['undo', `${run as bigint}`, '--apply'])).toMatchObject({ code: 0 });
     expect((await titles())[0]).toEqual(['Doctor', null]);

@@ -48,7 +48,7 @@ const withEnd = (child: Inside): Promise<Ended> =>
     }),
   ]).then(([stdout, stderr, status]) => ({ stdout, stderr, status }));
 
-describe.skipIf(process.platform !== 'linux')('the image', () => {
+describe.skipIf(process.platform !== 'linux')('the container image', () => {
   const folder = temporaryFolder();
   let image: Stage;
   let bom: Bom;
@@ -65,26 +65,26 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   const musterd = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     withEnd(start([...image.entrypoint, ...args], environment));
 
-  it('gets built from its sources, without secrets and local settings', () => {
+  it('sends the sources to the build, without secrets and local settings', () => {
     expect(
       sentPaths().filter((path) => /^(src|scripts|migrations|config\/checkout)$/.test(path)).length,
     ).toBe(4);
     expect(sentPaths().filter((path) => /env|yaml|secret|\.git$/.test(path))).toEqual([]);
   });
 
-  it('starts musterd itself, without a shell, as an ordinary user, as a daemon', () => {
+  it('starts the daemon directly, without a shell, as a user other than root', () => {
     expect(image.entrypoint).toEqual(['node', '--disable-sigusr1', 'dist/main.js']);
     expect(image.command).toEqual(['daemon']);
     expect(image.user).toMatch(/^[1-9]\d+:[1-9]\d+$/);
   });
 
-  it('begins with Node and its libraries, and neither a shell nor a package manager', () => {
+  it('starts from a distroless Node image, and adds only the folder of musterd', () => {
     expect(image.from).toMatch(/^gcr\.io\/distroless\/nodejs24-debian\d+:nonroot$/);
     expect(image.environment['PATH']).toBe('/nodejs/bin');
     expect(readdirSync(image.root).toSorted()).toEqual(['musterd', 'nodejs']);
   });
 
-  it('holds neither development tools nor the embedded Postgres nor the emulator', () => {
+  it('contains the program and its migrations, but neither sources, tests nor the emulator', () => {
     const has = (name: string) => existsSync(inImage(name));
     const files = [
       'dist/main.js',
@@ -124,7 +124,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   });
 
   it.each([['emulator', '--http'], ['emulator', '--list'], ['demo']])(
-    'says that %s is not in it, and where it is',
+    'ends "musterd %s" with 64 and a hint to the npm package',
     async (...args) => {
       const { status, stdout, stderr } = await musterd(args);
       expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
@@ -132,13 +132,13 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     },
   );
 
-  it('says that it needs a database', async () => {
+  it('fails with a hint to DATABASE_URL if no database is configured', async () => {
     const { status, stderr } = await musterd(['migrate'], { MUSTERD_DATA_DIR: '/musterd/data' });
     expect(status).toBe(1);
     expect(stderr).toMatch(/DATABASE_URL/);
   });
 
-  it('fails its health check in words if the server is silent or switched off', async () => {
+  it('fails its health check if the status server does not answer or is switched off', async () => {
     const port = String(await freePort());
     const ask = (environment: Readonly<Record<string, string>>) =>
       withEnd(start(image.healthcheck, environment));
@@ -150,7 +150,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(await ask({ MUSTERD__status__port: '0' })).toMatchObject({ status: 1 });
   });
 
-  it('migrates a database, reconciles, answers its health check, and ends in order at SIGTERM', async () => {
+  it('migrates a database, reconciles, answers its health check, and ends with 0 at SIGTERM', async () => {
     const emulator = await createEmulator({ http: true, users: 30, tags: 5, fields: 3, ratePerMinute: 0 });
     const database = await createTestDatabase({ empty: true });
     const environment = {
@@ -193,7 +193,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     for (const set of ['CapPrm', 'CapEff']) expect(line(set)).toMatch(/^0+$/);
   }
 
-  it.skipIf(!canBecome)('needs to write nowhere: none of its files is its own (S69)', async () => {
+  it.skipIf(!canBecome)('runs as a user who cannot write to any folder of musterd (S69)', async () => {
     const attempt = `
       const { mkdirSync } = await import('node:fs');
       const codes = ['..', '.', 'dist', 'dist/chunks', 'migrations'].map((path) => {

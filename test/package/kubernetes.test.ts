@@ -92,11 +92,11 @@ const pack = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
 };
 
 describe('config/kubernetes', () => {
-  it.each(manifests)('$file is what the API takes', ({ manifest }) => {
+  it.each(manifests)('$file matches the schema of the Kubernetes API', ({ manifest }) => {
     expect(flawsOf(manifest)).toEqual([]);
   });
 
-  it('would be refused with a value of another type, and with a field that the API does not know', () => {
+  it('does not match the schema with a value of a wrong type or with an unknown field', () => {
     const spoil = (change: object) => flawsOf({ ...(deployment as Manifest), ...change });
     expect(spoil({ spec: { ...deployment.spec, replicas: 'one' } })).toMatchObject([
       { instancePath: '/spec/replicas', keyword: 'type' },
@@ -110,7 +110,7 @@ describe('config/kubernetes', () => {
     expect(flawsOf(misspelt)).toEqual(['.spec.endpoints.0.intervall']);
   });
 
-  it('lists every file in the kustomization and in the package', () => {
+  it('lists every manifest in kustomization.yaml, and the package contains the folder', () => {
     expect(readdirSync(folder).toSorted()).toEqual(
       [...kustomization.resources, 'kustomization.yaml'].toSorted(),
     );
@@ -119,7 +119,7 @@ describe('config/kubernetes', () => {
     expect(ofKind<Manifest>('Namespace').metadata.name).toBe(kustomization.namespace);
   });
 
-  it('runs the image of this version, as its user and with no more rights than it needs', () => {
+  it('runs the image of this version as its unprivileged user, with a read-only file system', () => {
     expect(kustomization.images).toMatchObject([{ name: container.image, newTag: pack.version }]);
     const [user, group] = inDockerfile(/^USER (.*)$/m)
       .split(':')
@@ -137,7 +137,7 @@ describe('config/kubernetes', () => {
     expect(compose).toContain('mem_limit: 512m');
   });
 
-  it('sets only existing settings', () => {
+  it('sets only settings that musterd knows', () => {
     const literals = found(kustomization.configMapGenerator[0]).literals.map((line) => line.split('='));
     const settings = Object.fromEntries(literals) as Record<string, string>;
     const source = readFileSync(join(ROOT, 'src', 'config', 'environment.ts'), 'utf8');
@@ -148,7 +148,7 @@ describe('config/kubernetes', () => {
     expect(pod.enableServiceLinks).toBe(false);
   });
 
-  it('names a secret and reads its files, but contains no secret', () => {
+  it('reads passwords from the files of a secret that it names but does not contain', () => {
     expect(manifests.filter(({ manifest }) => manifest.kind === 'Secret')).toEqual([]);
     expect(pod.volumes).toMatchObject([
       { name: 'secrets', secret: { secretName: 'musterd', defaultMode: 0o440 } },
@@ -164,7 +164,7 @@ describe('config/kubernetes', () => {
     }
   });
 
-  it('asks the paths of the status server, at the port of the image', () => {
+  it('probes existing paths of the status server, at the port of the image', () => {
     const port = Number(inDockerfile(/^ENV MUSTERD__status__port=(\d+)$/m));
     expect(container.ports).toEqual([{ name: 'status', containerPort: port }]);
     const server = readFileSync(join(ROOT, 'src', 'http', 'server.ts'), 'utf8');
@@ -176,7 +176,7 @@ describe('config/kubernetes', () => {
     }
   });
 
-  it('opens that port to Prometheus alone', () => {
+  it('lets the network policy open only the port of the status server, for pods with the same labels', () => {
     const labels = found(deployment.spec?.template.metadata?.labels);
     const service = ofKind<IService>('Service');
     const policy = ofKind<INetworkPolicy>('NetworkPolicy');

@@ -88,7 +88,7 @@ const onLinux = describe.skipIf(process.platform !== 'linux');
 const asked = [...questions, ...rules.map(({ alert, expr }): [string, string] => [alert, expr])];
 
 onLinux('the dashboard and the alerts', () => {
-  it.each(asked)('%s asks for existing metrics: %s', (_title, expr) => {
+  it.each(asked)('"%s" queries only metrics that the daemon exports: %s', (_title, expr) => {
     const names = metricsOf(expr);
     expect(names).not.toEqual([]);
     expect(names.filter((name) => !known.has(name))).toEqual([]);
@@ -101,13 +101,13 @@ onLinux('the dashboard and the alerts', () => {
   });
 });
 
-onLinux('the dashboard', () => {
-  it('shows every metric, or it is listed as left out', () => {
+onLinux('the Grafana dashboard', () => {
+  it('shows every metric of the daemon except those listed as left out', () => {
     const shown = new Set(questions.flatMap(([, expr]) => metricsOf(expr)));
     expect([...known.keys()].filter((name) => !shown.has(name)).toSorted()).toEqual(leftOut);
   });
 
-  it('gives each panel a description and its own place', () => {
+  it('gives each panel a description, and lets no two panels overlap', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     for (const panel of panels) {
@@ -121,7 +121,7 @@ onLinux('the dashboard', () => {
     expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
   });
 
-  it('asks the data source that is chosen, for the teams that are chosen', () => {
+  it('queries the selected data source, and contains no fixed team', () => {
     expect(dashboardText).toContain('label_values(musterd_fresh, team)');
     const sources = [...dashboardText.matchAll(/"uid": "([^"]*)"/g)].map(([, uid]) => uid);
     // The board's own, and a variable everywhere else.
@@ -130,8 +130,8 @@ onLinux('the dashboard', () => {
   });
 });
 
-describe('the alerts', () => {
-  it('gives each alert a name, a severity and words', () => {
+describe('config/prometheus-alerts.yaml', () => {
+  it('gives each alert a unique name, a severity, a summary and a description', () => {
     for (const { alert, labels, annotations } of rules) {
       expect(labels['severity'], alert).toMatch(/^(critical|warning)$/);
       expect(annotations['summary'], alert).toMatch(/\.$/);

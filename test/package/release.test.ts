@@ -21,20 +21,20 @@ interface Job {
 
 const pinned = /@[0-9a-f]{40}$/;
 
-describe('the notes of a release', () => {
+describe('readNotes', () => {
   const changelog =
     '# Changelog\n\nWords.\n\n## 1.2.0 (2026-12-01)\n\n* New.\n\n## 1.1.0 (2026-11-30)\n\n* Old.\n';
 
-  it('return the newest section of the changelog', () => {
+  it('returns the newest section of the changelog', () => {
     expect(readNotes(changelog, '1.2.0')).toEqual({ notes: '* New.\n' });
   });
 
   it.each([
     ['another version', '1.1.0', changelog],
-    ['no version yet', '1.2.0', changelog.replace('1.2.0 (2026-12-01)', 'Unreleased')],
-    ['no day', '1.2.0', changelog.replace(' (2026-12-01)', '')],
-    ['nothing', '1.2.0', changelog.replace('* New.\n', '')],
-  ])('name a flaw if the changelog begins with %s', (_, version, text) => {
+    ['an unreleased version', '1.2.0', changelog.replace('1.2.0 (2026-12-01)', 'Unreleased')],
+    ['a version without a date', '1.2.0', changelog.replace(' (2026-12-01)', '')],
+    ['an empty section', '1.2.0', changelog.replace('* New.\n', '')],
+  ])('reports a flaw if the changelog begins with %s', (_, version, text) => {
     expect(readNotes(text, version)).toEqual({ flaw: expect.stringMatching(/^CHANGELOG\.md /) as string });
   });
 });
@@ -48,7 +48,7 @@ describe('.github/workflows/release.yml', () => {
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   const commands = steps.flatMap((step) => step.run ?? []);
 
-  it('gives each job what it needs, and lets one alone speak to npm', () => {
+  it('gives each job its minimal rights, and lets only the job "publish" sign in to npm', () => {
     expect(permissions).toEqual({});
     expect(Object.entries(jobs).map(([name, job]) => [name, job.permissions, job.environment])).toEqual([
       ['package', { contents: 'read' }, undefined],
@@ -57,7 +57,7 @@ describe('.github/workflows/release.yml', () => {
     ]);
   });
 
-  it('publishes the file that another job has tested, and runs nothing else of ours where that is allowed', () => {
+  it('tests the package in one job, and publishes it in a job that runs no script of the project', () => {
     const runs = (name: string) => jobs[name]?.steps.flatMap((step) => step.run ?? []) ?? [];
     expect(runs('package').slice(0, 1)).toEqual(['.ci/run']);
     expect(
@@ -73,7 +73,7 @@ describe('.github/workflows/release.yml', () => {
     ['v1.2.0', 'same', ['gh release create']],
     ['v1.2.0', 'same, with a release', []],
     ['v1.2.0', 'other', undefined],
-  ])('publishes what %s has made where npm has "%s"', (tag, there, done) => {
+  ])('publishes missing parts for tag %s, or fails on another file (on npm: "%s")', (tag, there, done) => {
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, 'release'));
@@ -105,7 +105,7 @@ describe('.github/workflows/release.yml', () => {
     expect([status === 0, lines]).toEqual([done !== undefined, done ?? []]);
   });
 
-  it('runs pinned actions and existing scripts, and no text from outside', () => {
+  it('runs only pinned actions and existing scripts, and inserts no expression into a command', () => {
     for (const { uses } of steps.filter((step) => step.uses !== undefined)) expect(uses).toMatch(pinned);
     const named = commands.flatMap((command) => [...command.matchAll(/npm run (?:-s )?(\S+)/g)]);
     expect(
@@ -122,7 +122,7 @@ describe('.ci/proof', () => {
   const played = [...readFileSync(join(ROOT, '.ci', 'proof'), 'utf8').matchAll(/\bplay (\w+)(.*)$/gm)];
 
   it.each(played.map(([, script = '', rest = '']) => [script, rest]))(
-    'plays %s as it can be played: %s',
+    'runs the script "%s" with options that the script accepts:%s',
     (script, rest) => {
       const command = scripts[script] ?? '';
       const program = /\S+\.ts$/.exec(command)?.[0];
@@ -133,7 +133,7 @@ describe('.ci/proof', () => {
     },
   );
 
-  it('runs all its parts each week', () => {
+  it('runs all seven parts, each Saturday', () => {
     expect(played.map(([, script]) => script)).toEqual([
       'simulate',
       'step',

@@ -124,7 +124,7 @@ const gitlab = parse(textOf('gitlab.yaml')) as {
   readonly default: { readonly before_script: readonly string[] };
 } & Readonly<Record<'roster plan' | 'roster apply', GitlabJob>>;
 
-describe('a roster in git', () => {
+describe('a roster in git (config/ci)', () => {
   const folder = temporaryFolder();
   let stage: Stage;
   let forge: Forge;
@@ -255,7 +255,7 @@ describe('a roster in git', () => {
     afterAll(() => forge.close());
     const ours = () => forge.comments.filter(({ by, id }) => by === robot && id >= 1000);
 
-    it('shows what it would change in one comment, and applies exactly that when it is merged', async () => {
+    it('shows the planned import in one comment of the request, and applies exactly that import after the merge', async () => {
       const [a = 0, b = 0, c = 0] = where === 'GitHub' ? ids : ids.slice(10);
       // What others write counts for nothing, whatever it looks like; and ours is not on the first page.
       const sham = '<!-- musterd:roster.yaml:0123456789ab -->';
@@ -309,7 +309,7 @@ describe('a roster in git', () => {
       expect(ours()).toHaveLength(1);
     });
 
-    it('applies nothing if the mirror moved meanwhile, and reports this in the comment', async () => {
+    it('applies nothing if a user changed after the plan, and reports this in the comment', async () => {
       const [a = 0] = where === 'GitHub' ? ids.slice(5) : ids.slice(15);
       roster([{ id: a, email: `later${where}@example.com` }]);
       expect(await job('plan', commit)).toBe(0);
@@ -321,7 +321,7 @@ describe('a roster in git', () => {
       expect((await stage.mirrored()).get(a)).toContain('web@example.com');
     });
 
-    it('fits a comment, however much changes', async () => {
+    it('shortens a plan of 1,500 lines so that it fits into a comment', async () => {
       const line = `| 9 | unmatched | \`nobody in the team has the email ${'x'.repeat(40)}@example.com\` |\n`;
       writeFileSync(
         join(folder.path, 'plan.md'),

@@ -13,7 +13,7 @@ const settings = new Map(
     .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
 );
 
-test('systemd knows the final exit codes, and how musterd stops (R11)', () => {
+test('the systemd unit lists the exit codes without a restart, and stops musterd by SIGTERM (R11)', () => {
   expect(settings.get('ExecStart')).toMatch(/dist\/main\.js daemon$/);
   // 9 is Node's own: it does not know an option, so it is too old to say 78.
   expect(settings.get('RestartPreventExitStatus')).toBe('9 64 77 78');
@@ -23,7 +23,7 @@ test('systemd knows the final exit codes, and how musterd stops (R11)', () => {
 });
 
 test.each(['config/musterd.service', 'README.md', 'docs/operations.md', 'docs/guide.md'])(
-  '%s installs the package that was made, and none that a registry has under its name',
+  '%s does not install musterd by its name from a registry',
   (file) => {
     const document = readFileSync(join(ROOT, file), 'utf8');
     const installed = [...document.matchAll(/\bnpm (?:install|i|add|exec)\b[^\n(`]*/g)].map(([line]) =>
@@ -34,12 +34,12 @@ test.each(['config/musterd.service', 'README.md', 'docs/operations.md', 'docs/gu
   },
 );
 
-test('the unit disables the debugger and core dumps (S18)', () => {
+test('the systemd unit disables the debugger and core dumps (S18)', () => {
   expect(settings.get('ExecStart')).toMatch(/node --disable-sigusr1 \S+\/main\.js daemon$/);
   expect(settings.get('LimitCORE')).toBe('0');
 });
 
-test('systemd gets status notices, and restarts musterd if it hangs', () => {
+test('the systemd unit accepts status notices, and restarts musterd after three minutes without a notice', () => {
   expect(settings.get('Type')).toBe('notify');
   // systemd-notify speaks, which is a child of musterd.
   expect(settings.get('NotifyAccess')).toBe('all');
@@ -51,7 +51,7 @@ test('systemd gets status notices, and restarts musterd if it hangs', () => {
 
 const examples = text.replaceAll(/^#(LoadCredential|Environment)=/gm, '$1=');
 
-test('the examples of credentials name what they load, and settings that musterd reads', () => {
+test('the credential examples of the systemd unit load each file that they use, for settings that musterd reads', () => {
   const loaded = [...examples.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name]) => name);
   const used = [...examples.matchAll(/^Environment=(\w+)_FILE=%d\/([\w-]+)$/gm)];
   expect(used.length).toBeGreaterThan(0);
@@ -65,9 +65,9 @@ test('the examples of credentials name what they load, and settings that musterd
 });
 
 test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0).each([
-  ['as it is', text],
-  ['with its examples', examples],
-])('systemd understands it %s, and finds it tight (S68)', (_, unit) => {
+  ['as shipped', text],
+  ['with its examples enabled', examples],
+])('systemd-analyze accepts the unit %s, and rates it as secure (S68)', (_, unit) => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'musterd.service');
   // The programs have to exist on the machine that checks.

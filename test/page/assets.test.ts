@@ -16,13 +16,13 @@ const hasLetter = (ranges: string, letter: string) =>
 
 it.each([
   ['Latin', 'aé€'],
-  ['more of Latin', 'łő'],
+  ['extended Latin', 'łő'],
   ['Cyrillic', 'Вя'],
-  ['more of Cyrillic', 'ѣ'],
+  ['extended Cyrillic', 'ѣ'],
   ['Greek', 'Ελέ'],
-  ['old Greek', 'ἀ'],
+  ['polytonic Greek', 'ἀ'],
   ['Vietnamese', 'ễơạ'],
-])('the typeface has %s', (_, letters) => {
+])('the page ships a web font with the letters of %s', (_, letters) => {
   for (const letter of letters) {
     const files = faces.filter(([, , ranges = '']) => hasLetter(ranges, letter)).map(([, file = '']) => file);
     expect([letter, files.length > 0]).toEqual([letter, true]);
@@ -30,12 +30,12 @@ it.each([
   }
 });
 
-it('uses tabular figures in columns and times alone', () => {
+it('the style sheet sets digits of equal width only in table columns and times', () => {
   expect(/body \{[^}]*\}/.exec(style)?.[0]).not.toContain('tabular-nums');
   expect(/([^}]*)\{[^}]*tabular-nums/.exec(style)?.[1]).toMatch(/td,\s*time,/);
 });
 
-it('serves the manual as plain text', () => {
+it('the page serves its manual as plain text', () => {
   expect(assets.get('guide.md')?.type).toBe('text/plain; charset=utf-8');
   expect(String(assets.get('guide.md')?.body)).toMatch(/^# /);
 });

@@ -11,11 +11,11 @@ it.each([
   [[1_000, 1_010], 1_000],
   [[10, 100], 0],
   [[7, 7, 7], 6],
-])('begins the axis of a chart of %j at %i', (values, expected) => {
+])('axisFrom begins the axis of a chart of the values %j at %i', (values, expected) => {
   expect(axisFrom(of(...values))).toBe(expected);
 });
 
-it('a chart writes its figures in a gutter, and its first and last time below', () => {
+it('lineChart labels its scale with figures, and its line with the first and last time', () => {
   const page = drawn(10, 20, 30, 40, 50);
   expect([...page.matchAll(/text-anchor="end">([\d,]+)</g)].map(([, figure]) => figure)).toEqual([
     '0',
@@ -28,7 +28,7 @@ it('a chart writes its figures in a gutter, and its first and last time below', 
   expect(page).toMatch(/text-anchor="start">0h<.*text-anchor="end">4h</);
 });
 
-it('a chart interrupts its line over a time that was not counted', () => {
+it('lineChart leaves a gap in the line for an hour without a count', () => {
   const line = (page: string) => /vector-effect="non-scaling-stroke" d="([^"]*)"/.exec(page)?.[1] ?? '';
   expect(line(drawn(1, null, 3, 4)).split('M')).toHaveLength(3);
 });

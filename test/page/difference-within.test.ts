@@ -6,7 +6,7 @@ import { differenceWithin } from '../../src/page/render/difference-within.ts';
 const show = ([head, changed, tail]: ReturnType<typeof differenceWithin>) =>
   `${head}${changed === '' ? '' : `[${changed}]`}${tail}`;
 
-describe('the difference within a value', () => {
+describe('differenceWithin', () => {
   it.each([
     // Digits one by one.
     ['41440102217', '41440102271', '414401022[71]'],
@@ -37,11 +37,11 @@ describe('the difference within a value', () => {
     // Nothing.
     ['Berg', 'Berg', 'Berg'],
     ['Berg', '', ''],
-  ])('marks what differs from %j to %j', (before, after, expected) => {
+  ])('marks the changed part of a value that changed from %j to %j', (before, after, expected) => {
     expect(show(differenceWithin(before, after))).toBe(expected);
   });
 
-  it('loses no sign of the new value, and marks something exactly where the two differ', () => {
+  it('returns every character of the new value, and marks a part only if the values differ', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.stringMatching(/^[+0-9]{1,12}$/),
@@ -57,7 +57,7 @@ describe('the difference within a value', () => {
     );
   });
 
-  it('compares thousands of words without comparing each with each', () => {
+  it('finishes on texts of 20,000 different words, and marks the whole text', () => {
     const many = (word: string) => Array.from({ length: 20_000 }, (_, at) => `${word}${at}`).join(' ');
     const spans = differenceWithin(`same ${many('a')} end`, `same ${many('b')} end`);
     expect(spans).toEqual(['', `same ${many('b')} end`, '']);

@@ -83,8 +83,8 @@ const pageOf = (read: Glance, more: Partial<PageContext> = {}) => {
   return { title, page: main.toString(), text: textOf(main) };
 };
 
-describe('the first view', () => {
-  it('the first view summarizes the last day, also for a younger mirror', () => {
+describe('the overview of the page', () => {
+  it('summarizes the last 24 hours for a mirror that is ten minutes old', () => {
     const { page, text } = pageOf(young);
     for (const part of [
       'Nothing to do',
@@ -106,7 +106,7 @@ describe('the first view', () => {
     expect(page.match(/<svg class="drawn strip"/g)).toHaveLength(4);
   });
 
-  it('the first view lists each waiting batch, and names who may decide if the reader may not', () => {
+  it('lists waiting batches, fields and missing rows, and names who may decide if the login may not', () => {
     const batch = {
       ...list,
       batch: '5f0c',
@@ -146,7 +146,7 @@ describe('the first view', () => {
   };
   const both = { teams: two.teams, team: null };
 
-  it('the first view puts a team that needs a person first, and names the teams with nothing to do', () => {
+  it('lists a stale team first, and names the teams with nothing to do', () => {
     const standings = new Map([
       [41n, { waiting: 0, staleSince: null, completeAt: null }],
       [42n, { waiting: 0, staleSince: secondsAgo(30), completeAt: null }],
@@ -161,7 +161,7 @@ describe('the first view', () => {
   });
 });
 
-describe('the first view without a daemon', () => {
+describe('the page without a daemon', () => {
   const ended = secondsAgo(1_200);
   const last: SeenDaemon = {
     team: 'harbour',
@@ -183,7 +183,7 @@ describe('the first view without a daemon', () => {
     })),
   };
 
-  it('without a daemon the first view shows one thing to do in place of a green tick', () => {
+  it('counts the missing daemon as one thing to do, and shows no green tick on the overview', () => {
     const { title, page, text } = pageOf(old, { stopped });
     expect(title).toBe('1 thing to do');
     expect(text).toContain(
@@ -198,7 +198,7 @@ describe('the first view without a daemon', () => {
     ]);
   });
 
-  it('shows in a copy only what a copy needs', () => {
+  it('asks in an undeclared copy whether the mirror has moved, and shows nothing to do in a declared copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'elsewhere' } as const;
     const fresh = { ...old, lanes: old.lanes.map((lane) => ({ ...lane, staleSince: null })) };
     const { title, text } = pageOf(fresh, { placing });
@@ -215,7 +215,7 @@ describe('the first view without a daemon', () => {
     [{}, 'icon ok'],
     [{ stopped }, 'icon dim'],
     [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon dim'],
-  ] as const)('shows a green tick for an empty list only without a banner (%#)', (more, sign) => {
+  ] as const)('shows an empty list with a green tick only if no banner is shown (%#)', (more, sign) => {
     const nothing = { all: [], lists: [], missing: [], decided: [] };
     const read = { ...nothing, done: undefined, sending: { listens: true, nextRun: null } };
     for (const params of [{}, { batch: 'abc' }]) {
@@ -225,7 +225,7 @@ describe('the first view without a daemon', () => {
   });
 });
 
-describe('counts', () => {
+describe('counts and listings on the page', () => {
   const at = secondsAgo(600);
   const months = Array.from({ length: 12 }, (_, i) => ({
     month: new Date(Date.UTC(2025, 3 + i)),
@@ -250,7 +250,7 @@ describe('counts', () => {
     roles: [{ team_id: 41n, role_id: 4n, name: 'member', members: 400 }],
   };
 
-  it('names the number of contacts, and why a line is missing', () => {
+  it('shows the number of contacts, and explains why a single count gives no chart', () => {
     const text = textOf(countsView(read, contextFor('/counts')).main);
     for (const part of [
       '312,456 contacts. Counted last at 11:50:00.',
@@ -263,7 +263,7 @@ describe('counts', () => {
       expect(text).toContain(part);
   });
 
-  it('draws a chart from two counts on, and lists all segments with their moves', () => {
+  it('draws a chart once there are several counts, and lists each segment with its change', () => {
     const more = {
       // The week begins on Monday 9 March in UTC.
       steps: [step(5 * day, 300), step(2.5 * day, 299), step(day, 301)],
@@ -283,14 +283,14 @@ describe('counts', () => {
     expect(textOf(page)).toContain('new7–old9+3');
   });
 
-  it('takes the range of the counts from the query', () => {
+  it('reads the range of counts in days from the query, and falls back to 90 days', () => {
     const asked = (query: string) => countsRange({ query: new URLSearchParams(query), isCsv: false }).days;
     expect([asked(''), asked('days=7'), asked('days=1e9')]).toEqual([90, 7, 90]);
     const page = countsView({ ...read, days: 30 }, contextFor('/counts')).main.toString();
     expect([...page.matchAll(/days=(\w+)" aria-current/g)].map(([, which]) => which)).toEqual(['30']);
   });
 
-  it('links to the rows of any listing, with its first columns, and all of them in the file', () => {
+  it('shows the first columns of a listing, and writes all its columns to the CSV file', () => {
     const row = {
       team_id: 41n,
       id: 7n,

@@ -18,7 +18,7 @@ describe('the header', () => {
       .replaceAll(/\s+/g, ' ')
       .trim();
 
-  it('the header adds the name from the settings to teams of the same name', () => {
+  it('adds the configured name to teams that have the same name on the service', () => {
     const [north, south] = ['north', 'south'].map((team, at) => ({
       team,
       teamId: BigInt(41 + at),
@@ -35,7 +35,7 @@ describe('the header', () => {
     ).toBe('south Harbour');
   });
 
-  it('the header shows a name once if settings and service agree, or if the service gives none', () => {
+  it('shows a team’s name only once if the service’s name equals the configured one or is missing', () => {
     for (const name of ['harbour', '', null]) {
       const context = contextOf('/');
       const team = { team: 'harbour', teamId: 41n, name };
@@ -73,7 +73,7 @@ describe('the header', () => {
       ([, , selected = '', words = '']) => `${words}${selected}`,
     );
 
-  it('the header lists teams that need a person first, with their state, below all teams', () => {
+  it('lists "All teams", then stale teams, teams with waiting fields and quiet teams', () => {
     expect(choicesOf(withTeams(several))).toEqual([
       'All teams: 6',
       'west, Westside: stale since 11:40',
@@ -85,7 +85,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('the header marks the chosen team, and keeps the view if another team is chosen', () => {
+  it('preselects the chosen team, and keeps the filters but not the page number for another team', () => {
     const context = {
       ...withTeams(several, 'harbour'),
       path: '/runs',
@@ -99,14 +99,14 @@ describe('the header', () => {
     ]);
   });
 
-  it('shows no red count in a copy', () => {
+  it('shows the number of waiting fields in a calm colour if the mirror is a copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'copy' as const };
     const copy = pageOf({ ...withTeams(several), placing, waiting: 3 });
     expect(copy).not.toContain('class="badge"');
     expect(copy).toContain('class="badge calm"');
   });
 
-  it('the header shows the name without a choice if there is one team', () => {
+  it('shows the team’s name without a selection list if there is only one team', () => {
     const [only] = several;
     const page = pageOf(withTeams(only === undefined ? [] : [only], 'north'));
     expect(page).not.toContain('<select');
@@ -114,7 +114,7 @@ describe('the header', () => {
   });
 });
 
-describe('the banner', () => {
+describe('the banner above a page', () => {
   const shown = { title: 'Runs', main: html`<p>the view</p>` };
   const bannersOf = (context: PageContext) =>
     [
@@ -160,7 +160,7 @@ describe('the banner', () => {
     [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
     [{ bySystemd: false }, {}, 'Start it again$ musterd daemon'],
     [{}, { standings: new Map() }, 'comes with the first run.Start it again'],
-  ] as const)('describes a stopped daemon with %j and %j: %s', (more, context, words) => {
+  ] as const)('describes a stopped daemon with record %j and page data %j: %s', (more, context, words) => {
     expect(bannersOf(stopped(more, context))[0]).toContain(words);
   });
 
@@ -198,13 +198,13 @@ describe('the banner', () => {
     [3, '3 edits made here wait and are not sent.'],
     [1, '1 edit made here waits and is not sent.'],
     [0, 'what is edited here waits and is not sent.'],
-  ])('a banner warns alone about an undeclared copy with %i edits, without a button', (edits, words) => {
+  ])('warns of an undeclared copy with %i edits, and does not mention the stopped daemon', (edits, words) => {
     expect(bannersOf(copied('elsewhere', edits))).toEqual([
       `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'It is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'`,
     ]);
   });
 
-  it('the banner of a copy names each possible place once, and a place of the same name', () => {
+  it('names each earlier address of a copied mirror once, and notes if the current address is the same', () => {
     const copy = copied('elsewhere', 0);
     const placed = (...places: readonly string[]) => {
       const addresses = places.map((at, i) => ({ at, machine: String(i) }));
@@ -218,7 +218,7 @@ describe('the banner', () => {
     expect(placed()).toContain('was at a place that is not on record, and is');
   });
 
-  it('the banner of several teams names the daemon that reported last, and the oldest complete run', () => {
+  it('names the daemon that stopped last and the oldest complete run if several teams have no daemon', () => {
     const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
     const context = stopped({}, { teams, team: null });
     const early = { ...daemon, team: 'south', pid: 7n, endedAt: minutesAgo(90), seenAt: minutesAgo(90) };
@@ -236,7 +236,7 @@ describe('the banner', () => {
     );
   });
 
-  it('the banner turns grey in a declared copy, and names who declared it', () => {
+  it('turns grey in a declared copy, and names the person who declared it, with the reason', () => {
     expect(bannersOf(copied('copy', 0))).toEqual([
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 Mar: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
@@ -245,7 +245,7 @@ describe('the banner', () => {
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 
-  it('shows no banner if all is well', () => {
+  it('appears only if a daemon has stopped or the mirror is a copy', () => {
     expect(bannersOf(contextOf('/runs'))).toEqual([]);
   });
 });

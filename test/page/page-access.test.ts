@@ -17,15 +17,15 @@ function open(keys: PageKeys, onLoopback = false) {
   return { admit, pass: (ms: number) => (nowMs += ms) };
 }
 
-describe('the page', () => {
-  it('the page admits its own machine alone if no person is configured', () => {
+describe('createPageAccess', () => {
+  it('admits only requests from the page’s own machine if no login is configured', () => {
     expect(open({}, true).admit()).toBe('somebody');
     expect(open({}, false).admit()).toBe(403);
     expect(open({}, false).admit(basic('admin', ''))).toBe(403);
     expect(open({ admin: { may: 'decide' } }, true).admit(basic('admin', ''))).toBe(401);
   });
 
-  it('the page accepts a token only under the name of its owner', () => {
+  it('accepts a token only together with the name of its owner', () => {
     const keys = { ann: people('ann', 'decide'), bo: people('bo', 'look') };
     const told = (name: string, secret: string) =>
       createPageAccess(keys, false, () => 0).admit(basic(name, secret));
@@ -38,7 +38,7 @@ describe('the page', () => {
     expect(told('kim', 'a token of ann alone')).toMatchObject({ may: false, status: 401 });
   });
 
-  it('the page requires a token if people are configured, on its own machine as well', () => {
+  it('requires a valid token if logins are configured, also for requests from its own machine', () => {
     for (const onLoopback of [true, false]) {
       const keysOfKim = { kim: { token, may: 'look' } as const };
       const { admit } = open(keysOfKim, onLoopback);
@@ -61,7 +61,7 @@ describe('the page', () => {
     expect(open(keys).admit('Bearer without-white-space')).toBe('admin');
   });
 
-  it('accepts a right token after any number of wrong ones, and delays only wrong ones for a minute (S26)', () => {
+  it('answers 429 to the eleventh wrong token within a minute, and still accepts a right token (S26)', () => {
     const { admit, pass } = open({ kim: { token, may: 'look' } });
     const right = basic('kim', token);
     for (let tries = 0; tries < 20; tries += 1) expect(admit(right)).toBe('kim');

@@ -131,7 +131,7 @@ afterEach(async () => {
 });
 afterAll(() => server.close());
 
-describe('a run that is taken back', () => {
+describe('taking back a run on the page', () => {
   let run = 0n;
   /** It has sent an email and a phone of these users, of whom the last was edited again. */
   beforeEach(async () => {
@@ -161,7 +161,7 @@ describe('a run that is taken back', () => {
     return { text: asked.text, form: question };
   };
 
-  it('asks once more with what it sets back and leaves, and sets it back as an approved edit of the person', async () => {
+  it('asks for a confirmation with the values to restore, then restores them as approved edits of the login', async () => {
     const { text, form } = await question();
     expect(text).toContain('Take back 2?');
     expect(text).toMatch(/sent12@example\.com\s*user12@example\.com/);
@@ -178,7 +178,7 @@ describe('a run that is taken back', () => {
     ).toEqual([byDora, byDora]);
   });
 
-  it('changes nothing if a value has moved after the question', async () => {
+  it('restores nothing if one of the values was edited between the question and the confirmation', async () => {
     const { form } = await question();
     await edit([12], `email = 'mine@example.com'`);
     const { text } = await dora.press(form, 'Take back 2');
@@ -190,7 +190,7 @@ describe('a run that is taken back', () => {
     expect(nothing.text).toContain('has nothing to take back. Left as it is: 3 edited since.');
   });
 
-  it('waits for a second person under four eyes, and says so', async () => {
+  it('with push.fourEyes restores the values in the mirror, but waits for the approval of a second person', async () => {
     config = configOf({ fourEyes: true });
     await visit('dora');
     const { text, form } = await question();
@@ -200,7 +200,7 @@ describe('a run that is taken back', () => {
     expect([done.status, await emails(), await decisions()]).toEqual([303, before, []]);
   });
 
-  it('shows who may instead of the button to somebody who may only look, and the command where nobody decides', async () => {
+  it('replaces the button by the name of a login that may decide, or by the command if no login may decide', async () => {
     await visit('dora', 'look');
     const { forms, text } = await dora.ask(`/runs/${run}`);
     expect([forms.length, text.includes('You may look, and ann may decide (status.people).')]).toEqual([
@@ -215,8 +215,8 @@ describe('a run that is taken back', () => {
   });
 });
 
-describe('the form of a batch', () => {
-  it('the form of a batch asks about the ticked rows, and decides their edits alone', async () => {
+describe('the form of a waiting batch', () => {
+  it('asks for a confirmation of the ticked rows, and decides only those rows', async () => {
     const form = await openBatch();
     expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
     const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
@@ -227,7 +227,7 @@ describe('the form of a batch', () => {
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('the form of a batch leads to a receipt that shows the outcome to every reader', async () => {
+  it('leads to a receipt that shows every login the outcome of the edits', async () => {
     const { done } = await decide(await openBatch(), 'Approve');
     const receipt = () => receiptOf(done);
     expect(await receipt()).toMatch(
@@ -250,7 +250,7 @@ describe('the form of a batch', () => {
     await visit('dora');
   });
 
-  it('decides nothing if one row is foreign or has changed, and keeps the remaining ticks (S31)', async () => {
+  it('decides nothing if a row has changed or is from another list, and keeps the ticks of unchanged rows (S31)', async () => {
     const form = await openBatch();
     await edit([14], `email = 'other@example.com'`);
     await hold([14]);
@@ -271,20 +271,20 @@ describe('the form of a batch', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('asks for a tick above the list if no row is ticked', async () => {
+  it('shows the list again with a request to tick rows if the form has no ticks', async () => {
     const { status, text, forms } = await dora.press(await openBatch(), 'Approve', () => false);
     expect([status, forms.length]).toEqual([303, 1]);
     expect(text).toContain('No row is ticked. Tick those that you want to decide.');
   });
 
-  it('a question leads back to the list with the same ticks', async () => {
+  it('links the confirmation page back to the list with the same rows ticked', async () => {
     const { asked } = await press(await openBatch(), 'Approve', (row) => row.includes('new12'));
     const [back = ''] = asked.links.filter((link) => link.includes('ticks='));
     const again = await dora.ask(back);
     expect(again.checked.map((row) => /new\d+/.exec(row)?.[0])).toEqual(['new12']);
   });
 
-  it('decides nothing about missing rows if fewer are missing than were shown', async () => {
+  it('does not approve missing users as gone if fewer are missing now than the form showed', async () => {
     const missing = 'cccccccccccc';
     await owned(`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
       select 41, 'users', id, now(), '${missing}', 'too many', now() from unnest(array[12, 13]) id`);
@@ -300,14 +300,14 @@ describe('the form of a batch', () => {
     await owned('delete from sync.absences');
   });
 
-  it('decides nothing if a row was put on hold meanwhile', async () => {
+  it('decides nothing if a person put one of the rows on hold after the form was shown', async () => {
     const form = await openBatch();
     await owned(`update sync.held_fields set until = '2100-01-01', asked_by = 'carol' where user_id = 12`);
     const { status, text } = await dora.press(form, 'Approve');
     expect([status, text]).toEqual([303, expect.stringContaining('1 of the 4 rows were edited')]);
   });
 
-  it('a decision leaves rows alone that were decided before', async () => {
+  it('keeps an earlier approval when the remaining rows of the batch are rejected', async () => {
     await decide(await openBatch(), 'Approve', (row) => row.includes('new11'));
     await decide(await formAt('/waiting', 'Reject'), 'Reject');
     expect(await decisions()).toEqual([
@@ -319,7 +319,7 @@ describe('the form of a batch', () => {
   });
 });
 
-describe('the form of one field', () => {
+describe('the form of one held field', () => {
   const edits = [
     ['name', `first_name = 'Ada', last_name = 'Berg'`],
     ['email', `email = 'ada@example.com'`],
@@ -327,7 +327,7 @@ describe('the form of one field', () => {
     ['role_id', 'role_id = 2'],
   ] as const;
   it.each(edits)(
-    'the form of a field carries the %s that was shown, on the list and on the page of the person',
+    'resolves a held %s to the service’s value, on the list of waiting rows and on the page of the user',
     async (_, values) => {
       for (const path of ['/waiting', '/people/default/20']) {
         await edit([20], values);
@@ -347,7 +347,7 @@ describe('the form of one field', () => {
     ['the edit', `update sync.held_fields set edit_id = edit_id + 1000`],
     ['the value of the mirror', `update mirror.users set email = 'later@example.com' where id = 20`],
     ['the value of the service', `update sync.held_fields set shown_value = '"later@example.com"'`],
-  ])('decides nothing once %s has changed, and shows the new value', async (_, change) => {
+  ])('decides nothing if %s changed meanwhile, and shows the current value', async (_, change) => {
     await openAda();
     const form = await formAt('/waiting', 'Take the mirror’s');
     const { question } = await press(form, 'Take the mirror’s');
@@ -363,7 +363,7 @@ describe('the form of one field', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('leaves an earlier refusal out of the receipt of a field that is sent again', async () => {
+  it('omits an earlier refusal by the service from the receipt of a field that is sent again', async () => {
     await openAda();
     await owned(`insert into sync.changes (team_id, user_id, kind, new, edits, outcome, closed_at)
       select team_id, user_id, 'push', '{"email": "ada@example.com"}', jsonb_build_object('email', edit_id), '{"email": "refused"}', now()
@@ -375,14 +375,14 @@ describe('the form of one field', () => {
   });
 });
 
-describe('another value, typed on the page', () => {
+describe('a third value, typed on the page', () => {
   afterAll(() => visit('dora'));
 
   it.each([
     ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
-    ['by itself', 'select'],
+    ['outside of a batch', 'select'],
   ])(
-    'makes a typed role that is held %s an edit of its author, and waits for a second person',
+    'records a role typed for a field held %s as an edit of the login, which another person must approve',
     async (_, held) => {
       config = configOf({ approve: 'always', fourEyes: true });
       await visit('admin');
@@ -409,7 +409,7 @@ describe('another value, typed on the page', () => {
   );
 });
 
-describe('a list of many', () => {
+describe('a long list of held fields', () => {
   const ids = Array.from({ length: 28 }, (_, i) => i + 4);
   const openMany = async () => {
     await edit(ids, `phone = '4155' || id`);
@@ -417,7 +417,7 @@ describe('a list of many', () => {
     await hold(ids);
   };
 
-  it('a list of many shows a few rows without a form, and all rows on a page of their own', async () => {
+  it('shows four rows without a form on the overview, and all rows with a form on a page of their own', async () => {
     await openMany();
     const { text, forms, links } = await dora.ask('/waiting');
     expect(text).toContain(`${ids.length} phone numbers and 2 email addresses: changed on both sides`);
@@ -429,7 +429,7 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
   });
 
-  it('filters and sorts waiting rows by links, and decides only rows on the page', async () => {
+  it('filters and sorts rows by the query of the address, and decides only the rows on the page', async () => {
     await openMany();
     const { text } = await dora.ask('/waiting?state=conflict&field=email');
     expect(text).toMatch(/Edited here by somebody \(28\), anna \(2\)/);
@@ -452,7 +452,7 @@ describe('a list of many', () => {
     expect(await rowsOf('select count(distinct decision_id) from report.decisions')).toEqual([[1n]]);
   });
 
-  it('shows pages of 200 rows, and decides each page separately', async () => {
+  it('shows 200 rows on a page, and decides only the rows of that page', async () => {
     const all = Array.from({ length: 68 }, (_, i) => i + 11);
     await edit(all, `phone = '4155' || id, email = id || '@new.example', role_id = 1 + role_id % 4`);
     await hold(all);
@@ -471,7 +471,7 @@ describe('a list of many', () => {
     expect((await decisions()).length).toBe(4);
   });
 
-  it('ticks all rows above a limit if one transaction edited them', async () => {
+  it('preselects all rows held by a batch limit only if one transaction edited them all', async () => {
     const role = 'role_id = 1 + role_id % 4';
     await edit([11, 12], role);
     await hold([11, 12]);
@@ -493,7 +493,7 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(0);
   });
 
-  it('shows names of roles in the list and in the question', async () => {
+  it('shows the names of roles in the list and on the confirmation page', async () => {
     await owned(`insert into mirror.roles (team_id, role_id, name, members) values (41, 7, 'Night Shift', 0)
       on conflict (team_id, role_id) do update set name = excluded.name`);
     await edit([20], 'role_id = 7');
@@ -505,7 +505,7 @@ describe('a list of many', () => {
     await owned(`delete from mirror.roles where role_id = 7`);
   });
 
-  it('a form decides about all rows or none', async () => {
+  it('decides none of the submitted rows if one of them has changed', async () => {
     await openMany();
     const form = await formAt('/waiting?state=conflict', 'Take the mirror’s');
     const { question } = await press(form, 'Take the mirror’s');
@@ -530,7 +530,7 @@ describe('the receipt of a decision', () => {
   );
   const approved = async () => (await decide(await openBatch(), 'Approve')).done.location ?? '';
 
-  it('a receipt links to exactly the values that the decision has sent', async () => {
+  it('links to exactly the values that the decision sent', async () => {
     const receipt = await approved();
     // With one of them another field was sent, and somebody else besides.
     await owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
@@ -551,7 +551,7 @@ describe('the receipt of a decision', () => {
     expect(shown.split('pushed').length).toBe(1 + 4 + 1);
   });
 
-  it('a receipt names a rejection or a withdrawal, and a later decision about the same edit', async () => {
+  it('describes a rejection and a withdrawal, and marks an approval whose edit was withdrawn later', async () => {
     const { done } = await decide(await openBatch(), 'Reject', (row) => row.includes('new12'));
     expect(await receiptOf(done)).toMatch(/1 email address rejected by you at [\w :]+\. 1 rejected\./);
     const choice = { batch, why: 'a test', actor: 'dora', only: ['13.email'] };
@@ -565,7 +565,7 @@ describe('the receipt of a decision', () => {
     );
   });
 
-  it('the receipts leave out a withdrawal by version 0.1.0, which appears among the changes', async () => {
+  it('omits an undo that version 0.1.0 recorded, but the list of changes contains the undo', async () => {
     const receipt = await approved();
     await owned(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
       select team_id, user_id, 'undo', base, old, new, edits, now(), (select max(decision_id) + 1 from sync.changes)
@@ -581,7 +581,7 @@ describe('the receipt of a decision', () => {
     expect((await dora.ask(`/changes?decision=${number + 1}`)).text).toMatch(/taken back.*4 rows/s);
   });
 
-  it('a receipt describes another value that somebody typed', async () => {
+  it('names the user, the field and the value if a login typed a third value', async () => {
     await openAda();
     const form = await formAt('/waiting', 'Take the mirror’s');
     const { asked, question } = await press(withVerb(form, 'value'), 'Send');
@@ -593,7 +593,7 @@ describe('the receipt of a decision', () => {
     );
   });
 
-  it('a receipt stays above the list for a day, and among the changes for good', async () => {
+  it('disappears from the waiting list after a day, but stays in the list of changes', async () => {
     const receipt = await approved();
     await owned(
       `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
@@ -648,7 +648,7 @@ describe('a malformed form', () => {
     expect(read(filled(fields)).rows?.length).toBe(fields.row.length);
   });
 
-  it('a malformed form gets an error in words, also if it is too long', async () => {
+  it('answers with a readable error if a field is malformed or the form is too long', async () => {
     const form = await openBatch();
     const malformed = await dora.press(withField(form, 'rows', 'many'), 'Approve');
     expect([malformed.status, malformed.text]).toEqual([
@@ -660,7 +660,7 @@ describe('a malformed form', () => {
   });
 });
 
-describe('a hold on the page of a person', () => {
+describe('a hold requested on the page of a user', () => {
   afterAll(() => visit('dora'));
   const person = '/people/default/20';
   const threeDays = new Date(Date.now() + 3 * 86_400_000);
@@ -676,7 +676,7 @@ describe('a hold on the page of a person', () => {
   const held = () =>
     rowsOf('select field, reason, held_before, until, asked_by, detail from report.held order by field');
 
-  it('a hold lasts until the shown moment, in the name of the login, and can be ended on the page', async () => {
+  it('records the end, the login and the reason of the hold, and offers a button that ends it', async () => {
     const { status, location } = await begin({});
     expect([status, location]).toEqual([303, person]);
     expect(await held()).toEqual([
@@ -690,7 +690,7 @@ describe('a hold on the page of a person', () => {
     expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. Nobody asks to hold it');
   });
 
-  it('a hold covers a conflict, and shows that the conflict comes back at its end', async () => {
+  it('covers a field in conflict, and restores the conflict when the hold ends', async () => {
     await openAda();
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Asia/Kolkata');
@@ -713,20 +713,20 @@ describe('a hold on the page of a person', () => {
 
   it.each([
     ['without a reason', { why: [' '] }, 'A reason is missing'],
-    ['without a moment', { until: ['at'] }, 'The form does not say until when'],
-    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 'The form does not say until when'],
-    ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 'would have ended already'],
-    ['of no field', { field: [] }, 'does not say which field'],
-    ['of another column', { field: ['gone_at'] }, 'does not say which field'],
-    ['with too much', { why: ['x'.repeat(1_001)] }, 'is too long'],
-  ])('%s is refused, with the reason above the person', async (_, fields, words) => {
+    ['without an end', { until: ['at'] }, 'The form does not say until when'],
+    ['until 30 February', { until: ['at'], at: ['2026-02-30T09:00'] }, 'The form does not say until when'],
+    ['until a past moment', { until: ['at'], at: ['2001-01-01T09:00'] }, 'would have ended already'],
+    ['without a field', { field: [] }, 'does not say which field'],
+    ['of an unknown field', { field: ['gone_at'] }, 'does not say which field'],
+    ['with a reason that is too long', { why: ['x'.repeat(1_001)] }, 'is too long'],
+  ])('rejects a hold %s, and shows the error above the form', async (_, fields, words) => {
     const { status, text } = await begin(fields);
     expect([status, text]).toEqual([303, expect.stringContaining(words)]);
     expect(text).toMatch(/Nothing was decided\..*Leave it alone/s);
     expect(await held()).toEqual([]);
   });
 
-  it('a hold requires a user of the team, and the right to decide', async () => {
+  it('offers a hold only for present users of the team, and only to a login that may decide', async () => {
     const form = withField(await open(), 'field', 'phone');
     await owned('update mirror.users set gone_at = now() where id = 20');
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
@@ -738,8 +738,8 @@ describe('a hold on the page of a person', () => {
   });
 });
 
-describe('a daemon that serves the page', () => {
-  it('the page ignores an old record of its own team, and shows another team’s daemon as stopped', async () => {
+describe('a page that a daemon serves', () => {
+  it('ignores an old stop of its own team’s daemon, but reports that another team’s daemon stopped', async () => {
     const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
     const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
     const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
@@ -753,10 +753,10 @@ describe('a daemon that serves the page', () => {
   });
 });
 
-describe('settings that are read again', () => {
+describe('a reload of the settings while the page runs', () => {
   afterAll(() => visit('dora'));
 
-  it('leave the shown details and the decisions to the key of a page’s start', async () => {
+  it('keeps the rights of logins and the display of details until the page restarts', async () => {
     config = configSchema.parse({});
     await visit('dora', 'look', 'look');
     config = configOf();
@@ -770,7 +770,7 @@ describe('settings that are read again', () => {
   });
 });
 
-describe('an address that no link leads to', () => {
+describe('an address with unexpected parameters', () => {
   const keys =
     'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';
   const odd = [
@@ -784,7 +784,7 @@ describe('an address that no link leads to', () => {
     'x'.repeat(300),
   ];
 
-  it.each(pageViews.map(({ path }) => path))('shows a page, or an error in words: %s', async (pattern) => {
+  it.each(pageViews.map(({ path }) => path))('shows a page or a readable error: %s', async (pattern) => {
     for (const value of [...odd, '\0']) {
       const text = encodeURIComponent(value.toWellFormed());
       const query = keys.split(' ').map((key) => `${key}=${text}`);
@@ -807,9 +807,9 @@ describe('an address that no link leads to', () => {
   });
 });
 
-describe('with four eyes', () => {
+describe('the page with push.fourEyes', () => {
   afterAll(() => visit('dora'));
-  it('shows no form to a person who may only look, and names who may decide', async () => {
+  it('shows no form to a login that may only look, and names the login that may decide', async () => {
     await openAda();
     await visit('bo');
     const form = await openBatch();
@@ -823,7 +823,7 @@ describe('with four eyes', () => {
     await visit('dora');
   });
 
-  it('shows own edits without a tick, with their number, and lets their author withdraw them', async () => {
+  it('shows an author’s own edits in a batch without checkboxes, and lets the author withdraw them', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await edit([15, 16], `email = 'mine' || id || '@example.com'`, 'Admin');
@@ -850,7 +850,7 @@ describe('with four eyes', () => {
     expect((await reasons()).length).toBe(5);
   });
 
-  it('own edits outside of a batch are left out by name, and can be withdrawn', async () => {
+  it('gives an author’s own edits outside of a batch no checkbox, and lets the author withdraw them', async () => {
     config = configOf({ fourEyes: true });
     await visit('admin');
     await edit([15, 16], `email = 'mine' || id || '@example.com'`, 'Admin');
@@ -865,7 +865,7 @@ describe('with four eyes', () => {
     expect(await decisions()).toEqual([expect.stringMatching(/^resolve 1[56] email$/)]);
   });
 
-  it('own values stay own in another spelling', async () => {
+  it('rejects an approval of the login’s own value, and holds another spelling of the value for approval', async () => {
     config = configOf({ fourEyes: true });
     await edit([20], ada, 'Anna');
     await hold([20]);

@@ -84,12 +84,12 @@ beforeAll(async () => {
   );
 });
 
-describe('people', () => {
+describe('the list of users', () => {
   const ask = (search: string, teams: readonly bigint[] = [41n], details = true) =>
     readView<ListRead<RosterRow>>('/people', readerOf(...teams), asked(search, {}, details));
   const idsOf = async (...of: Parameters<typeof ask>) => (await ask(...of)).rows.map(({ id }) => Number(id));
 
-  it('lists people with the worst first, each in one state', async () => {
+  it('lists each user once with one state, and first the users that wait for a person', async () => {
     const { rows, counts, found } = await ask('');
     expect(rows.map(({ id, state }) => [Number(id), standings[state]])).toEqual([
       [1, 'waits'],
@@ -115,7 +115,7 @@ describe('people', () => {
   });
 
   it.each(['state', 'name', 'role', 'email', 'phone', 'changed'] as const)(
-    'lists people by %s reversed in descending order, and page by page',
+    'sorts users by %s in both directions, and continues after the first page',
     async (sort) => {
       const rows = async (search: string) =>
         (await ask(search, [41n, 42n])).rows.map((row) => `${row.team_id} ${row.id}`);
@@ -142,19 +142,19 @@ describe('people', () => {
     ['q=name ñu', []],
     ['role_id=2', [1, 3, 5, 7, 9]],
     ['state=nobody&sort=-secret&page=x', [1, 2, 3, 4, 5, 10, 7, 8, 9]],
-  ] as const)('asked for as %s', async (search, expected) => {
+  ] as const)('finds exactly the users that match the query %s', async (search, expected) => {
     const { rows, found } = await ask(search);
     expect([rows.map(({ id }) => Number(id)), found]).toEqual([expected, expected.length]);
   });
 
-  it('finds people without details by their id alone', async () => {
+  it('finds users by id but not by name if details are off', async () => {
     expect(await idsOf('q=8', [41n], false)).toEqual([8]);
     expect(await idsOf('q=name', [41n], false)).toEqual([]);
     expect(await idsOf('state=equal', [41n], false)).toEqual([7, 8, 9, 10]);
   });
 });
 
-describe('changes', () => {
+describe('the list of changes', () => {
   const usual = {
     q: '',
     details: true,
@@ -172,7 +172,7 @@ describe('changes', () => {
     return { ...rest, moved: rows.map(({ user_id: id, kind, field }) => `${id} ${kind} ${field}`) };
   };
 
-  it('lists changes newest first, a row for each field, and one for each adopted user', async () => {
+  it('lists changes newest first, with a row for each field and one row for an adopted user', async () => {
     const { moved, isMore, searchEnd } = await ask({});
     expect(moved).toEqual([
       '7 resolve role_id',
@@ -202,11 +202,11 @@ describe('changes', () => {
     [{ q: 'name 7', details: false }, []],
     [{ q: '41440102207', details: false }, []],
     [{ runId: 99n }, []],
-  ] as const)('asked for as in case %#', async (asked, expected) => {
+  ] as const)('finds exactly the changes that match the filter %o', async (asked, expected) => {
     expect((await ask(asked)).moved).toEqual(expected);
   });
 
-  it('lists changes page by page, and cuts no change in two', async () => {
+  it('keeps all fields of a change on one page, and older changes for the next page', async () => {
     const { rows, isMore } = await readChanges(readerOf(41n), { ...usual, limit: 3 });
     expect([rows.length, isMore]).toEqual([4, true]);
     const older = await readChanges(readerOf(41n), {
@@ -217,7 +217,7 @@ describe('changes', () => {
     expect([older.rows.map(({ kind }) => kind), older.isMore]).toEqual([['adopt'], false]);
   });
 
-  it('reads so many rows for a page of changes, returns where it stopped, and finds people of the ledger alone', async () => {
+  it('stops a search after 10,000 rows, and returns the position where the next search continues', async () => {
     await rowsOf(
       `insert into sync.changes (team_id, user_id, kind, opened_at)
        select 45, 12, 'forget', timestamptz '2026-01-01' + n * interval '1 second' from generate_series(1, 10001) n`,
@@ -231,12 +231,12 @@ describe('changes', () => {
     expect([older.rows, older.searchEnd]).toEqual([[], null]);
   });
 
-  it('gives the reason of a hold, and the value that both sides agreed on', async () => {
+  it('returns the reason of a hold, the values of both sides and the last agreed value', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
   });
 
-  it('shows text, author and outcome of a change without a user, and omits the link', async () => {
+  it('shows the text, author and outcome of a message without a link to a user', async () => {
     await rowsOf(
       `insert into sync.changes (team_id, kind, new, outcome, closed_at, decided_by)
        values (43, 'approve', '{"message": ["15550100", "<b>"]}', '{"message": "answered"}', now(), 'kim')`,
@@ -252,11 +252,11 @@ describe('changes', () => {
   });
 });
 
-describe('counts and tags', () => {
+describe('the views of counts and tags', () => {
   const counts = (teamId: bigint, days = 30) =>
     readCounts(readerOf(teamId), { days, segment: null, isCsv: true });
 
-  it('shows counts in steps that were counted, and by week', async () => {
+  it('returns 30 days of counts in steps of six hours, and omits steps without a count', async () => {
     const read = await counts(41n);
     expect([read.segment, read.stepMs]).toEqual(['all', 6 * 3_600_000]);
     expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
@@ -276,11 +276,11 @@ describe('counts and tags', () => {
     [7, 86_400_000, 7 * 86_400_000],
     [365, 900_000, 86_400_000],
     [30, null, 6 * 3_600_000],
-  ])('cuts %i days counted every %d ms into steps of %i ms', (days, paceMs, expected) => {
+  ])('divides %i days of counts taken every %d ms into steps of %i ms', (days, paceMs, expected) => {
     expect(stepFor(days, paceMs)).toBe(expected);
   });
 
-  it('gives a file for each chart', async () => {
+  it('writes a CSV file for each chart: roles, tags, contact fields and counts', async () => {
     const read = await counts(41n);
     const file = (of: string) => countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }) });
     expect(file('roles')).toEqual({
@@ -298,7 +298,7 @@ describe('counts and tags', () => {
     expect(file('').rows).toHaveLength(read.steps.length);
   });
 
-  it('gives one line for each of several teams, by the segment of all contacts', async () => {
+  it('returns one count for each team: of the segment "all", or of the first segment if "all" is missing', async () => {
     await owned(`insert into mirror.contact_counts (team_id, segment, counted_at, count)
       select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s)`);
     const { rows: contacts } = await readContacts([44n, 43n, 42n], new Date('2100-01-01')).execute(
@@ -310,7 +310,7 @@ describe('counts and tags', () => {
     ]);
   });
 
-  it('groups months by UTC, whatever the zone of the server', async () => {
+  it('groups tags by month in UTC, whatever the time zone of the database session', async () => {
     const readIn = async (zone: string) =>
       await database.db.transaction(async (tx) => {
         await sql`select set_config('timezone', ${zone}, true)`.execute(tx);
@@ -321,19 +321,19 @@ describe('counts and tags', () => {
       expect(await readIn(zone)).toEqual(inUtc);
   });
 
-  it('gives the last count and the count 30 days before, for the main segment', async () => {
+  it('returns the last count of all contacts and the count 30 days before', async () => {
     const { rows } = await readContacts([41n, 42n], now).execute(database.db.kysely);
     expect(rows).toEqual([
       { teamId: 41n, segment: 'all', count: 1000, countedAt: new Date('2026-03-11T11:30Z'), before: 280 },
     ]);
   });
 
-  it('shows empty counts for a team that has none', async () => {
+  it('returns an empty list of steps for a team without counts', async () => {
     const read = await counts(42n);
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
   });
 
-  it('lists present tags, and removed tags as gone', async () => {
+  it('lists present tags by default, and removed tags with state=gone', async () => {
     const ask = async (search: string) => {
       const { rows, found } = await readView<ListRead<{ readonly tag: string }>>(
         '/tags',
@@ -347,7 +347,7 @@ describe('counts and tags', () => {
     expect(await ask('state=gone')).toEqual([['gone'], 1]);
   });
 
-  it('counts each month the tags that came after the first complete run and those that went', async () => {
+  it('counts added and removed tags by month, but not the tags that the first complete run found', async () => {
     await owned(
       `insert into sync.teams (team, team_id) values ('seven', 47), ('eight', 48), ('nine', 49);
        insert into sync.runs (team, team_id, command, groups, outcome, started_at, finished_at)
@@ -378,7 +378,7 @@ describe('counts and tags', () => {
   });
 });
 
-describe('one person', () => {
+describe('the page of one user', () => {
   const settings = {
     policy: { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' },
     absence: { confirmAfterMs: 60_000 },
@@ -389,7 +389,7 @@ describe('one person', () => {
     return { ...found, next: explainAsSeen(found.state, found.held, settings) };
   };
 
-  it('shows the values of a person that a run last saw on the service', async () => {
+  it('returns the base, the mirror’s values, the values last read from the service, and the history', async () => {
     const { state, next, history } = await read('1');
     expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
       '41440102201',
@@ -411,17 +411,17 @@ describe('one person', () => {
     ['2', 'The next run pushes phone, unless a guard stops it.'],
     ['7', 'Nothing: both sides agree.'],
     ['6', 'The user has left the team: the row stays as it is unless they come back.'],
-  ])('%s: %s', async (id, expected) => {
+  ])('explains for user %s what the next run does: %s', async (id, expected) => {
     expect((await read(id)).next).toBe(expected);
   });
 
   it.each([
-    ['in a conflict', 'conflict', null, 'null', null],
-    ['in a conflict, while a person holds it', 'conflict', '2100-01-01', 'null', null],
-    ['before a review', 'review', null, 'null', null],
-    ['after another value', 'refused', null, '"1"', null],
-    ['never: it has shown none', 'returned', null, 'null', '1'],
-  ])('shows a value that the service has emptied %s', async (_, reason, until, then, expected) => {
+    ['empty, in a conflict', 'conflict', null, 'null', null],
+    ['empty, in a conflict that a person holds', 'conflict', '2100-01-01', 'null', null],
+    ['empty, before a review', 'review', null, 'null', null],
+    ['empty, after the refusal of another value', 'refused', null, '"1"', null],
+    ['the base, after the return of a user', 'returned', null, 'null', '1'],
+  ])('returns for a held phone that the service emptied: %s', async (_, reason, until, then, expected) => {
     await owned(
       `insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
        on conflict do nothing;
@@ -434,20 +434,20 @@ describe('one person', () => {
     expect(found?.state.service?.phone).toBe(expected);
   });
 
-  it('lists fields that were edited in one moment by name', async () => {
+  it('lists fields in alphabetical order if one statement edited them', async () => {
     await rowsOf(
       `update mirror.users set phone = '41440102997', email = 'a@example.com', role_id = 1 where team_id = 41 and id = 9`,
     );
     expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
   });
 
-  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s matches no user', async (id) => {
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('finds no user with the id %s', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
   });
 });
 
 describe('the waiting view', () => {
-  it('lists each waiting batch and each reason, with the refused request', async () => {
+  it('lists waiting fields by batch and reason, filters and sorts them, and names the refused request', async () => {
     await owned(
       `insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
        select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
@@ -501,7 +501,7 @@ describe('the waiting view', () => {
   });
 });
 
-describe('whether a daemon sends a decision at once', () => {
+describe('readSending', () => {
   const teams = [
     { team: 'north', teamId: 41n, name: null },
     { team: 'south', teamId: 42n, name: null },
@@ -509,7 +509,7 @@ describe('whether a daemon sends a decision at once', () => {
   const listens = async (...teamIds: bigint[]) =>
     (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
 
-  it('a decision is sent at once if the daemon of each given team listens', async () => {
+  it('reports that a decision is sent at once only if a daemon of each given team runs', async () => {
     await rowsOf(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
     const note = { bySystemd: false, end: null };
     expect([await listens(41n), await listens(42n)]).toEqual([false, false]);
@@ -522,7 +522,7 @@ describe('whether a daemon sends a decision at once', () => {
   });
 });
 
-describe('the views of one team', () => {
+describe('the views of the page', () => {
   /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
   const fill = async (teamId: number, word: string, held: number) => {
     const edit = (turn: number) =>
@@ -561,7 +561,7 @@ describe('the views of one team', () => {
       from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id <= ${held} and ended_at is null`);
   };
 
-  it('the views of one team show nothing of another team', async () => {
+  it('show nothing of another team that has the same user ids and batch names', async () => {
     await fill(51, 'north of all', 2);
     const readerFor = (team: string, teamId: bigint) => ({
       ...readerOf(teamId),

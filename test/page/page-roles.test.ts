@@ -36,7 +36,7 @@ const asText = (value: unknown) =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `id ${one}` : one));
 
 it.each(pageViews)(
-  '$path needs the right to read alone, and shows nothing of another team',
+  'the view $path works for a role that may only read one team, and shows no other team',
   async ({ path, read }) => {
     const asked = {
       params: { team: 'north', batch: 'abc', id: path.startsWith('/runs') ? '1' : '4' },
@@ -55,13 +55,13 @@ it.each(pageViews)(
 
 it.each([
   [
-    'serves a daemon of its own role',
+    'answers 200 to a role with rights on the tables',
     (login: string) => `grant usage on schema mirror, sync, report to ${login};
       grant select, insert, update, delete on all tables in schema mirror, sync to ${login};
       grant select on all tables in schema report to ${login}`,
     200,
   ],
-  ['answers 403 to anybody who can connect', () => 'select', 403],
+  ['answers 403 to a role that may only connect', () => 'select', 403],
 ] as const)('musterd page %s', async (_, grant, status) => {
   const login = `${role}_login`;
   await database.rows(`create role ${login} login password 'secret'; ${grant(login)}`);
@@ -78,7 +78,7 @@ it.each([
   await database.rows(`drop owned by ${login}; drop role ${login}`);
 });
 
-it('counts waiting fields in the given teams that the role can read', async () => {
+it('readPageFrame counts waiting fields of the requested teams that the role may read', async () => {
   const waitingOf = async (db: Database, team: string | null) =>
     await readPageFrame(db, team, async ({ waiting, reader: { teams } }) => [waiting, teams.length]);
   expect(await waitingOf(reader, null)).toEqual([2, 1]);
@@ -87,7 +87,7 @@ it('counts waiting fields in the given teams that the role can read', async () =
   expect(await waitingOf(database.db, 'south')).toEqual([2, 1]);
 });
 
-it('writes nothing, whatever the role may (S27)', async () => {
+it('readPageFrame opens a read-only transaction, so that not even an owner of the tables can write (S27)', async () => {
   const write = async () =>
     await readPageFrame(database.db, null, async ({ reader: { db } }) => {
       await db.deleteFrom('mirror.user_lookups').execute();
@@ -95,7 +95,7 @@ it('writes nothing, whatever the role may (S27)', async () => {
   await expect(write()).rejects.toThrow('read-only transaction');
 });
 
-it('the pulse of the page changes after a hold and after a run', async () => {
+it('readPulse returns a new value once a hold is removed or a run is recorded', async () => {
   const before = await readPulse(reader);
   expect(await readPulse(reader)).toBe(before);
   await database.rows(`delete from sync.held_fields where team_id = 7`);

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('answers the eleventh wrong key of a minute slowly, and a right one meanwhile', async () => {
+it('the page answers 429 late to the eleventh wrong token of a minute, but a right token at once', async () => {
   const source = pageRoutes({ ...page, answer: async () => answerOf('') });
   const own = await createPageServer({ host: '127.0.0.1', port: 0, page: source });
   onTestFinished(() => own.close());
@@ -66,7 +66,7 @@ it('answers the eleventh wrong key of a minute slowly, and a right one meanwhile
   expect(Number((await slow).headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-it('answers 401 without a key, whatever the path', async () => {
+it('the page answers 401 to every path if the request has no token', async () => {
   for (const path of ['/', '/people', '/people.csv', '/assets/style.css', '/assets/font.woff2', '/events']) {
     const answer = await ask(path, { headers: { authorization: '' } });
     expect([path, answer.status, await answer.text()]).toEqual([path, 401, 'sorry, 401']);
@@ -80,7 +80,7 @@ it('answers 401 without a key, whatever the path', async () => {
   expect([post.status, asked, decided]).toEqual([401, [], []]);
 });
 
-it('forbids foreign resources, shared caches and frames', async () => {
+it('the page sends headers that forbid foreign resources, shared caches and frames', async () => {
   const { headers } = await ask('/');
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy.split('; ').toSorted()).toEqual([
@@ -100,7 +100,7 @@ it('forbids foreign resources, shared caches and frames', async () => {
   expect((await ask('/assets/font.woff2')).headers.get('cache-control')).toContain('immutable');
 });
 
-it('answers 304 while the page is unchanged, and gzips it', async () => {
+it('the page sends gzipped HTML, and answers 304 while it is unchanged', async () => {
   const first = await ask('/people');
   const etag = first.headers.get('etag') ?? '';
   expect([first.headers.get('content-encoding'), etag.length > 4]).toEqual(['gzip', true]);
@@ -108,7 +108,7 @@ it('answers 304 while the page is unchanged, and gzips it', async () => {
   expect((await ask('/people', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
 });
 
-it('passes path, parameters, query and kind of file to the view', async () => {
+it('pageRoutes passes the path, its parameters, the query and the format to the view', async () => {
   asked.length = 0;
   await ask('/people/north/7.csv?q=a%20b');
   await ask('/glance.csv');
@@ -121,7 +121,7 @@ it('passes path, parameters, query and kind of file to the view', async () => {
   expect(asked[0]?.query.get('q')).toBe('a b');
 });
 
-it('names a missing right, and hides the details of an error', async () => {
+it('the page answers 403 for a missing database right, and 503 without the text of any other error', async () => {
   const refused = await ask('/people?q=refused');
   expect([refused.status, await refused.text()]).toEqual([403, 'sorry, 42501']);
   const away = await ask('/people?q=away');
@@ -129,7 +129,7 @@ it('names a missing right, and hides the details of an error', async () => {
 });
 
 it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people/north/7%00.csv'])(
-  'refuses an address that no page has, in its own form: %s',
+  'the page answers 400 as HTML if the address contains a NUL character: %s',
   async (path) => {
     asked.length = 0;
     const { status, headers } = await ask(path);
@@ -141,7 +141,7 @@ it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people
   },
 );
 
-it('answers 404 as a page to a browser, and as JSON to any other client', async () => {
+it('the page answers 404 as HTML to a browser, and as JSON to any other client', async () => {
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
   for (const path of ['/nothing', '/people/', '/%zz', '/healthz/', `/people/${'x'.repeat(600)}/1`]) {
     const answer = await ask(path, { headers: { accept, authorization: '' } });
@@ -152,7 +152,7 @@ it('answers 404 as a page to a browser, and as JSON to any other client', async 
   }
 });
 
-it('accepts only a form of its own page, for the same path and person (S30)', async () => {
+it('the page accepts a form only with its own token for the same path and login (S30)', async () => {
   const given = /<p>(.*?)<\/p>/.exec(await (await ask('/')).text())?.[1] ?? '';
   const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
     (await ask(path, { method: 'POST', headers, body: `token=${key}&why=checked` })).status;
@@ -176,8 +176,8 @@ it('accepts only a form of its own page, for the same path and person (S30)', as
   ]);
 });
 
-describe('the events of the page', () => {
-  it('sends each change once to every listener, and continues after a failure', async () => {
+describe('createPageEvents', () => {
+  it('sends each change once to every open page, and continues after a failed query', async () => {
     const pulses = ['one', 'two', 'two', undefined, 'three', 'three'];
     let looks = 0;
     const events = createPageEvents(async () => {

@@ -35,7 +35,7 @@ async function rowsRead(table: string, path: string, search = ''): Promise<numbe
   });
 }
 
-describe.each(['without statistics', 'with statistics'])('%s', (which) => {
+describe.each(['without statistics', 'with statistics'])('views of a big mirror %s in Postgres', (which) => {
   beforeAll(async () => {
     if (which === 'with statistics') await database.rows('vacuum analyze');
   });
@@ -43,7 +43,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
   const counted = which === 'with statistics' ? 0 : users;
   const ledger = which === 'with statistics' ? 1_500 : 3.1 * changes;
 
-  it('the first view reads no user who is at rest', async () => {
+  it('the overview reads less than a tenth of the users, besides one count of all users', async () => {
     expect(await rowsRead('mirror.users', '/')).toBeLessThan(counted + users / 10);
   });
 
@@ -54,18 +54,18 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
     },
   );
 
-  it('reads one person by id', async () => {
+  it('the page of a user and the search for an id read fewer than 100 users', async () => {
     expect(await rowsRead('mirror.users', '/people/:team/:id')).toBeLessThan(100);
     expect(await rowsRead('mirror.users', '/changes', 'q=9')).toBeLessThan(100);
     expect(await rowsRead('sync.changes', '/people/:team/:id')).toBeLessThan(ledger);
   });
 
-  it('a page of changes ends the look at the ledger', async () => {
+  it('the list of changes stops reading the ledger once a page is full', async () => {
     expect(await rowsRead('sync.changes', '/changes')).toBeLessThan(ledger);
     expect(await rowsRead('sync.changes', '/changes', 'direction=held')).toBeLessThan(3.1 * changes);
   });
 
-  it('counts are read where a step ends, and a week whole', async () => {
+  it('the view of counts reads fewer than 3,000 rows for a year', async () => {
     expect(await rowsRead('mirror.contact_counts', '/counts', 'days=365')).toBeLessThan(20 * 96 + 1_000);
   });
 });

@@ -48,7 +48,7 @@ const iconOf = (html: string) =>
     /d="(M\d [\d.]+)/.exec(html)?.[1] ?? ''
   ] ?? 'dashed';
 
-describe('the receipt', () => {
+describe('receiptCard', () => {
   it.each<[string, Partial<FollowedDecision>, string]>([
     ['clock', {}, '58 phone numbers approved by you at 14:33:02. 58 waiting. The daemon begins with it now.'],
     [
@@ -92,12 +92,12 @@ describe('the receipt', () => {
       { deed: 'value', rows: 1, parts: [part(1, 'waiting')] },
       'Phone of Ngozi Costa set to 41794100348 by you at 14:33:02. 1 waiting.',
     ],
-  ])('%s: %o', (shape, more, words) => {
+  ])('shows the icon "$0" and the sentence "$2"', (shape, more, words) => {
     const html = card(more);
     expect([iconOf(html), textOf(html)]).toEqual([shape, expect.stringContaining(words)]);
   });
 
-  it('a receipt names the next run, or the command if no daemon runs', () => {
+  it('names the time of the next run, or the command reconcile if no daemon runs', () => {
     expect(textOf(card({}, { listens: false, nextRun: null }))).toContain(
       'No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile',
     );
@@ -107,7 +107,7 @@ describe('the receipt', () => {
     );
   });
 
-  it('a receipt refreshes while a daemon works on it, for ten minutes', () => {
+  it('reloads for at most ten minutes, while a daemon has something to send', () => {
     const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect([isFollowed({}), isFollowed({ parts: [part(58, 'sending')] })]).toEqual([true, true]);
@@ -122,12 +122,12 @@ describe('the receipt', () => {
       { deed: 'reject', parts: [part(58, 'rejected')] },
     ],
     ['', { deed: 'withdraw', parts: [part(58, 'ended')] }],
-  ])('a receipt names the commands that go back, with the batch: %s', (words, more) => {
+  ])('names the command that reverses the decision, if there is one: "%s"', (words, more) => {
     const html = card({ why: null, ...more });
     expect(textOf(/<p class="note">(.*?)<\/p>/s.exec(html)?.[1] ?? '')).toBe(words);
   });
 
-  it('a receipt offers to take back the first run that sent something, to whoever may decide', () => {
+  it('offers a login that may decide to take back the first run that sent a value', () => {
     const runs = [4824n, 4825n];
     // Who may is said above the list.
     const sent = { parts: [part(58, 'confirmed')], runs };
@@ -142,7 +142,7 @@ describe('the receipt', () => {
     expect(card(sent, daemon, { ...context, decide: barred })).not.toContain('You may look.');
   });
 
-  it('a receipt shows no value if details are off', () => {
+  it('hides names and values if details are off', () => {
     const value = { deed: 'value', rows: 1, parts: [part(1, 'confirmed')] } as const;
     const html = card(value, daemon, { ...context, details: false });
     expect(textOf(html)).toContain('Phone set to not shown by you');
@@ -153,7 +153,7 @@ describe('the receipt', () => {
     expect(why(false)).toContain('(cannot be sent: the split of a value that is not shown is a guess)');
   });
 
-  it('a receipt links to fields that wait again, and to the values', () => {
+  it('links to the fields that wait for a decision again, and to the changed values', () => {
     const links = (...parts: readonly DecidedPart[]) =>
       [...card({ parts }).matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'));
     const conflict = part(29, 'held', null, 'conflict');
@@ -162,7 +162,7 @@ describe('the receipt', () => {
   });
 });
 
-describe('the question', () => {
+describe('the confirmation page of a decision', () => {
   const sides = { mirror: '1', service: '1', base: '2', editedBy: null, editedAt: null };
   const row = { teamId: 41n, userId: 7n, name: 'Ada', field: 'phone', ...sides };
   const ask = (verb: 'undo' | 'approve', number: number, sending: Sending) => {
@@ -171,7 +171,7 @@ describe('the question', () => {
     return confirmation(context, question).main.toString();
   };
 
-  it('shows the first 1,000 fields, and says how many there are', () => {
+  it('lists the first 1,000 fields, and states how many there are in all', () => {
     const html = ask('undo', 1_001, daemon);
     expect(html.split('<tr role="row"').length - 2).toBe(1_000);
     expect(textOf(html)).toContain('The first 1,000 of 1,001');
@@ -180,14 +180,14 @@ describe('the question', () => {
   it.each([
     [true, 'Sent at once, by the daemon, in 1 request'],
     [false, 'Sent by the next run, in 1 request; no daemon runs'],
-  ])('says when it is sent if a daemon listens (%s), and in whose name it is recorded', (listens, words) => {
+  ])('names the time of sending (daemon runs: %s) and the recorded login', (listens, words) => {
     const text = textOf(ask('approve', 2, { ...daemon, listens }));
     expect(text).toContain(words);
     expect(text).toContain('Recorded as kim, with the reason.');
   });
 });
 
-it('the page gives each decision a row, with the outcome', () => {
+it('decidedLast lists each decision in a row with time, login, fields and outcome', () => {
   const other = { ...approved, number: 9n, by: 'm.okoye', at: clock('13:20:00'), deed: 'reject' as const };
   const html = decidedLast(context, [
     { ...approved, parts: [part(58, 'confirmed')] },

@@ -65,8 +65,8 @@ const views = [
   ['changes', (context: PageContext) => changes(ledger, context)],
 ] as const;
 
-describe.each(views)('%s', (name, render) => {
-  it('shows foreign text as text, with marks for hidden characters', () => {
+describe.each(views)('the view of %s', (name, render) => {
+  it('escapes HTML in names and values, and marks hidden characters', () => {
     // What a form sends back is as it was: it is not shown.
     const page = render(contextOf(`/${name}`))
       .main.toString()
@@ -105,7 +105,7 @@ const heldField = {
   requestId: null,
 } as const;
 
-it('leaves values out of the file of waiting fields if details are off', () => {
+it('waitingCsv omits names, emails and phones if details are off', () => {
   const detail = 'the split of "Berg "B" Ada" is a guess';
   const row = (field: string, value: unknown) => ({ ...heldField, detail, field, mirror: value });
   const rows = [
@@ -127,7 +127,7 @@ it('leaves values out of the file of waiting fields if details are off', () => {
   );
 });
 
-describe('one person', () => {
+describe('the page of one user', () => {
   const row = {
     name: evil,
     first_name: evil,
@@ -223,11 +223,11 @@ describe('one person', () => {
       ...context,
     }).main.toString();
 
-  it('shows foreign text as text', () => {
+  it('escapes HTML and hidden characters in all values', () => {
     expect(/<img|\p{Cf}|(?!\n)\p{Cc}|\sstyle=|\son\w+="/u.exec(show())).toBe(null);
   });
 
-  it('shows the three versions with their differences', () => {
+  it('shows the values of base, mirror and service, and marks their differences', () => {
     const page = show();
     for (const part of [
       '<mark class="mirror none">none</mark>',
@@ -254,18 +254,18 @@ describe('one person', () => {
       'Reject and put back…Reject…Take the mirror’s…Take the service’s…Another value…Its batch',
     ],
     ['asked', null, ''],
-  ])('offers a decider for %s in batch %s: %s', (reason, batch, words) => {
+  ])('shows the buttons for a field held as "%s" in batch %s: %s', (reason, batch, words) => {
     const page = show({ held: [{ ...hold, reason, batch }] }, { decide });
     const [, buttons = ''] = /<div class="part row"><h3>Phone<\/h3>(.*?)<\/div>/.exec(page) ?? [];
     expect([textOf(buttons), page.includes('class="command"')]).toEqual([words, false]);
   });
 
-  it('offers neither a command nor a form in a copy', () => {
+  it('offers neither a command nor a form if the mirror is a copy', () => {
     const placing = { ...contextOf(path).placing, verdict: 'copy' as const };
     expect(textOf(show({}, { placing }))).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
   });
 
-  it('links from the roster to the batch, or else to the reason', () => {
+  it('links a held field in the list of users to its batch, or without a batch to its reason', () => {
     const linkOf = (batch: string | null) => {
       const open = [{ ...user.open?.[0], batch }];
       return people(
@@ -333,7 +333,7 @@ describe('one person', () => {
       expect(past).toContain(part);
   });
 
-  it('breaks an email only between its parts, and a phone number nowhere', () => {
+  it('allows line breaks between the parts of an email, but none in a phone number', () => {
     const base = { ...names, email: 'anna_b.novak@example.com' };
     const page = show({ state: { ...state, base } });
     expect(page).toContain('anna_<wbr>b.<wbr>novak<wbr>@example.<wbr>com');
@@ -341,7 +341,7 @@ describe('one person', () => {
   });
 });
 
-describe('what waits', () => {
+describe('the waiting view of a batch', () => {
   const decide = { actor: 'kim', token: () => 'secret', barred: null };
   const listOf = (reasons: readonly string[], more: Partial<ListOnPage> = {}): ListOnPage => {
     const rows = reasons.map((detail, i) => ({ ...heldField, userId: BigInt(i), name: `Name ${i}`, detail }));
@@ -375,7 +375,7 @@ describe('what waits', () => {
     [true, 'putBack'],
     [false, 'approve'],
   ])(
-    'names what puts it back before what approves it; of one edit (%s) %s is the likeliest',
+    'shows putBack, reject and approve; if one transaction edited all rows (%s), highlights %s',
     (isOneEdit, main) => {
       const page = show(listOf(['two would change'], { isOneEdit }));
       const buttons = [...page.matchAll(/<button class="(button[^"]*)" name="verb" value="(\w+)"/g)];
@@ -384,7 +384,7 @@ describe('what waits', () => {
     },
   );
 
-  it('says up to three reasons above the rows, and more of them each at its row', () => {
+  it('shows up to three different reasons above the rows, and more than three beside each row', () => {
     const reasons = ['first', 'second', 'third', 'fourth'].map((one) => `${one} reason`);
     const few = textOf(show(listOf(reasons.slice(1))));
     expect(few).toContain('Second reason. Third reason. Fourth reason. Nothing of it was sent');
@@ -395,10 +395,10 @@ describe('what waits', () => {
   });
 });
 
-describe('the header', () => {
+describe('the layout of a page', () => {
   const shown = { title: 'Waiting', main: html`` };
 
-  it('links to the manual, and notes below each title that ids replace names', () => {
+  it('links to the manual, and notes below the title if ids replace names', () => {
     const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
     const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
     expect(quiet).toMatch(
@@ -411,7 +411,7 @@ describe('the header', () => {
   });
 });
 
-describe('the query of a link', () => {
+describe('changesFilter', () => {
   const asked = (search: string, isCsv = false) => ({
     query: new URLSearchParams(search),
     params: {},
@@ -424,14 +424,14 @@ describe('the query of a link', () => {
     ['since=', undefined],
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
-  ])('a link sets the start of the changes: %j', (search, expected) => {
+  ])('reads the query %j as the start day %s', (search, expected) => {
     expect(changesFilter(asked(search)).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 
   it.each([
     ['Africa/Cairo', 'since=2027-04-30', '2027-04-29T22:00:00.000Z'],
     ['America/New_York', 'since=2026-01-02', '2026-01-02T05:00:00.000Z'],
-  ])('begins a day as the clocks of %s do, also if they skip midnight: %j', (zone, search, expected) => {
+  ])('begins a day at its first moment in %s, also if clocks skip midnight: %j', (zone, search, expected) => {
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn(zone);
     expect(changesFilter(asked(search)).since?.toISOString()).toBe(expected);

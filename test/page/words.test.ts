@@ -21,8 +21,8 @@ const now = new Date('2026-03-11T14:32:07Z');
 const earlier = (ms: number) => new Date(now.getTime() - ms);
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
-describe('words', () => {
-  it('tells how far away a moment is, in one unit', () => {
+describe('times, numbers and names on the page', () => {
+  it('writes distances and durations in seconds, minutes, hours or days', () => {
     expect(
       [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(earlier(ms), now)),
     ).toEqual(['just now', '9 s ago', '2 min ago', '1 hour ago', '47 hours ago', '3 days ago']);
@@ -31,7 +31,7 @@ describe('words', () => {
     expect([900, 1_400, 250_000].map(took)).toEqual(['900 ms', '1.4 s', '4 min 10 s']);
   });
 
-  it('names the day if it is not today, and the year if it is another', () => {
+  it('adds the day to a time that is not today, and the year if it differs', () => {
     expect(clockTime(earlier(hour), now)).toBe('13:32');
     expect(clockTime(earlier(day), now, true)).toBe('10 Mar 14:32:07');
     expect(clockTime(earlier(200 * day), now)).toBe('23 Aug 2025 14:32');
@@ -43,7 +43,7 @@ describe('words', () => {
     ]);
   });
 
-  it('formats times in display.timezone, also at the border of two days', () => {
+  it('formats times and days in display.timezone, also around midnight', () => {
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Pacific/Auckland');
     expect(exactTime(now)).toBe('2026-03-12 03:32:07 Pacific/Auckland');
@@ -55,13 +55,13 @@ describe('words', () => {
     expect(clockTime(new Date('2025-12-31T12:00Z'), now)).toBe('1 Jan 01:00');
   });
 
-  it('words count things, sign differences and list names', () => {
+  it('writes counts with their noun, differences with their sign, and lists with "and"', () => {
     expect([many(1, 'run'), many(4_821n, 'run')]).toEqual(['1 run', '4,821 runs']);
     expect([difference(774), difference(-365), difference(0n)]).toEqual(['+774', '−365', '0']);
     expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
   });
 
-  it('marks characters that hide or turn a text around, and leaves characters of scripts (S29)', () => {
+  it('marks characters that hide or reverse a text, and keeps joiners that a script needs (S29)', () => {
     expect(visible('a<b').toString()).toBe('a&lt;b');
     expect(visible('\u001B[31m').toString()).toContain('>␛</span>[31m');
     expect(visible('a\u202Eb').toString()).toContain('title="control character U+202E">U+202E</span>b');
@@ -72,21 +72,21 @@ describe('words', () => {
 });
 
 describe('html', () => {
-  it('html escapes a value once, and leaves out null, undefined and false', () => {
+  it('escapes a value once, omits null, undefined and false, and rejects a promise', () => {
     const inner = html`<b>${'"&<'}</b>`;
     expect(html`${[inner, 'x']}${null}${undefined}${false}${0}`.toString()).toBe('<b>&quot;&amp;&lt;</b>x0');
     expect(() => html`${Promise.resolve('x')}`).toThrow('a promise is no part of a page');
   });
 });
 
-describe('links', () => {
+describe('links and commands on the page', () => {
   const context = { path: '/runs', query: new URLSearchParams('team=north&page=3&sort=-when') };
-  it('links keep the state, and begin at the first page', () => {
+  it('links keep the team, and start at the first page', () => {
     expect(href(context, { open: '7', sort: null })).toBe('/runs?team=north&open=7');
     expect(to(context, '/waiting')).toBe('/waiting?team=north');
   });
 
-  it('a command names the team if there are several, quoted for a shell', () => {
+  it('a command names the team, quoted for a shell, if there are several teams', () => {
     const team = (name: string) => ({ team: name, teamId: 1n, name });
     expect(commandOf({ teams: [team('a')] }, 'a', 'held')).toBe('musterd held');
     expect(commandOf({ teams: [team('a'), team('b')] }, "o'x y", 'held')).toBe(

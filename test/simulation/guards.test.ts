@@ -24,26 +24,26 @@ function isWatched(watch: Watch): boolean {
   return filesOf().some((file) => hasTitle(readFileSync(file, 'utf8'), watch.by));
 }
 
-describe('the breaks', () => {
-  it('match exactly one place in their file each', () => {
+describe('test/mutation/breaks.txt', () => {
+  it('contains only changes whose old text occurs exactly once in the source file', () => {
     const unfit = readBreaks().filter((one) => placesOf(one) !== 1 || one.from === one.to);
     expect(unfit.map(({ nr, file, from }) => `${nr} of ${file}: ${from}`)).toEqual([]);
   });
 
-  it('include many guards, each with a name of its own', () => {
+  it('removes at least 40 guards, each under a unique name', () => {
     const names = readGuards().map(({ guard }) => guard.name);
     expect(names.length).toBeGreaterThanOrEqual(40);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('name an existing test or promise for each guard, within 300 seeds', () => {
+  it('names for each guard an existing test or promise that detects its removal within 300 seeds', () => {
     const all = readGuards().map(({ guard }) => guard);
     expect(all.filter(({ watch }) => !isWatched(watch)).map(({ name }) => name)).toEqual([]);
     const slow = all.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
 
-  it(`match the table in ${page} (UPDATE_GUARDS=1 writes it)`, () => {
+  it(`equals the table of guards in ${page} (UPDATE_GUARDS=1 writes it)`, () => {
     const text = readFileSync(page, 'utf8');
     const [before = '', after = ''] = text.split(heading);
     const rest = after.slice(after.indexOf('\n\n'));

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { longHungAfterMs } from '../support/limits.ts';
 import { inAll, playSeeds } from './play-seeds.ts';
 
-describe('the simulation', () => {
+describe('the simulation of musterd in virtual time', () => {
   it(
-    'finds nothing in these seeds',
+    'finds no broken promise in seeds 1 and 2',
     async () => {
       // The last of them is played twice, and has to be the same.
       const played = await playSeeds('test/simulation/run.ts', '--from', '1', '--seeds', '2');
@@ -19,7 +19,7 @@ describe('the simulation', () => {
     longHungAfterMs,
   );
 
-  it('notices that a guard is missing', async () => {
+  it('reports a broken promise if the guard "send deadline" is removed', async () => {
     // It ends with the first that notices.
     const flags = ['--guards', '--in', 'send deadline', '--from', '1', '--seeds', '30'];
     const played = await playSeeds('test/mutation/breaks.ts', ...flags);

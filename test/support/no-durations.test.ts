@@ -32,7 +32,7 @@ const clockReaders: Readonly<Record<string, string>> = {
   'support/scale-out.ts': 'These are figures for `npm run bench`: no test looks at them.',
 };
 
-it('no test compares durations: tests count, and `npm run bench` measures', () => {
+it('only listed test files read a clock, so that no test compares durations', () => {
   const found = clocks.flatMap(pathsWith);
   expect([...new Set(found)].toSorted()).toEqual(Object.keys(clockReaders).toSorted());
 });
@@ -47,7 +47,7 @@ const waiters: Readonly<Record<string, string>> = {
   'support/eventually.ts': 'Everybody else waits by it, for something that happens.',
 };
 
-it('no test waits for a time, or for something but for so long', () => {
+it('only listed test files wait for a fixed time or set a timeout for a wait', () => {
   expect(pathsWith(waits)).toEqual(Object.keys(waiters).toSorted());
 });
 
@@ -55,12 +55,12 @@ it('no test waits for a time, or for something but for so long', () => {
 const looksOnce =
   /expect\(await [^;]*?\.(?:count|isVisible|isDisabled|isChecked|innerText|textContent|getAttribute)\(\S*\)\)/;
 
-it('no test looks but once at what a browser is about to show', () => {
+it('each browser test polls the page in place of reading it once', () => {
   expect(pathsWith(/openPage\(/).length).toBeGreaterThan(1);
   expect(pathsWith(looksOnce)).toEqual([]);
 });
 
-it('no test has a time limit of its own making', () => {
+it('no test sets a timeout of its own', () => {
   const options = /\b(?:it|test|describe|beforeAll|beforeEach|afterAll|afterEach)\b[^\n]*\{[^\n}]*\btimeout:/;
   const last = /^(?: {2})*\}, (?:\d[\d_]{3,}|\d[\d_]* \* \w+)\);$/m;
   const settings = /\b(?:testTimeout|hookTimeout|setConfig)\b/;

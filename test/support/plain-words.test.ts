@@ -79,7 +79,7 @@ it.each<readonly [Kind, () => readonly string[]]>([
   ['comment', comments],
   ['message', messages],
   ['prose', prose],
-])('musterd flags no more sentences of the kind "%s" than before', (kind, read) => {
+])('the number of unclear sentences of the kind "%s" stays below its ceiling', (kind, read) => {
   const sentences = read()
     .map((sentence) => sentence.replaceAll(/\s+/g, ' ').trim())
     .filter((sentence) => sentence.split(' ').length > 2);

@@ -27,7 +27,7 @@ async function endOf(files: Readonly<Record<string, string>>): Promise<string> {
 
 const head = `import { afterAll, describe, expect, it } from 'vitest';\n`;
 
-describe('The red reporter', () => {
+describe('createRedReporter', () => {
   it('prints a line for each failure: the file, the test, the first line of the reason', async () => {
     const said = await endOf({
       'a.test.ts': `${head}
