@@ -26,7 +26,7 @@ interface Side {
 }
 
 /** D10 D11: a primary, and a standby that is always a little behind. */
-describe('a mirror with a standby', () => {
+describe('a mirror database with a standby server', () => {
   let emulator: Emulator;
   let primary: Side;
   let standby: Side;
@@ -108,7 +108,7 @@ describe('a mirror with a standby', () => {
   const edit = (user: number | undefined, email: string) =>
     primary.sql(`update mirror.users set email = '${email}' where id = ${user}`);
 
-  it('is not run on the standby, neither by a new process nor by one that was led there, and nothing is sent (D10)', async () => {
+  it('refuses runs and writes on the standby, still answers queries there, and sends no request (D10)', async () => {
     await edit(users[0], 'before@example.com');
     await caughtUp();
     emulator.clearRequests();
@@ -130,7 +130,7 @@ describe('a mirror with a standby', () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it('reverts nothing on the service when the last commits are lost, and pulls what it has (D11)', async () => {
+  it('pulls the values whose commits a fail-over lost, and reverts nothing on the service (D11)', async () => {
     // Replicated: the edit of the first user, which was not pushed yet. Lost: all that follows.
     await standby.sql(`alter system set primary_conninfo = ''`);
     await standby.sql('select pg_reload_conf()');
@@ -169,7 +169,7 @@ describe('a mirror with a standby', () => {
     ).toEqual([[0n]]);
   });
 
-  it('is the same place behind the same name: what is edited there is sent as before (D19)', async () => {
+  it('sends an edit made on the promoted standby if the address of the database is the same as before (D19)', async () => {
     await standby.sql(`update mirror.users set email = 'promoted@example.com' where id = ${users[4]}`);
     expect(await reconcile(standby)).toMatchObject({
       outcome: 'complete',
@@ -179,14 +179,14 @@ describe('a mirror with a standby', () => {
     expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');
   });
 
-  it('takes the next of several hosts after a fail-over, as the same place (D19)', async () => {
+  it('connects to the second host of the database address after a fail-over, and sends edits from there (D19)', async () => {
     await standby.sql(`update mirror.users set email = 'next@example.com' where id = ${users[5]}`);
     const report = await reconcileAt(primary.server.port, standby.server.port);
     expect(report).toMatchObject({ outcome: 'complete', sendBlock: null, counts: { pushed: 1 } });
     expect(emulator.team.user(users[5] ?? 0).email).toBe('next@example.com');
   });
 
-  it('receives notifications and reads by the first host that takes writes, and names each that does not', async () => {
+  it('listens at the host that accepts writes, and names every host in the error if none is a standby', async () => {
     const url = hostsAt(primary.server.port, standby.server.port);
     const heard = Promise.withResolvers<void>();
     const listener = createListener({

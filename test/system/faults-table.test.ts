@@ -32,17 +32,17 @@ const filesWith = (id: string) =>
   sources.filter(({ text }) => titlesWith(text, id).length > 0).map(({ file }) => file);
 
 describe('docs/faults.md', () => {
-  it('has one row for each fault, in order', () => {
+  it('lists each fault in one row, in order', () => {
     expect(rows.map(([id]) => id)).toEqual(ids);
   });
 
-  it.each(rows)('says all there is to say of %s', (...cells) => {
+  it.each(rows)('fills all four cells in the row of fault %s', (...cells) => {
     expect(cells).toHaveLength(4);
     expect(cells.filter((cell) => cell === '')).toEqual([]);
   });
 
   it.each(rows.map(([id = '', , , shown = '']) => ({ id, shown })))(
-    'names the files of all tests of $id, or says why there is none',
+    'names every test file of fault $id, or says why no test shows it',
     ({ id, shown }) => {
       const parts = shown.split('<br>');
       const missing = parts.filter((part) => {

@@ -13,7 +13,7 @@ const endured = [
   'wrong-team,path=/v1/users/get,times=always',
 ];
 
-describe('faults of the service', () => {
+describe('a fault of the service', () => {
   let stage: Stage;
   beforeEach(retryAtOnce);
   afterEach(() => stage.close());
@@ -27,7 +27,7 @@ describe('faults of the service', () => {
       (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
     );
 
-  it.each(endured)('loses nothing to %s, and does not call it a success (A1)', async (fault) => {
+  it.each(endured)('keeps all rows and reports no complete run with the fault %s (A1)', async (fault) => {
     stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const rows = () =>
       stage.sql(`select (select count(*) from mirror.users where gone_at is null) as u, (select count(*) from mirror.tags where gone_at is null) as t,
@@ -42,7 +42,7 @@ describe('faults of the service', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('keeps members whom users/get no longer answers, as unresolved', async () => {
+  it('keeps members that users/get no longer returns, and counts them as unresolved', async () => {
     stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const before = await stage.mirrored();
     play('shrink,path=/v1/users/get,keep=10,times=always');
@@ -53,7 +53,7 @@ describe('faults of the service', () => {
     expect(await stage.sql('select count(*) from mirror.users where not resolved')).toEqual([['0']]);
   });
 
-  it('takes a listing whose pages drift while it is read (A4)', async () => {
+  it('mirrors all tags in the next run if tags were added while a run read the pages (A4)', async () => {
     stage = await createStage({ emulator: { tags: 60, variants: { 'limit-cap': 7 } } });
     play('drift,path=/v1/tags,action=add,at=3,times=2');
     await runAnyhow();

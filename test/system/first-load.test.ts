@@ -25,7 +25,7 @@ const log = createLog({ level: 'silent' });
  * looks at 6 million.
  */
 describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name: server.name, size }))))(
-  'with $size users and tags, on tables without statistics, on $name,',
+  'a mirror of $size users and tags without table statistics, on $name',
   ({ server, size: rowsOfEach }) => {
     /** A few looks at each row: the joins of one statement, the four fields of a user. A sort looks at each once. */
     const rowsAtMost = rowsOfEach * 10;
@@ -63,7 +63,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
     const run = (...groups: ('users' | 'listings' | 'counts' | 'edits')[]) =>
       runReconcile(db, stage.config, 'reconcile', { log, groups });
 
-    it('a first run looks at each row a few times', async () => {
+    it('reads each row at most ten times per query step in the first run', async () => {
       expect(await run('users', 'listings')).toMatchObject({
         outcome: 'complete',
         counts: { adopted: rowsOfEach, tags_added: rowsOfEach },
@@ -71,7 +71,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('the next run looks at each row a few times', async () => {
+    it('reads each row at most ten times per query step in the second run', async () => {
       expect(await run('users', 'listings')).toMatchObject({
         outcome: 'complete',
         counts: { users_read: rowsOfEach },
@@ -79,7 +79,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('a run that finds half of the rows moved and a tenth gone looks at each a few times', async () => {
+    it('reads each row at most ten times per query step if half of the users changed and a tenth are gone', async () => {
       const { team } = stage.emulator;
       for (const { id } of team.users().slice(0, rowsOfEach / 2)) team.editUser(id, { first: 'Robin' });
       for (const { id } of team.users().slice(-rowsOfEach / 10)) team.removeUser(id);
@@ -88,7 +88,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('a plan, a run with edits and a status look at each row a few times', async () => {
+    it('reads each row at most ten times per query step in a plan, a push, a comparison and a status', async () => {
       await stage.sql(`
       update mirror.users set phone = '1555' || id where id in (select id from mirror.users order by id limit 60)`);
       expect((await runPlan(db, stage.config, { log })).users.plans).not.toEqual([]);
@@ -108,7 +108,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('what says how all of them stand reads the base of those alone who may not be equal', async () => {
+    it('reads at most a third of the base rows to show the status and the users with pending edits', async () => {
       await stage.sql(`
       update mirror.users set phone = '1777' || id where id in (select id from mirror.users order by id limit 60)`);
       const teamId = BigInt(stage.emulator.team.id);
@@ -124,7 +124,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       await run('edits');
     });
 
-    it.each(pageViews)('the page at $path looks at each row a few times', async ({ path, read }) => {
+    it.each(pageViews)('reads each row at most ten times for the page at $path', async ({ path, read }) => {
       await stage.sql(
         `update mirror.users set phone = '1888' || id where id in (select max(id) from mirror.users)`,
       );
@@ -140,7 +140,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it.each(exportable)('an export of %s looks at each row a few times', async (what) => {
+    it.each(exportable)('reads each row at most ten times per query step to export %s', async (what) => {
       // Those of another team are none of its rows.
       if (what === 'changes')
         await stage.sql(`
@@ -160,7 +160,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
 
     // Of 2,500 users it is as good to read them all.
     if (rowsOfEach === 50_000)
-      it('what writes down a hundred edits and closes them looks at these users alone', async () => {
+      it('reads only the edited users to record and close their pushes', async () => {
         await stage.sql(`
       update mirror.users set phone = '1666' || id where id in (select id from mirror.users order by id limit 300)`);
         watch.take();

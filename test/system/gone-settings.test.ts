@@ -12,15 +12,15 @@ import { useSettingsFile } from './settings-file.ts';
 
 const { complaintOf } = useSettingsFile();
 
-describe('a setting that went', () => {
-  it('is none that there is, and there are few enough of those', () => {
+describe('a removed setting', () => {
+  it('shares its name with no current setting, and at most 50 settings exist', () => {
     expect(Object.keys(goneSettings).filter((name) => settingPaths.includes(name))).toEqual([]);
     // With the list of teams.
     expect(settingPaths.length + 1).toBeLessThanOrEqual(50);
   });
 
   it.each(Object.entries(goneSettings))(
-    'is refused, and what there is in its place is said: %s',
+    'musterd refuses the removed setting %s and says what replaces it',
     (name, instead) => {
       const [section = '', key = 'anything'] = name.split('.');
       const [said = '', ...others] = complaintOf(`${section}: {${key}: such and such}\n`).split('\n');
@@ -30,7 +30,7 @@ describe('a setting that went', () => {
     },
   );
 
-  it('is told of where it stands: in the environment, or below a team', () => {
+  it('musterd reports its line in the file, also below a team, or its environment variable', () => {
     const yaml =
       'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
     const refused = complaintOf(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
@@ -42,7 +42,7 @@ describe('a setting that went', () => {
     ]);
   });
 
-  it('makes no other stranger welcome', () => {
+  it('musterd reports an unknown setting beside it as "there is no such setting"', () => {
     expect(complaintOf('push: {maxTries: 5, maxtries: 5}\n')).toContain(
       'push.maxtries: there is no such setting',
     );
@@ -50,7 +50,7 @@ describe('a setting that went', () => {
   });
 });
 
-it('an answer has half of its deadline to begin', async () => {
+it('createService gives the headers of an answer half of the total deadline', async () => {
   const config = configSchema.parse({
     service: { baseUrl: 'http://127.0.0.1:9', secretId: 'an id', secretKey: 'a key' },
     http: { totalDeadlineMs: 4_000 },

@@ -17,7 +17,7 @@ describe('the guard', () => {
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () => stage.versions('mirror.users', 'sync.user_base', 'mirror.tags', 'mirror.contact_counts');
 
-  it('refuses an update of all rows, writes nothing, and sends the three users that a person approves (O1, S11)', async () => {
+  it('refuses an edit of all users, writes nothing, and then sends only the three approved users (O1, S11)', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -50,7 +50,7 @@ describe('the guard', () => {
     ]);
   });
 
-  it('names what it holds by the run and by status as a batch of users', async () => {
+  it('reports a held batch of users in the output of reconcile and of status', async () => {
     await open();
     await edit('id in (select id from mirror.users where email is not null order by id limit 30)');
     const { refusal, batches } = await stage.run();
@@ -75,7 +75,7 @@ describe('the guard', () => {
     expect(await batchesTold()).toEqual([]);
   });
 
-  it('reports a refusal and an earlier push that the same run confirmed', async () => {
+  it('exits with 4 for a refused batch, and still reports an earlier push that the same run confirmed', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));
     const [early = 0, ...many] = ids.slice(0, 31);
@@ -91,7 +91,7 @@ describe('the guard', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('adds new members after a team was replaced, and marks no old member as gone (O3, O7, S5)', async () => {
+  it('adds new members if the service replaces a whole team, and marks no old member as gone (O3, O7, S5)', async () => {
     await open();
     const before = stage.emulator.team.users().map(({ id }) => id);
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);

@@ -7,7 +7,7 @@ const stages = createStages();
 afterAll(() => stages.close());
 
 /** Fields that wait for a person, and the ways out. */
-describe('musterd and a held field', () => {
+describe('a held field', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -50,7 +50,7 @@ describe('musterd and a held field', () => {
     expect(stage.updates()).toEqual([]);
   };
 
-  it('counts it in a plan and names the command that lists it', async () => {
+  it('musterd plan counts held fields and names the command that lists them', async () => {
     await openConflict();
     const [text, markdown, json] = await Promise.all([
       musterd('plan'),
@@ -64,7 +64,7 @@ describe('musterd and a held field', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ changes: [], held: 2 });
   });
 
-  it('shows people its time in the zone of display.timezone, and programs in UTC', async () => {
+  it('musterd held prints times in display.timezone, and with --json in UTC', async () => {
     const { id } = await openConflict();
     onTestFinished(() => showTimesIn('UTC'));
     const env = { ...stage.env, MUSTERD__display__timezone: 'Asia/Kolkata' };
@@ -75,7 +75,7 @@ describe('musterd and a held field', () => {
     expect(json.stdout).not.toContain('+05:30');
   });
 
-  it('lists it with the values of base, mirror and service', async () => {
+  it('musterd held lists a conflict with the values of base, mirror and service', async () => {
     const { id, first, last, email } = await openConflict();
     const { held } = await inJson('held');
     expect(held).toMatchObject([
@@ -122,7 +122,7 @@ describe('musterd and a held field', () => {
     expect(stdout).toMatch(new RegExp(`\\t${both}\\t.*\\t${both}\\t\\d+\\t\\w{12}$`, 'm'));
   });
 
-  it('resolve --take service copies the bytes of the service', async () => {
+  it('musterd resolve --take service copies the exact value of the service to mirror and base', async () => {
     const { id } = await openConflict();
     await inJson('resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com');
     await inJson('resolve', String(id), 'name', '--take', 'service', '--if', 'Anne|Mirror');
@@ -146,7 +146,7 @@ describe('musterd and a held field', () => {
     expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
   });
 
-  it('resolve --take VALUE checks the value like an edit', async () => {
+  it('musterd resolve --take VALUE refuses an invalid email, and the next run sends a valid value', async () => {
     const { id } = await openConflict();
     const before = await values('mirror.users', id);
     const refused = await musterd('resolve', String(id), 'email', '--take', 'no address');
@@ -170,7 +170,7 @@ describe('musterd and a held field', () => {
   it.each([
     ['Anne Marie Third', 'Anne Marie', 'Third'],
     ['Anne| Marie | Third', 'Anne', 'Marie | Third'],
-  ])('cuts the name %s alike by command and in SQL', async (name, first, last) => {
+  ])('musterd resolve and sync.resolve split the name %s in the same way', async (name, first, last) => {
     const { id } = await openConflict();
     expect(await inJson('resolve', String(id), 'name', '--take', name)).toMatchObject({
       mirror: { first, last },
@@ -182,7 +182,7 @@ describe('musterd and a held field', () => {
     ]);
   });
 
-  it('refuses to resolve a field that is not held or was edited since', async () => {
+  it('musterd resolve refuses a field that is not held or was edited after the hold began', async () => {
     const { id } = await openConflict();
     for (const [field, take] of [
       ['phone', 'mirror'],
@@ -209,7 +209,7 @@ describe('musterd and a held field', () => {
     [['--until', 'tomorrow', '--reason', 'why']],
     [['--until', '2001-01-01', '--reason', 'why']],
     [['--end', '--until', '2h']],
-  ])('hold refuses the options %j', async (args) => {
+  ])('musterd hold refuses the options %j as wrong usage and holds no field', async (args) => {
     stage = await stages.open();
     const { code, stdout } = await musterd('hold', String(stage.userAt().id), ...args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

@@ -44,7 +44,7 @@ function expectHarmless(markdown: string): void {
   expect(markdown).not.toMatch(/[\p{Cf}\u2028\u2029]|[^\P{Cc}\n]/u);
 }
 
-it('whatever the names and values are, they come to nothing but code in Markdown', () => {
+it('printPreviewInMarkdown prints any name and value only inside code, never as Markdown or HTML', () => {
   const text = fc.oneof(
     fc.constantFrom(...hostile),
     fc.string({ unit: fc.constantFrom('`', '|', '\\', '\n', '<', '@', '#', ' ', '\u202e', '\ud800', 'a') }),
@@ -114,7 +114,7 @@ describe('musterd import --dry-run', () => {
   /** Everything that either side holds of users, and what was sent. */
   const state = async () => [await stage.mirrored(), stage.emulator.team.users(), stage.updates()];
 
-  it('shows what "import --dry-run" shows, and asks neither side for anything but the mirror', async () => {
+  it('shows problems and changes, writes to neither side, and sends no request', async () => {
     const [a = 0, b = 0, c = 0] = ids;
     const path = inYaml([
       { id: a, email: 'a@example.com', phone: '+1 (555) 010-0166' },
@@ -153,7 +153,7 @@ describe('musterd import --dry-run', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('says what the guard will make of it, and what that costs', async () => {
+  it('announces if the guard will hold the import or another person must approve it, and what pushing costs', async () => {
     const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
     const shown = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(shown.code).toBe(0);
@@ -178,7 +178,7 @@ describe('musterd import --dry-run', () => {
     expect((await musterd(['import', one, '--dry-run', '--markdown'], eyes)).stdout).not.toContain(waits);
   });
 
-  it('has the hash by which exactly that is applied, until the file or the mirror is another', async () => {
+  it('prints a hash with which --expect applies the import only while file and mirror are unchanged', async () => {
     const [a = 0, b = 0] = ids.slice(20);
     const rows = (email: string) => [
       { id: a, email },
@@ -213,7 +213,7 @@ describe('musterd import --dry-run', () => {
     await refused();
   });
 
-  it('refuses options that mean nothing', async () => {
+  it('refuses --markdown and --exit-code without --dry-run, and --unusable with the imported file', async () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
       [[path, '--markdown'], '--markdown and --exit-code go with --dry-run'],

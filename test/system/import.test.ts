@@ -31,7 +31,7 @@ interface Said {
   readonly missed: readonly unknown[];
 }
 
-describe('importing', () => {
+describe('musterd import', () => {
   let stage: Stage;
   const folder = ownFolder();
   afterEach(() => stage.close());
@@ -58,7 +58,7 @@ describe('importing', () => {
       )
     )[0];
 
-  describe('a file of a few', () => {
+  describe('a file with few rows', () => {
     beforeEach(() => open());
 
     it('shows the changes and writes nothing without --yes (S63)', async () => {
@@ -103,7 +103,7 @@ describe('importing', () => {
       expect((await stage.mirrored()).get(two.id)).toEqual(before.get(two.id));
     });
 
-    it('leaves out rows that name two users, and takes them with --trust-ids', async () => {
+    it('refuses rows whose id and email belong to two users, and accepts them with --trust-ids', async () => {
       const [one, two, three] = [user(0), user(1), user(2)];
       const path = file(`id,email\n${one.id},${two.email}\n${three.id},new@example.com\n`);
       const unusable = join(folder, 'unusable.csv');
@@ -150,7 +150,7 @@ describe('importing', () => {
       });
     });
 
-    it('reads national numbers with --country or phones.country', async () => {
+    it('adds the calling code of --country or phones.country to national numbers', async () => {
       const path = file(`id,phone\n${user().id},0151-23450148\n`);
       for (const country of ['49', '+49'])
         expect(await imported(path, '--dry-run', '--country', country)).toMatchObject({
@@ -162,7 +162,7 @@ describe('importing', () => {
       expect(JSON.parse(stdout)).toMatchObject({ changes: [{ to: '4315123450148' }] });
     });
 
-    it('holds a phone whose country it does not know, whatever the policy, and sends the other fields', async () => {
+    it('holds a phone without a calling code, even under the policy mirror-wins, and sends the email', async () => {
       await open({ config: { policy: { phone: 'mirror-wins' } } });
       const { id } = user();
       stage.emulator.team.editUser(id, { phone: '49301234567' });
@@ -196,7 +196,7 @@ describe('importing', () => {
       await stage.sql('drop role musterd_clerk');
     });
 
-    it('prints how to take it back, and the run to undo if it waits for that', async () => {
+    it('prints "musterd undo <run>" after --wait, and "musterd withdraw" without it, to take the import back', async () => {
       const { id, email } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
       const waiting = musterd('import', path, '--yes', '--wait', '60');
@@ -224,7 +224,7 @@ describe('importing', () => {
       expect(await mirrored(id)).toEqual([first, last, email, '', String(roleId)]);
     });
 
-    it('leaves alone who was edited after it was shown, and names them', async () => {
+    it('skips a user with an uncommitted edit, lists that user as missed, and exits with 1', async () => {
       const [one, two] = [user(0), user(1)];
       const path = file(`id,email\n${one.id},new1@example.com\n${two.id},new2@example.com\n`);
       const other = await stage.db.transaction(async (tx) => {
@@ -245,7 +245,7 @@ describe('importing', () => {
       expect(await mirrored(two.id)).toContain(two.email);
     });
 
-    it('reads stdin, and asks nobody there', async () => {
+    it('applies rows from stdin without a question if --yes is given', async () => {
       const { id } = user();
       const { code, stdout } = await spawnMusterd(
         ['import', '-', '--json', '--yes'],
@@ -262,7 +262,7 @@ describe('importing', () => {
       [['x.csv', '--only', 'colour'], '--only "colour"'],
       [['x.csv', '--country', 'de'], '--country "de" is not a calling code'],
       [['x.csv', '--empty', 'all'], 'the only value is "clear"'],
-    ])('%j is wrong usage', async (args, words) => {
+    ])('exits with 64 and says what is wrong with the arguments %j', async (args, words) => {
       file('id,email\n1,a@example.com\n', 'x.csv');
       const [name = '', ...rest] = args;
       const { code, stderr } = await musterd('import', join(folder, name), ...rest, '--dry-run');
@@ -270,7 +270,7 @@ describe('importing', () => {
     });
   });
 
-  it('ignores pending edits when it learns the names of roles', async () => {
+  it('readRoles ignores pending edits of roles when it reads the names of roles', async () => {
     await open();
     const teamId = BigInt(stage.emulator.team.id);
     const learn = async () =>
@@ -290,7 +290,7 @@ describe('importing', () => {
     expect(await stage.sql(`select role from mirror.users where id = ${id}`)).toEqual([[before.get(other)]]);
   });
 
-  it('exporting and importing again changes nothing', async () => {
+  it('finds nothing to change in a file that export wrote, even with hostile names, in each format', async () => {
     await open({ emulator: { users: 12 } });
     const hostile = [
       '=1+1',

@@ -6,7 +6,7 @@ import { createIndependentService, type IndependentService, insertLookupsOf } fr
 import { runMusterd } from './run-musterd.ts';
 
 /** The program as its user runs it, against a service that nobody here wrote it for. */
-describe('a service with other choices', () => {
+describe('an independently written service', () => {
   let service: IndependentService;
   let database: TestDatabase;
   const environment = () => ({
@@ -27,7 +27,7 @@ describe('a service with other choices', () => {
     await service.close();
   });
 
-  it('takes addresses, and mirrors it whole', async () => {
+  it('musterd finds all users by given addresses, and mirrors every user, tag and contact field', async () => {
     expect(await musterd('migrate')).toMatchObject({ code: 0 });
     await sql(insertLookupsOf(service));
     const { code, stdout } = await musterd('reconcile', '--json');
@@ -52,7 +52,7 @@ describe('a service with other choices', () => {
     expect(await sql('select count(*) from mirror.users where resolved')).toEqual([['22']]);
   });
 
-  it('is silent in a second run (O10)', async () => {
+  it('musterd writes no row and sends no update in a second run (O10)', async () => {
     const rows = () =>
       sql(
         `select (select md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u), (select md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t) as t`,
@@ -63,7 +63,7 @@ describe('a service with other choices', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('carries a first name, a single word’s email, and fields of both sides', async () => {
+  it('musterd pushes edited names and emails, pulls a changed phone, and then finds nothing more to do', async () => {
     await sql(`update mirror.users set first_name = 'Grace' where id = 101`);
     await sql(`update mirror.users set email = 'The.Plato@Ind.Example' where id = 9007199254740993`);
     await sql(`update mirror.users set email = 'moved@ind.example' where id = 102`);

@@ -132,8 +132,8 @@ const properties = operations.flatMap(({ name, operation }) => {
   ];
 });
 
-describe('client, emulator and tests have', () => {
-  it.each(named)('%s', (_name, { client, emulator, tests }) => {
+describe('client, emulator and tests', () => {
+  it.each(named)('all cover "%s", or none of them does', (_name, { client, emulator, tests }) => {
     const cells = new Set([client, emulator, tests].map((cell) => cell === noPath));
     expect(cells.size, 'a path is shown to all three or to none').toBe(1);
     const sources = [client, emulator].flatMap((cell) => (cell === noPath ? [] : [cell]));
@@ -145,8 +145,8 @@ describe('client, emulator and tests have', () => {
   });
 });
 
-describe('docs/openapi.json and the rows', () => {
-  it('have the same fields, in the same places, of the same types', () => {
+describe('docs/openapi.json and the interface rows', () => {
+  it('describe the same fields, in the same places, with the same types', () => {
     const documented = rows.flatMap(({ field }) =>
       (field?.at ?? []).map((at) => [`${at} ${field?.path}`.trim(), field?.type]),
     );
@@ -154,42 +154,42 @@ describe('docs/openapi.json and the rows', () => {
     expect(documented).toHaveLength(properties.length);
   });
 
-  it('have the same endpoints', () => {
+  it('list the same endpoints', () => {
     const endpoints = rows.flatMap(({ name }) => (/^[A-Z]+ \/v1\/\S+$/.test(name) ? [name] : []));
     expect(endpoints.toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
   });
 
-  it('have the same errors', () => {
+  it('list the same status codes', () => {
     const statuses = operations.flatMap(({ operation }) => Object.keys(operation.responses));
     const documented = rows.flatMap(({ status }) => status ?? []);
     expect(new Set(statuses)).toEqual(new Set(['200', ...documented]));
   });
 
-  it('have the same ways to authenticate', () => {
+  it('name the same two ways to authenticate', () => {
     const text = rows.map(({ name }) => name).join('\n');
     expect(Object.keys(openApi.components.securitySchemes)).toHaveLength(2);
     for (const scheme of Object.keys(openApi.components.securitySchemes)) expect(text).toContain(scheme);
   });
 });
 
-describe('the rows', () => {
-  it('name every variant of the emulator', () => {
+describe('the interface rows', () => {
+  it('name every variant of the emulator, and no unknown one', () => {
     const played = new Set(rows.flatMap(({ variants = [] }) => variants));
     expect([...played].toSorted()).toEqual([...variantNames].toSorted());
   });
 
-  it('say of everything that is not shown what the client does instead', () => {
+  it('say for each "(not shown)" detail of the interface what the client does instead', () => {
     const silent = rows.filter(
       ({ name, client }) => name.endsWith('(not shown)') && client !== noPath && client[2] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('stand under the headings of the interface, and each heading has some', () => {
+  it('cover every heading of the interface, in its order, and no other heading', () => {
     expect([...new Set(rows.map(({ section }) => section))]).toEqual(sections);
   });
 
-  it('stand there once', () => {
+  it('repeat no name under the same heading', () => {
     const names = named.map(([name]) => name);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
@@ -255,7 +255,7 @@ column names the variants of the service that it emulates.
 ${sections.map(tableOf).join('\n')}`;
 }
 
-describe('the mirror', () => {
+describe('interface-mirror.ts', () => {
   const schema = read('test/mirror/schema.txt').split('\n\n');
   const columnsOf = (table: string) =>
     schema.find((part) => new RegExp(`^(?:table|view) ${escaped(table)}\\b`).test(part));
@@ -268,7 +268,7 @@ describe('the mirror', () => {
     .filter(isOfData)
     .map((row) => [`${row.section}: ${row.name}`, inMirror(row) ?? ''] as const);
 
-  it.each(data)('has %s, or says why not', (_, where) => {
+  it.each(data)('names an existing column or command for %s, or says why the mirror has none', (_, where) => {
     const named = [...where.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
     expect(named.filter((name) => name.startsWith('mirror.') && !isThere(name))).toEqual([]);
     const commands = named.flatMap((name) => (name.startsWith('musterd ') ? [name.slice(8)] : []));
@@ -276,7 +276,7 @@ describe('the mirror', () => {
     if (named.length === 0) expect(where).toMatch(/^nowhere: \S/);
   });
 
-  it('is named for rows alone that are there', () => {
+  it('names only existing interface rows', () => {
     expect(strayNames(rows)).toEqual([]);
     expect(isThere('mirror.tags.colour')).toBe(false);
     expect(isThere('mirror.contacts')).toBe(false);
@@ -284,12 +284,12 @@ describe('the mirror', () => {
 });
 
 describe('docs/interface-coverage.md', () => {
-  it('is what the rows say (UPDATE_COVERAGE=1 writes it)', () => {
+  it('matches the interface rows (UPDATE_COVERAGE=1 writes it)', () => {
     if (process.env['UPDATE_COVERAGE'] === '1') writeFileSync(document, markdown());
     expect(readFileSync(document, 'utf8')).toBe(markdown());
   });
 
-  it('has no empty cell', () => {
+  it('leaves no cell of its tables empty', () => {
     const lines = markdown()
       .split('\n')
       .filter((text) => text.startsWith('|'));

@@ -48,7 +48,7 @@ describe('a database whose default is a stricter isolation level', () => {
     return createDatabase({ url: stage.url, applicationName: 'musterd test' });
   };
 
-  it.each(['serializable', 'repeatable read'])('%s: every write says its own', async (level) => {
+  it.each(['serializable', 'repeatable read'])('writes with read committed despite %s', async (level) => {
     stage = await createStage({ emulator: { users: 12, tags: 5, fields: 2 } });
     const db = await setDefault(level);
     const log = createLog({ level: 'silent' });
@@ -91,7 +91,7 @@ describe('a database whose default is a stricter isolation level', () => {
     }
   });
 
-  it('a lease is renewed under it, and any number of processes take from the pace at once', async () => {
+  it('renews a lease, and lets 60 concurrent requests take from the shared pace, under serializable', async () => {
     stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
     const db = await setDefault('serializable');
     try {

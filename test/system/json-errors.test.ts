@@ -29,11 +29,11 @@ const takesMany = (name: string) => everyCommand.some((one) => one.name === name
 const call = (name: string) => [...wellUsed(name), '--json'];
 
 describe('an error under --json', () => {
-  it('is looked at for every command that has the option', () => {
+  it('is tested here for more than 14 commands', () => {
     expect(commands.length).toBeGreaterThan(14);
   });
 
-  it('is that it is refused by each other command, whose help does not offer it', async () => {
+  it('commands whose help does not list --json refuse it with an error in JSON', async () => {
     for (const { name, hasJson } of everyCommand) {
       const { stdout } = await runMusterd([...name.split(' '), '--help']);
       expect([name, /^ {2}--json /m.test(stdout)]).toEqual([name, hasJson]);
@@ -45,7 +45,7 @@ describe('an error under --json', () => {
     }
   });
 
-  it.each(commands)('is JSON on stdout where %s is used wrongly, wherever --json stands', async (name) => {
+  it.each(commands)('musterd %s prints a usage error as JSON, wherever --json is placed', async (name) => {
     for (const args of [
       [...call(name), '--nonsense'],
       [...name.split(' '), '--json', ...wellUsed(name).slice(name.split(' ').length), '--nonsense'],
@@ -60,7 +60,7 @@ describe('an error under --json', () => {
     }
   });
 
-  it.each(commands)('is JSON on stdout where %s finds no database', async (name) => {
+  it.each(commands)('musterd %s prints JSON without the password if no database answers', async (name) => {
     retryAtOnce();
     const { code, stdout } = await runMusterd(call(name), {
       DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
@@ -84,20 +84,20 @@ describe('an error under --json', () => {
     [['reconcile', '--json', '--wait', 'long']],
     [['plan', '--json', '--markdown']],
     [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],
-  ])('is JSON on stdout for %j', async (args) => {
+  ])('musterd prints a usage error as JSON on stdout for the arguments %j', async (args) => {
     const { code, stdout } = await runMusterd(args);
     expect(code).toBe(64);
     expect(errorIn(stdout).code).toBe('usage');
   });
 
   it.each([[['nonsense']], [['reconcile', '--nonsense']], [['api', 'GET', '/v1/team', '--nonsense']], [[]]])(
-    'is only on stderr for %j, which asks for none',
+    'musterd leaves stdout empty for the wrong arguments %j without --json',
     async (args) => {
       expect(await runMusterd(args)).toMatchObject({ code: 64, stdout: '' });
     },
   );
 
-  it('is no error where somebody asks for help', async () => {
+  it('musterd prints the help and exits with 0 if --help is given too', async () => {
     const { code, stdout } = await runMusterd(['reconcile', '--json', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: musterd reconcile');
@@ -108,14 +108,14 @@ describe('an error under --json', () => {
     [new MusterdError('stopped', 'away'), { code: 'stopped', hint: null }],
     [new TypeError('away'), { code: 'unexpected', hint: null }],
     ['away', { code: 'unexpected', hint: null }],
-  ])('has a code, a message and a hint, whatever %s is', (error, expected) => {
+  ])('errorInJson(%s) returns its message together with %j', (error, expected) => {
     expect(errorInJson(error)).toEqual({ ...expected, message: 'away' });
   });
 
   it.each([
     [true, '{ "error": { "code": "mirror", "message": "lost", "hint": null } }'],
     [false, 'as far as it got'],
-  ])('takes the place of what was written before, with --json: %s', async (json, left) => {
+  ])('carryOut with --json=%s leaves on stdout after a failure only: %s', async (json, left) => {
     let stdout = '';
     const world = {
       args: [],
@@ -132,7 +132,7 @@ describe('an error under --json', () => {
     expect(stdout.replaceAll(/\s+/g, ' ').trim()).toBe(left);
   });
 
-  it('has a code that docs/operations.md explains', () => {
+  it('docs/operations.md lists every error code with its exit code', () => {
     const manual = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
     const [, section = ''] = manual.split('\n### Errors for scripts\n');
     const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z-]+)` \| (\d+) \|/gm)];
@@ -143,7 +143,7 @@ describe('an error under --json', () => {
   });
 });
 
-describe('an error under --json, in the middle of something', () => {
+describe('an error under --json during a command', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await createStage();
@@ -152,7 +152,7 @@ describe('an error under --json, in the middle of something', () => {
   afterAll(() => stage.close());
 
   it.each(['reconcile', 'plan', 'verify', 'resync', 'check'])(
-    'is one document where the service refuses the credentials of %s',
+    'musterd %s prints one JSON document if the service refuses its credentials',
     async (name) => {
       const env = { ...stage.env, MUSTERD_SECRET_KEY: 'another-key-of-nobody' };
       const { code, stdout } = await runMusterd(call(name), env);
@@ -162,7 +162,7 @@ describe('an error under --json, in the middle of something', () => {
     },
   );
 
-  it('is one document where another run has the lease', async () => {
+  it('musterd prints one JSON document with "lease-held" if another run has the lease', async () => {
     const [user] = stage.emulator.team.users();
     const lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
     try {

@@ -6,8 +6,8 @@ afterEach(() => stage.close());
 
 const tables = ['mirror.teams', 'mirror.users', 'mirror.tags', 'mirror.contact_fields', 'sync.user_base'];
 
-describe('a field that nobody documented and that is another in every answer', () => {
-  it('writes no row, and goes along with a change (A11)', async () => {
+describe('an undocumented field that differs in every answer', () => {
+  it('musterd writes no row if only this field differs, and stores it along with another change (A11)', async () => {
     stage = await createStage({ emulator: { users: 10, tags: 5, fields: 3 } });
     let answers = 0;
     stage.emulator.rewrite({ path: '/v1/*', times: 'always' }, (body) => {

@@ -22,7 +22,7 @@ const others = [
   'alter default privileges in schema mirror, report grant select on tables to public',
 ];
 
-describe('a mirror in a lived-in database', () => {
+describe('a mirror in a database with objects of other owners', () => {
   let stage: Stage;
   let ids: readonly number[];
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe('a mirror in a lived-in database', () => {
   });
   afterAll(() => stage.close());
 
-  it('gives each table of each schema a primary key', async () => {
+  it('musterd gives each of its tables a primary key', async () => {
     expect(
       await stage.sql(`select c.oid::regclass from pg_class c
         where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
@@ -50,7 +50,7 @@ describe('a mirror in a lived-in database', () => {
     ).toEqual([]);
   });
 
-  it('needs no right to a table of theirs', async () => {
+  it('missingPrivileges ignores tables that musterd did not create', async () => {
     await stage.sql(`create role lodger login password 'secret'; grant usage on schema mirror, sync to lodger;
       grant all on all tables in schema mirror, sync to lodger; revoke delete on mirror.desks from lodger`);
     const db = createDatabase({ url: loginAt(stage.url, 'lodger'), applicationName: 'musterd test' });
@@ -60,7 +60,7 @@ describe('a mirror in a lived-in database', () => {
     await stage.sql('drop owned by lodger; drop role lodger');
   });
 
-  it('pushes an edit, pulls a change and keeps their columns, while a trigger of theirs writes the edit otherwise', async () => {
+  it('musterd pushes the phone as a foreign trigger corrected it, pulls a change, and keeps foreign columns', async () => {
     const [one = 0, two = 0] = ids;
     await stage.sql(`update mirror.users set phone = '1555 0123' where id = ${one}`);
     stage.emulator.team.editUser(two, { email: 'two@example.com' });
@@ -72,7 +72,7 @@ describe('a mirror in a lived-in database', () => {
     expect(await stage.sql(`select distinct colour from mirror.tags`)).toEqual([['red']]);
   });
 
-  it('keeps their columns of a user who leaves and returns', async () => {
+  it('musterd keeps the foreign columns of a user who leaves the team and returns', async () => {
     const [, , gone = 0] = ids;
     stage.emulator.team.showUser(gone, { listed: false, answered: false });
     for (let pass = 0; pass < 3; pass += 1) await stage.run({ absence: { confirmAfterMs: 0 } });
@@ -86,7 +86,7 @@ describe('a mirror in a lived-in database', () => {
     ]);
   });
 
-  it('migrates again, and names in one line of check what others have in our schemas', async () => {
+  it('musterd applies no migration again, and check lists all foreign objects in one finding', async () => {
     const before = await stage.musterd('check', '--json');
     await stage.sql('create role neighbour; alter table mirror.desks owner to neighbour');
     const { code, stdout } = await stage.musterd('check', '--json');

@@ -9,7 +9,7 @@ import { createStages, loginAt, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });
 
-describe.each([oldestServer()])('a lock of another session on $name', (server) => {
+describe.each([oldestServer()])('a lock of another session, on $name', (server) => {
   const [editor, approver] = ['editor', 'approver'].map(
     (name) => `test_${name}_${randomBytes(4).toString('hex')}`,
   ) as [string, string];
@@ -85,12 +85,12 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
   const all = { pulled: [true, true], pushed: [true, true], gone: [true, true], tag: ['1'] };
 
   it.each([
-    ['row lock', (locked: string) => `select from mirror.users where id in (${locked}) for update`],
+    ['a row lock', (locked: string) => `select from mirror.users where id in (${locked}) for update`],
     [
-      'open update',
+      'an open update',
       (locked: string) => `update mirror.users set first_name = 'Open' where id in (${locked})`,
     ],
-  ])('delays that user alone while an editor has a %s (D12, D18)', async (_, lock) => {
+  ])('delays only the users that an editor has locked by %s (D12, D18)', async (_, lock) => {
     const locked = await changeAll();
     const session = await connect(editor);
     await session.query('begin');
@@ -120,7 +120,7 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
     ['a field', hold, all, { deferred: 1 }],
     ['users who left', withhold, { ...all, gone: [false, false] }, {}],
   ] as const)(
-    'delays its users alone while an approver has an open decision about %s',
+    'delays only the users that an uncommitted approval of %s concerns',
     async (_, wait, expected, counts) => {
       await changeAll();
       const user = ids[6] ?? 0;
@@ -163,7 +163,7 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
     ['mirror.user_lookups', 'access exclusive', 'complete', all],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
-    'of the owner on %s in %s mode leaves the run %s and delays only what needs the table',
+    'delays only work on %s while the owner has locked it in %s mode, and ends the run as %s',
     async (table, mode, outcome, expected) => {
       expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
       expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('a lock of another session on $name', (server) =
     },
   );
 
-  it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
+  it('keeps the lease while a run waits longer than the lease lasts for a locked table', async () => {
     const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
     expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
     await finishes();

@@ -74,7 +74,7 @@ const elsewhere = ['completion', 'emulator', 'demo'];
 const nameOf = (command: string) =>
   everyCommand.find(({ name }) => `${command} `.startsWith(`${name} `))?.name ?? '';
 
-it('musterd lists each command that touches a mirror in this table', () => {
+it('the table of this file lists every command that uses a mirror', () => {
   const tried = new Set(commands.map(([command]) => nameOf(command)));
   expect(everyCommand.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual(elsewhere);
 });
@@ -87,7 +87,7 @@ async function endOf(args: readonly string[], env: Readonly<Record<string, strin
   });
 }
 
-describe.each(logins)('musterd', (login) => {
+describe.each(logins)('a login with the rights of the %s', (login) => {
   let team: Team;
   let url: string;
   let known: Record<string, string>;
@@ -126,7 +126,7 @@ describe.each(logins)('musterd', (login) => {
   });
   afterAll(() => team.close());
 
-  it.each(commands)(`answers the ${login} who types "%s"`, async (command, may, code, needs) => {
+  it.each(commands)('runs "%s" if among these, else exits 77: %s', async (command, may, code, needs) => {
     const args = argsOf(command);
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
     if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
@@ -145,7 +145,7 @@ describe.each(logins)('musterd', (login) => {
   });
 });
 
-it('musterd sql says to an editor what to write in place of each statement that is refused', async () => {
+it('musterd sql suggests an allowed statement to an editor for each refused one', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const editor = await team.person('edi', 'musterd_editor');
@@ -168,7 +168,7 @@ it('musterd sql says to an editor what to write in place of each statement that 
   }
 });
 
-it('musterd prints commands that decide as the login that reads them types them', async () => {
+it('musterd prints approve, reject and resolve with --as for the owner, and without --as for an approver', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const [user = 0, clashing = 0] = team.ids;
@@ -215,7 +215,7 @@ it('musterd prints commands that decide as the login that reads them types them'
   }
 });
 
-it('musterd refuses --as of a login that does not own the mirror, and names the login as who approved', async () => {
+it('musterd refuses --as from an approver, and records the login as the person who approved', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const [user = 0] = team.ids;
@@ -238,7 +238,7 @@ it('musterd refuses --as of a login that does not own the mirror, and names the 
   }
 });
 
-it('musterd plans for a reader what the mirror knows, without an address or a key of the service', async () => {
+it('musterd plan and why read only the mirror for a reader, without an address or a key of the service', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const [held = 0, waiting = 0, rejected = 0] = team.ids;

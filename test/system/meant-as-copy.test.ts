@@ -124,23 +124,23 @@ async function expectReadable(): Promise<void> {
   }
 }
 
-describe('a copy about which nobody has said anything', () => {
+describe('a copied mirror before "musterd adopt"', () => {
   beforeAll(async () => {
     await copy.edit(edited ?? 0, 'edited@example.com');
   });
 
-  it('refuses every decision and sends nothing', async () => {
+  it('refuses every command that decides or sends, and sends nothing', async () => {
     await expectRefused('is at localhost:');
   });
 
-  it('reads as before', async () => {
+  it('runs every reading command with the same exit code as the original mirror', async () => {
     expect((await copy.musterd('why', String(edited))).stderr).toContain('nothing is sent from here');
     await expectReadable();
     expect((await copy.musterd('reconcile')).code).toBe(3);
   });
 });
 
-describe('a copy that is meant as one', () => {
+describe('a copied mirror after "musterd adopt --as-copy"', () => {
   beforeAll(async () => {
     const said = await copy.musterd('adopt', '--as-copy', '--reason', 'staging', '--as', 'kim', '--yes');
     expect(said).toMatchObject({
@@ -151,7 +151,7 @@ describe('a copy that is meant as one', () => {
     });
   });
 
-  it('has a client that refuses writes', async () => {
+  it('rejects an update by the client of a run, and sends nothing', async () => {
     const updates = writes().length;
     const url = copy.environment['DATABASE_URL'] ?? '';
     const db = createDatabase({ url, applicationName: 'musterd test' });
@@ -168,7 +168,7 @@ describe('a copy that is meant as one', () => {
     expect(writes()).toHaveLength(updates);
   });
 
-  it('reads every change and sends nothing, and its runs end with 0 (D19)', async () => {
+  it('pulls changes, sends nothing, and exits with 0 (D19)', async () => {
     const updates = writes().length;
     const changed = service.emulator.team.users().at(-1)?.id ?? 0;
     service.emulator.team.editUser(changed, { phone: '15550123' });
@@ -188,7 +188,7 @@ describe('a copy that is meant as one', () => {
     });
   });
 
-  it('exits 0 if the limits hold a batch', async () => {
+  it('exits with 0 and sends nothing if the guard holds a batch', async () => {
     await copy.sql(`update mirror.users set phone = '1555' || (1000000 + id % 1000000) where id <> ${held}`);
     const updates = writes().length;
     for (const turn of [1, 2]) {
@@ -203,14 +203,14 @@ describe('a copy that is meant as one', () => {
     expect(await copy.sql(`select count(*) > 20 from report.held where reason = 'limit'`)).toEqual([[true]]);
   });
 
-  it('refuses every decision, in words', async () => {
+  it('refuses every decision, by command and in SQL, and says that the mirror is a copy', async () => {
     await expectRefused('Nothing is decided or sent in a copy');
     await expect(copy.sql(`select * from sync.approve('${batch}')`)).rejects.toThrow(
       'Nothing is decided in a copy: whatever is approved here would not be sent',
     );
   });
 
-  it('sends approved edits after adopt', async () => {
+  it('sends approved edits once "musterd adopt" has made the copy the original', async () => {
     expect((await copy.musterd('adopt', '--reason', 'it takes over', '--yes')).code).toBe(0);
     // The conflict of the batch is not decided by that.
     expect((await copy.musterd('approve', batch, '--reason', 'x')).code).toBe(3);

@@ -22,7 +22,7 @@ describe('readSendTime', () => {
     ['2027-01-15T09:45:00Z', berlin, '2027-01-15T09:45:00Z'],
     ['2027-10-31T02:30:00+02:00', berlin, '2027-10-31T00:30:00Z'],
     ['9999-12-31 23:45', 'UTC', '9999-12-31T23:45:00Z'],
-  ])('reads %s in %s as %s', (at, zone, expected) => {
+  ])('reads --at %s with --zone %s as %s', (at, zone, expected) => {
     expect(readSendTime(at, zone)).toBe(expected);
   });
 
@@ -42,7 +42,7 @@ describe('readSendTime', () => {
     ['2027-01-15 09:00:30', berlin, 'is not on a quarter of an hour'],
     ['2027-01-15 09:00:00.0001', berlin, 'is not on a quarter of an hour'],
     ['9999-12-31T23:45:00-10:00', undefined, 'is beyond the year 9999'],
-  ])('refuses %s in %s', (at, zone, words) => {
+  ])('refuses --at %s with --zone %s: %s', (at, zone, words) => {
     expect(refusalOf(() => readSendTime(at, zone))).toContain(words);
   });
 });
@@ -64,7 +64,7 @@ describe('readNumbers', () => {
       ['14155550123', '14155550124'],
       ['14155550123', '14155550124'],
     ],
-  ])('reads %j', (given, numbers) => {
+  ])('splits --to %j into the numbers %j', (given, numbers) => {
     expect(readNumbers(given)).toEqual(numbers);
   });
 
@@ -78,7 +78,7 @@ describe('readNumbers', () => {
     [['1'], 'is not a phone number'],
     [['1234567890123456'], 'is not a phone number'],
     [['call me'], 'is not a phone number'],
-  ])('refuses %j', (given, words) => {
+  ])('refuses --to %j: %s', (given, words) => {
     expect(refusalOf(() => readNumbers(given))).toContain(words);
   });
 });
@@ -87,7 +87,7 @@ it.each([
   ['0', '--list "0" is not an id of the service'],
   ['9223372036854775808', 'is not an id of the service'],
   ['all', 'is not an id of the service'],
-])('readId refuses %s', (text, words) => {
+])('readId refuses "%s" as the id of --list', (text, words) => {
   expect(refusalOf(() => readId('--list', text))).toContain(words);
 });
 
@@ -128,7 +128,7 @@ describe('readMessage', () => {
       { to, gallery: ['[{"url":"u","original_url":"o"}]'] },
       { phoneNumber: '14155550123', content: { gallery: [{ url: 'u', originalUrl: 'o' }] } },
     ],
-  ])('makes a message of %j', (options, expected) => {
+  ])('makes a message from the options %j', (options, expected) => {
     expect(create(options)).toEqual({ inboxId: 7n, executeAt: at, ...expected });
   });
 
@@ -145,7 +145,7 @@ describe('readMessage', () => {
     [{ list: '5', attachment: ['{"url":"x"}'] }, 'An entry of --attachment lacks a key'],
     [{ list: '5', attachment: [image.replace('"a.png"', '1')] }, 'a value that is not text'],
     [{ list: '5', attachment: ['1'] }, 'An entry of --attachment lacks a key'],
-  ])('refuses %j', (options, words) => {
+  ])('refuses the options %j: %s', (options, words) => {
     expect(refusalOf(() => create(options))).toContain(words);
   });
 
@@ -174,7 +174,7 @@ describe('readMessage', () => {
       { gallery: [''] },
       { listId: 5n, content: { attachments: [JSON.parse(image)] } },
     ],
-  ])('lays options over %j: %j', (meta, options, expected) => {
+  ])('changes the scheduled message %j by the options %j', (meta, options, expected) => {
     const before = shownRequest(shown(meta), options);
     expect(readMessage(options, { inboxId: 7n }, before)).toEqual({
       inboxId: 7n,
@@ -195,14 +195,14 @@ describe('readMessage', () => {
       { text: 'y' },
       'An entry of --gallery lacks a key',
     ],
-  ])('refuses options over %j: %j', (meta, options, words) => {
+  ])('refuses to change the scheduled message %j by the options %j: %s', (meta, options, words) => {
     expect(
       refusalOf(() => readMessage(options, { inboxId: 7n }, shownRequest(shown(meta), options))),
     ).toContain(words);
   });
 });
 
-it('linesOfFields has a line for each line of a text and each entry of a list', () => {
+it('linesOfFields returns one line for each line of a text and each entry of a list', () => {
   const body = {
     id: 9n,
     a: { text: 'x\r\ny', none: null },
@@ -219,7 +219,7 @@ it('linesOfFields has a line for each line of a text and each entry of a list', 
 });
 
 const ended = (phase: 'not-sent' | 'sent' | 'answered', status?: number) =>
-  new ServiceError('x', { operation: 'POST /v1/tag', phase, status });
+  new ServiceError(`${phase} ${status ?? ''}`, { operation: 'POST /v1/tag', phase, status });
 
 it.each([
   [ended('not-sent'), 'unsent'],
@@ -235,6 +235,6 @@ it.each([
   [ended('sent', 200), 'unknown'],
   [ended('sent', 400), 'unknown'],
   [new TypeError('x'), 'unknown'],
-])('outcomeOf(%o) is %s', (error, outcome) => {
+])('outcomeOf(%o) returns "%s"', (error, outcome) => {
   expect(outcomeOf(error)).toBe(outcome);
 });

@@ -45,8 +45,8 @@ const check = async (url: string) => {
   return findings.find((finding) => finding['check'] === 'roles for people');
 };
 
-describe('a role that may not create roles', () => {
-  it('migrates, and is told with the statements what an administrator has to do', async () => {
+describe('migrate and check, without the roles for people', () => {
+  it('print the statements for an administrator if the login may not create roles', async () => {
     const url = await mirrorOf('plain');
     const before = await check(url);
     expect(before?.['verdict']).toBe('note');
@@ -79,7 +79,7 @@ describe('a role that may not create roles', () => {
     );
   });
 
-  it('is told of nothing where it may', async () => {
+  it('report nothing about roles if the login may create them', async () => {
     const url = await mirrorOf('grown', 'createrole');
     expect(await check(url)).toBeUndefined();
     expect((await runMusterd(['migrate'], { DATABASE_URL: url })).stderr).toBe('');

@@ -23,7 +23,7 @@ const missing = [
 
 describe.each(asking)('musterd %s', (name) => {
   it.each(missing)(
-    'with no more than %j says what is missing before it makes a server',
+    'names the missing setting and creates no data folder if only %j is set',
     async (env, words) => {
       const data = join(folder, 'data');
       const { code, stdout, stderr } = await runMusterd(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
@@ -35,20 +35,20 @@ describe.each(asking)('musterd %s', (name) => {
 
   // Whoever does not own the mirror needs no service to read what it knows.
   const isKnown = name === 'plan' || name === 'why';
-  it(`says so ${isKnown ? 'after' : 'before'} it connects to a database`, async () => {
+  it(`checks the settings of the service ${isKnown ? 'after' : 'before'} it connects to the database`, async () => {
     const { code } = await runMusterd(wellUsed(name), { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x' });
     expect(code).toBe(isKnown ? 1 : 78);
   });
 });
 
-describe('a missing key', () => {
+describe('a missing key of the service', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await createStage();
   });
   afterAll(() => stage.close());
 
-  it('is told before a lease is looked at, and of several teams to that team alone', async () => {
+  it('musterd exits with 78 even if the team is leased, and still reconciles a team that has its key', async () => {
     const {
       MUSTERD_BASE_URL: url,
       MUSTERD_SECRET_ID: id,

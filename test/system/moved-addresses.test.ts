@@ -9,7 +9,7 @@ let stage: Stage;
 afterEach(() => stage.close());
 
 /** A28 */
-describe('an address that moves to another user', () => {
+describe('an email that moves to another user', () => {
   /** Two users with an email each, and no phone by which they could be found as well. */
   const openPair = async (quietPeriodMs = 0) => {
     stage = await createStage({ config: { push: { quietPeriodMs } } });
@@ -25,7 +25,7 @@ describe('an address that moves to another user', () => {
     return new Map(rows.map(([id, email]) => [Number(id), email]));
   };
 
-  it('is pulled for both users by id after a swap on the service (A28)', async () => {
+  it('musterd pulls the right email for each id if two users swap emails on the service (A28)', async () => {
     const { a, b } = await openPair();
     stage.emulator.team.editUser(a.id, { email: b.email, phone: '15550101' });
     stage.emulator.team.editUser(b.id, { email: a.email, phone: '15550102' });
@@ -40,7 +40,7 @@ describe('an address that moves to another user', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('confirms no push by the address of another user (A28)', async () => {
+  it('musterd leaves a push unconfirmed if only another user has the pushed email now (A28)', async () => {
     const { a, b } = await openPair(600_000);
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${a.id}`);
     for (const fault of parseFaults(['status,code=502,effect=none,path=/v1/users/update,times=1']))
@@ -110,7 +110,7 @@ describe('one person in two teams of one mirror database', () => {
   };
   const rows = () => stage.versions('mirror.users', 'sync.user_base');
 
-  it('is pulled by one team after the other has pushed, once (A29)', async () => {
+  it('musterd pulls into one team the email that the other team pushed, and sends it only once (A29)', async () => {
     await openTeams();
     await edit(0, 'first@example.com');
     expect(await runTeam(0)).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });

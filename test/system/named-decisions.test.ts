@@ -48,12 +48,12 @@ const numberOf = async (field: string) => {
   return String(held.find((one) => one.field === field)?.edit_id);
 };
 
-describe('`resolve` by a script', () => {
+describe('musterd resolve in a script', () => {
   it.each([
     { field: 'role_id', values: 'role_id = 17', other: { roleId: 23 }, sent: { role_id: 17 } },
     { field: 'phone', values: 'phone = null', other: ofPhone.other, sent: { phone: '' } },
     { field: 'name', ...ofName, sent: { first_name: 'Ada', last_name: `O'Hara-d'Arc` } },
-  ])('names the command to type for $field with $values (O8)', async ({ field, values, other, sent }) => {
+  ])('refuses without --if, and prints the command: $values (O8)', async ({ field, values, other, sent }) => {
     const id = await openConflict({ values, other });
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
@@ -69,7 +69,7 @@ describe('`resolve` by a script', () => {
     expect(team.updates()).toEqual([{ id, ...sent }]);
   });
 
-  it.each(['mirror', 'service'])('names the edit by its number: --take %s', async (side) => {
+  it.each(['mirror', 'service'])('takes the %s value only if --edit names the current edit', async (side) => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
     const take = ['resolve', String(id), 'email', '--take', side, '--edit'];
@@ -91,7 +91,7 @@ describe('`resolve` by a script', () => {
     expect(team.emulator.team.user(id).email).toBe(email);
   });
 
-  it('does not take an edit of the same value that came in its place (O8)', async () => {
+  it('refuses the number of an ended edit, although the new edit has the same value (O8)', async () => {
     const id = await openConflict(ofEmail);
     const number = await numberOf('email');
     await team.bob.edit(id, `email = 'ina@example.com'`);
@@ -102,7 +102,7 @@ describe('`resolve` by a script', () => {
     await expectUndecided();
   });
 
-  it('refuses an outdated --if-service, and accepts the current one, however it is spelled (O8)', async () => {
+  it('refuses an outdated --if-service, and accepts the current name despite extra spaces (O8)', async () => {
     const id = await openConflict(ofName);
     const before = team.emulator.team.user(id);
     const take = async (side: string, ...seen: readonly string[]) =>
@@ -120,7 +120,7 @@ describe('`resolve` by a script', () => {
     expect(await take('service', ...edit, ` ${now} `)).toMatchObject({ code: 0 });
   });
 
-  it('checks --if for a typed value', async () => {
+  it('refuses a typed value if --if differs from the value in the mirror, and accepts it without --if', async () => {
     const id = await openConflict(ofEmail);
     const take = ['resolve', String(id), 'email', '--take', 'new@example.com'];
     const other = await team.musterd(...take, '--if', 'ina@example.com');
@@ -131,7 +131,7 @@ describe('`resolve` by a script', () => {
     expect(team.emulator.team.user(id).email).toBe('new@example.com');
   });
 
-  it('refuses contradictory --if, --edit and --if-service', async () => {
+  it('refuses invalid or contradictory --if, --edit and --if-service', async () => {
     const id = await openConflict(ofEmail);
     for (const [seen, words] of [
       [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
@@ -149,7 +149,7 @@ describe('`resolve` by a script', () => {
   });
 });
 
-describe('`resolve` on a terminal', () => {
+describe('musterd resolve on a terminal', () => {
   const resolve = async (id: number, ask: (shown: string, question: string) => Promise<boolean>) => {
     const shown: string[] = [];
     const stream = { isTTY: true, write: (text: string) => shown.push(text) };
@@ -161,7 +161,7 @@ describe('`resolve` on a terminal', () => {
     return [await decided.catch((error: unknown) => error), shown.join('')] as const;
   };
 
-  it('shows all three values and the edit, and sends what a person agrees to', async () => {
+  it('shows the values of base, mirror and service and the editor, and sends the value after a yes', async () => {
     const before = await openConflict(ofEmail);
     const [[base = ''] = []] = await team.sql('select base_value #>> array[]::text[] from report.held');
     const asked: string[] = [];
@@ -196,7 +196,7 @@ describe('`resolve` on a terminal', () => {
       },
       /not as it was shown/,
     ],
-  ])('does nothing where %s moves while the person thinks (O8)', async (_, move, words) => {
+  ])('decides nothing if the value of %s changes before the person says yes (O8)', async (_, move, words) => {
     const id = await openConflict(ofEmail);
     const [error] = await resolve(id, async () => {
       await move(id);
@@ -207,7 +207,7 @@ describe('`resolve` on a terminal', () => {
   });
 });
 
-describe('`--only`', () => {
+describe('musterd approve and reject with --only', () => {
   /** Email and phone of two users, who are in one batch. */
   const openBatch = async () => {
     team = await teams.open({ push: { fourEyes: false } });
@@ -228,14 +228,14 @@ describe('`--only`', () => {
       .toSorted(([one], [other]) => one - other);
   };
 
-  it('names one field behind the name of a user, too', async () => {
+  it('approve --only "<name of a user>.phone" sends only the phone of that user', async () => {
     const { a, approve } = await openBatch();
     const { first, last } = team.emulator.team.user(a);
     expect(await approve(`${first} ${last}.phone`)).toMatchObject({ code: 0 });
     expect(await sent()).toEqual([[a, 'phone']]);
   });
 
-  it('means the user whose name ends like a field', async () => {
+  it('approve --only "<id>.email" approves all fields of a user if that user has exactly this name', async () => {
     const { a, b, approve } = await openBatch();
     await team.sql(`alter table mirror.users disable trigger user`);
     await team.sql(`update mirror.users set name = '${a}.email' where id = ${b}`);
@@ -244,7 +244,7 @@ describe('`--only`', () => {
     expect(await sent()).toEqual([[b, 'email', 'phone']]);
   });
 
-  it('refuses all if --only names a field outside the batch', async () => {
+  it('approve sends nothing if one --only names a field or user outside the batch', async () => {
     const { a, b, approve } = await openBatch();
     const [, , c = 0] = team.ids;
     for (const [only, words, hint] of [
@@ -259,7 +259,7 @@ describe('`--only`', () => {
     expect(await sent()).toEqual([]);
   });
 
-  it('rejects one field of an approved batch before it is sent', async () => {
+  it('reject --only takes one field out of an approved batch before a run sends it', async () => {
     const { a, b, batch, approve } = await openBatch();
     expect(await approve()).toMatchObject({ code: 0 });
     const rejected = await team.musterd('reject', batch, '--only', `${a}.phone`);
@@ -270,7 +270,7 @@ describe('`--only`', () => {
     ]);
   });
 
-  it.each([[[]], [['--json']]])('of what is on its way is told so, and ends with 3: %j', async (args) => {
+  it.each([[[]], [['--json']]])('reject reports a field on its way and exits with 3: %j', async (args) => {
     const { a, batch, approve } = await openBatch();
     expect(await approve(`${a}.email`)).toMatchObject({ code: 0 });
     team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, path: '/v1/users/update' });

@@ -35,11 +35,11 @@ const trigger = (raise: string) => `
   create or replace function public.refuse() returns trigger language plpgsql as $$ begin ${raise} return new; end $$;
   create or replace trigger refuse before insert or update on mirror.users for each row execute function public.refuse()`;
 
-describe('of a team whose people and tags are marked, the log', () => {
+describe('the log of a team with marked names, addresses and tags', () => {
   let stage: Stage;
   afterAll(() => stage.close());
 
-  it('tells nothing of them when a run goes through, and when run, import, daemon or page are refused', async () => {
+  it('contains none of the marks, even if a run, an import, the daemon or a page fails with such a value', async () => {
     stage = await createStage({ emulator: { users: 0 } });
     const { team } = stage.emulator;
     const people = [1, 2, 3].map((n) =>

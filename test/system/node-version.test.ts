@@ -13,11 +13,11 @@ describe('the version of Node', () => {
     ['2.4.0', false],
     ['0.24.0', false],
     ['', false],
-  ])('%s is taken: %s', (version, taken) => {
+  ])('nodeRefusal decides whether musterd accepts Node "%s": %s', (version, taken) => {
     expect(nodeRefusal(version) === null).toBe(taken);
   });
 
-  it('is looked at before anything else is loaded, and ends it with 78', async () => {
+  it('musterd exits with 78 on Node 20, and says that it needs Node 24 or newer', async () => {
     const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})";
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` };
     const words = 'Node 24 or newer is needed, and this is Node 20.20.2';

@@ -134,13 +134,13 @@ describe('the notices of the daemon', () => {
     expectNobody(personal());
   });
 
-  it('report a start-up that fails', async () => {
+  it('report a start-up that fails because the service refuses the credentials', async () => {
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
     await expect(start().ended).rejects.toMatchObject({ code: 'credentials' });
     await toldAll('credentials-refused');
   });
 
-  it('report a held batch with its command, and held fields', async () => {
+  it('report a held batch with the command to approve it, held fields, and the end of both', async () => {
     start();
     await firstRun();
     const before = personal();
@@ -173,7 +173,7 @@ describe('the notices of the daemon', () => {
     expectNobody([...before, ...personal(), '15550100001', '15550100002']);
   });
 
-  it('are retried under the same id if the receiver fails', async () => {
+  it('keep their id when the daemon repeats them because the receiver failed, and runs continue', async () => {
     receiver.answers.push(
       (response) => response.writeHead(500).end('canary'),
       (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
@@ -201,7 +201,7 @@ describe('the notices of the daemon', () => {
       await eventually(`the log tells of ${refusal}`, () => daemon.log().includes(refusal));
   });
 
-  it('include a test with check --notify-probe', async () => {
+  it('include a test that "check --notify-probe" posts, and check reports the answer of the receiver', async () => {
     // Whose credentials are refused has little else to check.
     const refused = { ...stage.env, MUSTERD_SECRET_KEY: 'a-key-of-nobody' };
     const check = (args: readonly string[], env: Readonly<Record<string, string>> = refused) =>

@@ -28,7 +28,7 @@ describe('a mirror restored from an old backup', () => {
     expect([stage.updates(), stage.emulator.team.users()]).toEqual([[], before]);
   };
 
-  it('reverts nothing on the service, and catches up (D16)', async () => {
+  it('reverts nothing on the service, and pulls the newer values (D16)', async () => {
     const restore = await backUp(stage);
     await edit(one);
     stage.emulator.team.editUser(two, { phone: '15550155' });
@@ -40,7 +40,7 @@ describe('a mirror restored from an old backup', () => {
     expect(mirrored.get(two)).toContain('15550155');
   });
 
-  it('settles an edit that was pending in it and arrived since, and holds one that was overtaken (D16)', async () => {
+  it('settles a restored edit that the service already has, and holds one if the service changed since (D16)', async () => {
     await edit(one, two);
     const restore = await backUp(stage);
     expect(await stage.run()).toMatchObject(complete);
@@ -52,7 +52,7 @@ describe('a mirror restored from an old backup', () => {
     ]);
   });
 
-  it('sends an edit again that was pending in it and was taken back on the service since (D16)', async () => {
+  it('sends a restored edit again if the service has gone back to the old value since (D16)', async () => {
     const email = emailOf(one);
     await edit(one, two);
     const restore = await backUp(stage);
@@ -65,7 +65,7 @@ describe('a mirror restored from an old backup', () => {
     expect(emailOf(one)).toBe(`${one}@example.com`);
   });
 
-  it('reads a push back that was open in it, and never sends it again for what it finds (D16)', async () => {
+  it('never repeats a push that was open in the backup, and records how it ended (D16)', async () => {
     await edit(one, two);
     // The first update goes alone, the second after it; both are answered with an error and arrive later.
     stage.emulator.addFault({

@@ -36,7 +36,7 @@ const typed = unique(
 );
 
 describe('docs/operations.md', () => {
-  it.each(typed)('musterd %s is there to be typed', async (line) => {
+  it.each(typed)('names only an existing command and existing options in "musterd %s"', async (line) => {
     const words = line.replaceAll(/'[^']*'/g, 'x').split(/\s+/);
     for (const global of ['--config', '--team']) {
       if (words.includes(global)) words.splice(words.indexOf(global), 2);
@@ -51,7 +51,7 @@ describe('docs/operations.md', () => {
     ).toEqual([]);
   });
 
-  it('names only settings that there are', () => {
+  it('names only existing settings', () => {
     interface Schema {
       readonly properties?: Readonly<Record<string, Schema>>;
     }
@@ -72,7 +72,7 @@ describe('docs/operations.md', () => {
     expect(variables.filter((name) => !exists(name.split('__')))).toEqual([]);
   });
 
-  it('names only variables that there are', () => {
+  it('names only existing environment variables, and every variable of compose.yaml', () => {
     const known = `${readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8')} MUSTERD_CONFIG MUSTERD_IMAGE`;
     const variables = unique(
       [...text.matchAll(/\b(?:MUSTERD_[A-Z]\w*|DATABASE_URL\w*)/g)].map(([name]) => name),
@@ -85,7 +85,7 @@ describe('docs/operations.md', () => {
     expect(inCompose.filter((name) => !text.includes(name))).toEqual([]);
   });
 
-  it('has every alarm, and no other', () => {
+  it('lists every alarm of prometheus-alerts.yaml in the same order, and no other alarm', () => {
     const alerts = parse(readFileSync(join(ROOT, 'config/prometheus-alerts.yaml'), 'utf8')) as {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };
@@ -96,12 +96,12 @@ describe('docs/operations.md', () => {
 
   const messages = tableBelow(text, 'Log').flatMap(([cell]) => codesIn(cell));
 
-  it.each(messages)('knows the log message "%s" from the code', (message) => {
+  it.each(messages)('quotes the log message "%s" as the code writes it', (message) => {
     const missing = message.split('…').filter((part) => !sources.includes(part));
     expect(missing).toEqual([]);
   });
 
-  it('has every warning and error that the daemon logs in words of its own', () => {
+  it('quotes every warning and error that the code logs', () => {
     const said = [
       ...sources.matchAll(/\blog\??\.(?:warn|error)\(\s*(?:\{[^}]*\},\s*)?['`]([^'`]+)['`]/g),
     ].map(([, words = '']) => words.replaceAll(/\$\{[^}]*\}/g, '…'));
@@ -109,7 +109,7 @@ describe('docs/operations.md', () => {
     expect(unique(said).filter((words) => !messages.some((message) => words.includes(message)))).toEqual([]);
   });
 
-  it('names only metrics that there are', async () => {
+  it('names only existing metrics', async () => {
     const { text: metrics } = await createMetrics({ readStandings: () => Promise.resolve([]) }).render();
     const named = unique(code.flatMap((one) => /^musterd_[a-z_]+(?=$|\{)/.exec(one) ?? []));
     const roles = [

@@ -17,7 +17,7 @@ async function createAlarm() {
   return { calls, url: `${origin}/alive` };
 }
 
-describe('what the daemon tells the outside', () => {
+describe('a monitored daemon', () => {
   let stage: Stage;
   let daemon: DaemonHere;
   let alarm: Awaited<ReturnType<typeof createAlarm>>;
@@ -41,7 +41,7 @@ describe('what the daemon tells the outside', () => {
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
 
-  it('is alive, ready and fresh after its first run, counts it, and calls the dead-man switch once', async () => {
+  it('answers 200 on its health paths after the first run, counts the run, and calls the dead-man switch once', async () => {
     const ask = await open();
     expect((await ask('/healthz')).status).toBe(200);
     await eventually(
@@ -82,7 +82,7 @@ describe('what the daemon tells the outside', () => {
     expect(daemon.log()).not.toContain(alarm.url);
   });
 
-  it('is stale and silent to the switch when runs fail, says why it is not ready, and recovers', async () => {
+  it('answers 503 and does not call the dead-man switch while runs fail, and recovers after that', async () => {
     const ask = await open({ MUSTERD__schedule__users: '* * * * * *' });
     await eventually('the switch is called', () => alarm.calls.length > 0);
     await eventually('it is fresh', async () => (await ask('/freshness')).status === 200);
