@@ -24,7 +24,7 @@ export const noteRows: readonly Row[] = [
     tests: [
       ['emulator/users.test.ts', 'plays the four answers to no filter'],
       ['system/check.test.ts', 'for a service of variant %j, the probe "%s" reports %j'],
-      ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
+      ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['unfiltered-users', 'member-extras'],
   }),

@@ -111,7 +111,7 @@ const fields: readonly Row[] = [
     tests: [
       conforms('an update moves updated_at'),
       ['emulator/users.test.ts', 'keeps fields that were not sent, and moves updated_at each time'],
-      ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
+      ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['updated-at'],
   }),

@@ -155,8 +155,8 @@ afterAll(async () => {
   await server.close();
 });
 
-describe('the page', () => {
-  it('shows each view without a fault, in all looks', async () => {
+describe('the page in a browser', () => {
+  it('shows each view without layout or accessibility faults on all screen sizes, light and dark', async () => {
     const page = await open();
     for (const { path } of pageViews) {
       const [first, last] = [await addressOf(database.db, path), await addressOf(database.db, path, true)];
@@ -184,7 +184,7 @@ describe('the page', () => {
     }
   });
 
-  it('is gone through by the keyboard', async () => {
+  it('lets the Tab key reach each link and button, and opens a tab with Enter', async () => {
     const page = await open();
     await page.keyboard.press('Tab');
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
@@ -209,7 +209,7 @@ describe('the page', () => {
     await page.waitForURL('**/waiting');
   });
 
-  it('decides nothing once it does not answer, and says why at the button', async () => {
+  it('disables the decision buttons while musterd does not answer, and names the reason', async () => {
     const page = await open();
     await page.clock.install();
     await page.goto(`${origin}/waiting/${batch}`);
@@ -226,7 +226,7 @@ describe('the page', () => {
     await page.locator('.bar-below button:not([disabled]):not([aria-describedby])').first().waitFor();
   });
 
-  it('shows ids alone where details are off, in the files as well (S28)', async () => {
+  it('shows no name, email or phone in views and CSV files if details are off (S28)', async () => {
     const quiet = await serveAlone(database.db, false);
     const secrets = (
       await rows(
@@ -250,7 +250,7 @@ describe('the page', () => {
     }
   });
 
-  it('shows in an open page that the daemon stopped, and one banner alone in all looks', async () => {
+  it('shows in an open tab that the daemon stopped, and only the no-answer banner once disconnected', async () => {
     await noteDaemon(database.db, note);
     const alone = await serveAlone(database.db);
     const page = await open(alone);
@@ -277,7 +277,7 @@ describe('the page', () => {
     }
   });
 
-  it('shows no fault in a copy, in all looks', async () => {
+  it('shows the banner of a copied database without layout or accessibility faults', async () => {
     const moved = { kind: 'home', identifier: null, database: '1', since: '2026-03-09T02:00:00Z' };
     const place = { ...moved, by: 'kim', why: 'staging', addresses: [{ at: 'db-1:5432/m', machine: null }] };
     const say = (value: object) =>
@@ -296,8 +296,8 @@ describe('the page', () => {
   });
 });
 
-describe('a list, a question and a receipt', () => {
-  it('have no fault, in all looks', async () => {
+describe('the page that lists held edits', () => {
+  it('shows its list, confirmation, receipt and hold form without layout or accessibility faults', async () => {
     const page = await open('/waiting?state=conflict');
     const expectNoFault = async (name: string) => {
       const named = (look: Look) => `${name}-${looks[look].viewport.width}-${looks[look].colorScheme}`;
@@ -319,7 +319,7 @@ describe('a list, a question and a receipt', () => {
     await expectNoFault('hold');
   });
 
-  it('keep what is being filled in as it is while the page refreshes', async () => {
+  it('keeps a half-filled hold form while an edit refreshes the page', async () => {
     const page = await open('/people/default/81');
     await page.evaluate('window.isHere = true');
     await page.locator('summary', { hasText: 'Leave it alone' }).click();
@@ -333,7 +333,7 @@ describe('a list, a question and a receipt', () => {
     await expect.poll(() => page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
   });
 
-  it('show twenty rows at once, and all of them on five screens', async () => {
+  it('keeps rows below 38 pixels, and head and buttons in view, while a long list scrolls', async () => {
     const page = await open('/waiting?state=conflict&ticks=none');
     const shown = page.locator('.rows tbody tr:not(.under)');
     const left = await shown.count();
@@ -348,7 +348,7 @@ describe('a list, a question and a receipt', () => {
     expect([Math.round(head), Math.round(foot)]).toEqual([0, 900]);
   });
 
-  it('work without a script: a filter, ticks, a question, its reason and a receipt', async () => {
+  it('filters, ticks, confirms with a reason and shows a receipt without JavaScript', async () => {
     const page = await open(`/waiting/${batch}`, { javaScriptEnabled: false });
     await page.getByLabel('Every field').selectOption('phone (5)');
     await press(page, 'Search');
@@ -370,7 +370,7 @@ describe('a list, a question and a receipt', () => {
     await expect.poll(() => receipt.count()).toBe(0);
   });
 
-  it('say each second what became of what was decided, in their place', async () => {
+  it('updates the receipt of an approval without a reload, as its pushes are sent and confirmed', async () => {
     await noteDaemon(database.db, note);
     const page = await open(`/waiting/${batch}?ticks=none`);
     await ticks(page).nth(30).check();
@@ -398,7 +398,7 @@ describe('a list, a question and a receipt', () => {
     await noteDaemon(database.db, { ...note, end: 'asked' });
   });
 
-  it('have no fault with edits of the person who looks', async () => {
+  it('shows that 2 edits of the approver stay out of the approval with push.fourEyes', async () => {
     await edited('kim', `update mirror.users set phone = '44' || phone where id in (206, 207)`);
     await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'${batch}'`);
     const other = await serve({ fourEyes: true });
@@ -413,7 +413,7 @@ describe('a list, a question and a receipt', () => {
     await shoot(page, 'question-own-1280-light');
   });
 
-  it('count the ticks, and tick all rows or none', async () => {
+  it('counts the ticked rows on the button, and ticks all rows or none by links', async () => {
     const page = await open('/waiting?state=conflict');
     // What the style sheet counts is in no node: a picture of the button differs.
     const button = page.locator('.bar-below .button').first();
@@ -427,8 +427,8 @@ describe('a list, a question and a receipt', () => {
   });
 });
 
-describe('the header of fourteen teams', () => {
-  it('has them all, with those that need somebody first, and shows one without a script', async () => {
+describe('the team list in the page header', () => {
+  it('lists 14 teams, stale and waiting ones first, and switches teams without JavaScript', async () => {
     const db = await createMirror();
     await runSqlText(
       db,
@@ -462,8 +462,8 @@ describe('the header of fourteen teams', () => {
   });
 });
 
-describe('the page alone', () => {
-  it('shows each view of an empty mirror without a fault', async () => {
+describe('musterd page', () => {
+  it('shows each view of an empty mirror without layout or accessibility faults', async () => {
     const alone = await serveAlone(await createMirror());
     const page = await open(alone);
     for (const { path } of pageViews.filter((view) => !view.path.includes(':'))) {
@@ -476,7 +476,7 @@ describe('the page alone', () => {
       expect((await page.request.get(`${alone}${path}`)).status()).toBe(404);
   });
 
-  it('calls nothing well once nobody answers, and does so again when somebody does', async () => {
+  it('hides the "all is well" sign while musterd does not answer, and shows it after the next answer', async () => {
     onTestFinished(() => showTimesIn('UTC'));
     showTimesIn('Asia/Kolkata');
     const page = await open(await serveAlone(await createMirrorOf(1)));
@@ -513,7 +513,7 @@ describe('the page alone', () => {
   });
 
   it.runIf(process.env['UPDATE_PICTURES'] !== undefined).each([1, 100_000])(
-    'draws pictures of a mirror of %i users for the documents',
+    'takes screenshots of a mirror of %i users for the documents',
     async (users) => {
       const db = await createMirrorOf(users);
       const alone = await serveAlone(db);

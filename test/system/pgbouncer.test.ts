@@ -21,7 +21,7 @@ const program = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
 const poolSize = 2;
 
 /** D17 */
-describe.skipIf(program === undefined)('behind a PgBouncer in transaction mode (needs its program)', () => {
+describe.skipIf(program === undefined)('musterd behind PgBouncer in transaction mode (if installed)', () => {
   let stage: Stage;
   let bouncer: ChildProcess;
   let url: string;
@@ -89,7 +89,7 @@ default_pool_size = ${poolSize}
     return user;
   };
 
-  it('the schema is made, and the service is mirrored whole', async () => {
+  it('creates the schema and mirrors the whole service with no more sessions than the pool has', async () => {
     await stage.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
     const { code, stdout } = await musterd('reconcile', '--json');
     expect(code).toBe(0);
@@ -104,7 +104,7 @@ default_pool_size = ${poolSize}
     ).toEqual([['true']]);
   });
 
-  it('an edit is planned, pushed, and seen in the status, and what the service changed is pulled (D17)', async () => {
+  it('plans and pushes an edit, and pulls a new tag that status then counts (D17)', async () => {
     const { id } = person();
     await stage.sql(`update mirror.users set email = 'robin@example.com' where id = ${id}`);
     stage.emulator.team.addTag('meanwhile');
@@ -119,7 +119,7 @@ default_pool_size = ${poolSize}
     expect(JSON.parse(stdout)).toMatchObject({ team_id: 41, rows: { users: 30, tags: 26 } });
   });
 
-  it('no session keeps a setting: the triggers refuse what a run may do', async () => {
+  it('leaves no setting of a run in a session: triggers reject a name that only a run may write', async () => {
     const db = createDatabase({ url, applicationName: 'musterd test' });
     try {
       for (const _ of [1, 2, 3, 4]) {
@@ -133,7 +133,7 @@ default_pool_size = ${poolSize}
     }
   });
 
-  it('a second run meets the lease of the first, however their sessions are mixed (D17)', async () => {
+  it('exits 75 while another run holds the lease, although both share server sessions (D17)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = startMusterd(['reconcile'], environment());
     await held.reached();

@@ -29,7 +29,7 @@ describe('the cost of a plan', () => {
     ['in one batch', { push: { batchSize: 25, quietPeriodMs: 0 } }, 2],
     ['three at a time', { push: { batchSize: 3, quietPeriodMs: 0 } }, 14],
     ['one at a time', { push: { batchSize: 1, quietPeriodMs: 0 } }, 40],
-  ])('is what the run takes: %s', async (_, config, requests) => {
+  ])('predicts the number of requests that the run sends, with pushes %s', async (_, config, requests) => {
     const idle = await open({ emulator, config });
     for (const { id, email } of stage.emulator.team.users())
       if (email === null) stage.emulator.team.editUser(id, { email: `user${id}@example.com` });
@@ -42,7 +42,7 @@ describe('the cost of a plan', () => {
     expect(run.requests - idle).toBe(requests);
   });
 
-  it('counts the first update without a name, which goes alone, and who has no email', async () => {
+  it('predicts the requests of 20 phone edits, even if the first update goes separately', async () => {
     const idle = await open({
       emulator,
       config: { push: { batchSize: 10, quietPeriodMs: 0 } },
@@ -55,7 +55,7 @@ describe('the cost of a plan', () => {
     expect(run.requests - idle).toBe(cost.requests);
   });
 
-  it('follows the pace that is set, and a run is quicker by what may leave at once at most', async () => {
+  it('computes seconds from the rate limit; the run is faster by at most the allowed burst', async () => {
     const rate = { perMinute: 2_400, share: 0.5 };
     await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });
     await edit();

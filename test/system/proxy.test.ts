@@ -74,12 +74,12 @@ describe('proxyFor', () => {
     ['vice.example', true],
     ['other,*', false],
     ['::1 [::1]:443', true],
-  ])('with NO_PROXY=%j returns a proxy: %s', (NO_PROXY, isProxied) => {
+  ])('decides for NO_PROXY=%j if requests to service.example use the proxy: %s', (NO_PROXY, isProxied) => {
     const found = proxyFor(origin, { HTTPS_PROXY: 'proxy.example:3128', NO_PROXY });
     expect(found?.host).toBe(isProxied ? 'proxy.example:3128' : undefined);
   });
 
-  it('returns none for plain http, and refuses an address that is no proxy without repeating it', () => {
+  it('returns no proxy for http or a host in NO_PROXY, and rejects a SOCKS URL without printing it', () => {
     expect(proxyFor('http://localhost:1', { HTTPS_PROXY: 'http://proxy.example' })).toBe(undefined);
     expect(proxyFor('https://[::1]:8443', { HTTPS_PROXY: 'http://proxy.example', NO_PROXY: '::1' })).toBe(
       undefined,
@@ -104,7 +104,7 @@ describe('a client behind a proxy', () => {
   it.each([
     [407, 'CONNECT was answered 407'],
     [0, 'UND_ERR_HEADERS_TIMEOUT'],
-  ])('has not sent a push if the proxy answers CONNECT with %s', async (status, why) => {
+  ])('reports a push as not sent if the proxy answers CONNECT with %s (0: never)', async (status, why) => {
     const { server, proxy, push } = await open(status);
     await expect(push).rejects.toMatchObject({
       phase: 'not-sent',
@@ -113,7 +113,7 @@ describe('a client behind a proxy', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('does not know what became of a push that went through the tunnel', async () => {
+  it('reports a push as sent if the connection breaks after the push went through the tunnel', async () => {
     const { server, proxy, push } = await open();
     await expect(push).rejects.toMatchObject({ phase: 'sent' });
     expect(server.requests).toHaveLength(1);
@@ -124,7 +124,7 @@ describe('a client behind a proxy', () => {
   });
 });
 
-it('notices and pings go by way of the proxy', async () => {
+it('musterd posts notices to a webhook through HTTPS_PROXY', async () => {
   const proxy = await createProxy(0, 502);
   vi.stubEnv('HTTPS_PROXY', proxy.url);
   const notice = { id: '1', body: '{}', secret: undefined, signal: new AbortController().signal, nowMs: 0 };
@@ -140,7 +140,7 @@ describe('musterd check', () => {
       /ok\tconfiguration\thttps:\/\/service\.example, by way of the proxy 127\.0\.0\.1:\d+ \(HTTPS_PROXY\)\n/,
     ],
     [403, /FAIL\t.*by way of the proxy 127\.0\.0\.1:\d+ \(CONNECT was answered 403\)/],
-  ])('shows the way if the proxy answers %s, and never the credentials (S9)', async (status, shown) => {
+  ])('names the proxy, never its credentials, if CONNECT gets answer %s (S9)', async (status, shown) => {
     const emulator = await createEmulator({ http: true, users: 3, ratePerMinute: 0 });
     onTestFinished(() => emulator.close());
     const { MUSTERD_BASE_URL, ...environment } = emulator.environment;
@@ -159,7 +159,7 @@ describe('musterd check', () => {
   });
 });
 
-it('a base URL that ends in /v1 is refused with the one to write', () => {
+it('checkBaseUrl rejects a base URL that ends in /v1, and its hint gives the correct URL', () => {
   expect(() => checkBaseUrl('https://service.example/base/v1/')).toThrow(
     expect.objectContaining({ hint: 'Write https://service.example/base.' }) as Error,
   );

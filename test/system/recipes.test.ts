@@ -62,7 +62,7 @@ const elsewhere = [
   'jq',
 ];
 
-describe('the recipes, beside a daemon', () => {
+describe('a person who follows the documents while a daemon runs', () => {
   const folder = ownFolder();
   let live: LiveSystem;
   let url: string;
@@ -376,7 +376,7 @@ describe('the recipes, beside a daemon', () => {
     expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
   };
 
-  it('carries out each block of the cookbook, with the promised result', async () => {
+  it('can run each SQL and shell block of sql-cookbook.md, with the promised result', async () => {
     const [one, two] = [personAt(10), personAt(11)];
     writeFileSync(
       join(folder, 'people.csv'),
@@ -386,7 +386,7 @@ describe('the recipes, beside a daemon', () => {
     await onService(one, { first: 'Robin', last: 'Berg', phone: '15550100166' });
   });
 
-  it('carries out each block of operations, with the promised result', async () => {
+  it('can run each SQL and shell block of operations.md, with the promised result', async () => {
     await tryAll('operations.md');
     expect([...called()].filter((name) => name === 'musterd daemon')).toHaveLength(1);
     const [[one, two] = []] = await live.sql(

@@ -37,7 +37,7 @@ describe('musterd resync --adopt-service', () => {
     return { edited, both, moved };
   };
 
-  it('refuses to run without --adopt-service', async () => {
+  it('exits 64 without --adopt-service', async () => {
     stage = await stages.open();
     const { code, stdout, stderr } = await runMusterd(['resync', '--apply'], environment());
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
@@ -113,7 +113,7 @@ describe('musterd resync --adopt-service', () => {
     expect(await stage.sql('select * from sync.held_fields order by user_id')).toEqual(held);
   });
 
-  it('ends as partial and writes nothing if no lookup answers', async () => {
+  it('exits 1 as partial and changes no user if all user lookups come back empty', async () => {
     await open();
     stage.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });
     const resolved = () => stage.sql('select resolved, count(*) from mirror.users group by 1');
@@ -147,7 +147,7 @@ describe('musterd resync --adopt-service', () => {
   const intents = () =>
     stage.sql(`select state, outcome ->> 'email' from sync.changes where kind = 'push' order by change_id`);
 
-  it('reads an open push back and never sends it again', async () => {
+  it('reads back a push whose outcome is unknown, and never sends it again', async () => {
     const { edited } = await leaveAnIntentOpen();
     expect(await resync()).toMatchObject({ open_pushes: 1 });
     expect(await intents()).toEqual([['open', '']]);
@@ -164,7 +164,7 @@ describe('musterd resync --adopt-service', () => {
     expect(stage.emulator.team.user(edited.id).email).toBe(edited.email);
   });
 
-  it('exits 75 during a run, and keeps the last success', async () => {
+  it('does not count as the last successful run in status, and exits 75 during another run', async () => {
     await open();
     const success = () =>
       runMusterd(['status', '--json'], environment()).then(

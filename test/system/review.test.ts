@@ -38,7 +38,7 @@ describe('musterd with push.approve: always', () => {
     stage.sql(`update mirror.users set email = '${email}' where id = ${id}`);
   const sent = () => stage.updates().map(({ id, email, phone }) => [id, email ?? phone]);
 
-  it('holds each transaction in a batch of its own', async () => {
+  it('holds the edits of each transaction in a separate batch', async () => {
     await open();
     const [a = 0, b = 0, c = 0, other = 0] = ids;
     await stage.sql(`begin; set local musterd.actor = 'Anna';
@@ -88,7 +88,7 @@ describe('musterd with push.approve: always', () => {
     }
   });
 
-  it('names the batch that waits now if the service has moved since an approval', async () => {
+  it('voids an approval if the service changed the value since, and names the batch that waits now', async () => {
     await open();
     const [a = 0] = ids;
     await edit(a, 'new@example.com');
@@ -107,7 +107,7 @@ describe('musterd with push.approve: always', () => {
     expect([code, stdout]).toEqual([3, expect.stringContaining(words)]);
   });
 
-  it('sends imports, undos and resolutions that give a reason, and nothing at a resync', async () => {
+  it('sends an import, an undo with a reason and a resolved conflict, but nothing after a resync', async () => {
     await open();
     const [a = 0, b = 0, c = 0] = ids;
     writeFileSync(file, `id,email,name\n${a},a@example.com,\n${b},,Ann Mary Lee Berg\n`);
@@ -150,7 +150,7 @@ describe('musterd with push.approve: always', () => {
     ]);
   });
 
-  it('refuses approvals by the editor with fourEyes', async () => {
+  it('rejects an approval by the person who edited the value if push.fourEyes is set', async () => {
     await open({ fourEyes: true });
     const [a = 0, b = 0, c = 0, d = 0] = ids;
     await stage.sql(`begin; set local musterd.actor = 'Anna';

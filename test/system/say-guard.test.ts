@@ -33,7 +33,7 @@ it.each([
     why: undefined,
     says: [`${held}; then somebody else has to approve it (push.fourEyes)`],
   },
-] as const)('says of an import with $push, refused for $refused, what the guard will do', (row) => {
+] as const)('sayGuard returns what happens to an import with $push if the guard refuses $refused', (row) => {
   const config = configSchema.parse({ push: row.push });
   const preview = { refused: row.refused, limited: ['the last administrator'] };
   expect(sayGuard(preview, config, { why: row.why })).toEqual([

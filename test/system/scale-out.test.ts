@@ -3,7 +3,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { playScaleOut, type ScaleOutResult } from '../support/scale-out.ts';
 
 describe('several daemons on one database', () => {
-  it('reconcile every team, none twice at once, also when one of them is killed', async () => {
+  it('send each edit once and never run a team twice at a time, even if one daemon is killed', async () => {
     const database = await createTestDatabase();
     const options = {
       teams: 8,

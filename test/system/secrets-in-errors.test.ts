@@ -16,7 +16,7 @@ const folder = ownFolder();
 
 const secret = 'canary7Qz-of-a-Secret';
 
-describe('what is blotted out', () => {
+describe('hiding secrets in text', () => {
   it.each([
     [`key ${secret}!`, 'key [secret]!'],
     [secret.toUpperCase(), '[secret]'],
@@ -25,11 +25,11 @@ describe('what is blotted out', () => {
     ['xcanary7Qz-x-a-Secret.', 'x[secret]x[secret].'],
     [`${secret}${secret} ${secret}`, '[secret] [secret]'],
     ['', ''],
-  ])('of %j leaves %j', (text, left) => {
+  ])('blotOut turns %j into %j', (text, left) => {
     expect(blotOut(text, [secret])).toBe(left);
   });
 
-  it('is every part of 8 characters, and nothing where all secrets are shorter (S33)', () => {
+  it('blotOut hides every 8-character piece of a secret, and changes no text without one (S33)', () => {
     const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength });
     fc.assert(
       fc.property(letters(40), fc.array(letters(12), { maxLength: 3 }), (text, secrets) => {
@@ -49,11 +49,11 @@ describe('what is blotted out', () => {
     ['anna:canary-of-words@db.example.net/muster', 'db.example.net [secret]'],
     ['db.example.net:5432/muster', 'db.example.net canary-of-words'],
     ['postgres://canary-of-words@db.example.net/muster', 'db.example.net canary-of-words'],
-  ])('of the address %j is its password alone', (DATABASE_URL, left) => {
+  ])('createKnownSecrets hides only the password of DATABASE_URL=%j', (DATABASE_URL, left) => {
     expect(createKnownSecrets({ DATABASE_URL }).blot('db.example.net canary-of-words')).toBe(left);
   });
 
-  it('is what the environment and the settings call a secret', () => {
+  it('createKnownSecrets hides each secret of environment and settings, but no user, host or id', () => {
     const known = createKnownSecrets({
       DATABASE_URL: 'postgres://anna-of-harbour:pass%2Fword-of-all@db.example.net/muster_of_all?user=a@b',
       MUSTERD_SECRET_KEY: 'key-number-one',
@@ -90,7 +90,7 @@ describe('what is blotted out', () => {
   });
 });
 
-it('musterd blots out the token of each person of the page', () => {
+it('secretsOf returns the token of each person who may use the page, so that musterd hides it', () => {
   const tokens = ['a token of ann alone', 'a token of bo alone'];
   const [ann, bo] = tokens;
   const config = configSchema.parse({
@@ -112,7 +112,7 @@ async function readingOf(args: readonly string[], env: Readonly<Record<string, s
   return said.join('\n');
 }
 
-describe('no error repeats', () => {
+describe('an error message of musterd', () => {
   const parts = ['canary7', '7Qz-of', 'Secret'];
 
   it.each([
@@ -122,20 +122,20 @@ describe('no error repeats', () => {
     `postgres://u:12#${secret}@127.0.0.1:9/m`,
     `postgres://u:12/x?${secret}@127.0.0.1:9/m`,
     `postgres://u/${secret}@127.0.0.1:9/m`,
-  ])('the password of DATABASE_URL=%s', async (url) => {
+  ])('hides the password of the malformed DATABASE_URL=%s', async (url) => {
     const said = await readingOf(['status'], { DATABASE_URL: url });
     for (const part of parts) expect(said).not.toContain(part);
     expect(said).toContain('DATABASE_URL has an @ or a # after its host.');
   });
 
-  it.each(['[', '{', ' [', '["', '{"'])('a value of the environment that begins with %s', async (start) => {
+  it.each(['[', '{', ' [', '["', '{"'])('hides a secret starting with %s in a variable', async (start) => {
     const said = await readingOf(['status'], { MUSTERD__service__secretKey: start + secret });
     for (const part of parts) expect(said).not.toContain(part);
     expect(said).toContain('MUSTERD__service__secretKey: begins like a list or a mapping');
   });
 
   const starts = ['*', '|', '>', '&', '!', '!!', '%', '@', '`', '"', "'", '[', '{', '? ', '- ', ': ', '"\\'];
-  it.each([...starts, '{a: *', '[*', '{*', '*x: '])('a secret in YAML that begins with %s', async (start) => {
+  it.each([...starts, '{a: *', '[*', '{*', '*x: '])('hides a YAML secret starting with %s', async (start) => {
     const file = join(folder, 'musterd.yaml');
     writeFileSync(file, `service:\n  secretId: x\n  secretKey: ${start}${secret}\n`);
     const said = await readingOf(['status', '--config', file], {});
@@ -144,7 +144,7 @@ describe('no error repeats', () => {
     expect(said).toContain('musterd.yaml:');
   });
 
-  it('a piece of the token that an answer repeats, or that it takes apart (S41)', async () => {
+  it('hides each piece of the token that a service answer repeats, even with hidden characters (S41)', async () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg';
     const answers = [token, token.slice(0, 30), token.slice(-20), token.replaceAll(/(?<=.)(?=.)/g, '\u200b')];
     for (const text of answers) {
@@ -158,7 +158,7 @@ describe('no error repeats', () => {
     }
   });
 
-  it('a piece of the key that an answer repeats (S42)', async () => {
+  it('hides each piece of the secret key that a service answer repeats (S42)', async () => {
     const baseUrl = await listenHere((_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: `the key ${secret.slice(2, 14)} is bad`, more: secret }));

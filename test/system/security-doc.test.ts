@@ -23,22 +23,22 @@ const named = files.flatMap(({ path, after }) => {
 });
 
 describe('docs/security.md', () => {
-  it('names files that are there', () => {
+  it('names only files that exist', () => {
     expect(files.length).toBeGreaterThan(60);
     expect(files.filter(({ path }) => !existsSync(join(ROOT, path))).map(({ path }) => path)).toEqual([]);
   });
 
-  it('names tests by ids that their titles have', () => {
+  it('cites each test by an id that a title of the named file ends with', () => {
     expect(shown.length).toBeGreaterThan(40);
     expect(shown.filter(({ path, id }) => titlesWith(read(path), id).length === 0)).toEqual([]);
   });
 
-  it('names functions and words that stand in the file named before them', () => {
+  it('names only functions and words that the file named before them contains', () => {
     expect(named.length).toBeGreaterThan(15);
     expect(named.filter(({ path, name }) => !read(path).includes(name))).toEqual([]);
   });
 
-  it('says nothing in code that stands nowhere', () => {
+  it('formats as code only words that occur in the source, migrations, settings or README', () => {
     const places = globSync(
       [
         'src/**/*.ts',
@@ -59,7 +59,7 @@ describe('docs/security.md', () => {
     expect(words.filter((word) => !known.has(word) && !all.includes(word))).toEqual([]);
   });
 
-  it('has three cells in each row of the checklist, and says where a rule is not met if no place is named', () => {
+  it('gives each checklist row three cells, and says "Not met" for each rule without a place', () => {
     const [, checklist = ''] = text.split('\n## Checklist\n');
     const rows = checklist
       .split('\n')

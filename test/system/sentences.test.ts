@@ -6,7 +6,7 @@ const said = /(?:new MusterdError\(\s*'[\w-]+',|\bhint:(?:[^'"`\n]*\?)?)\s*(['"`
 /** What is not a word: a setting, a view, what stands in braces. */
 const isName = /^(?:\w+\.\w+|\$)/;
 
-test('what an error says, and its hint, begin in upper case', () => {
+test('musterd begins the message and the hint of each error with a capital letter', () => {
   const found = readSourceFiles()
     // It shares nothing with the program, and its errors are the service's.
     .filter(({ room }) => room !== 'emulator')

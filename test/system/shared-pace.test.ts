@@ -6,7 +6,7 @@ import { ownFolder } from './own-folder.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** The team's limit is one for all commands: each request of each of them takes its place in the shared row. */
-describe('the shared pace', () => {
+describe('commands and the shared rate limit', () => {
   let stage: Stage;
   const file = join(ownFolder(), 'people.csv');
   let email: string;
@@ -52,7 +52,7 @@ describe('the shared pace', () => {
   /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own; the page calls none. */
   const others = ['completion', 'daemon', 'demo', 'emulator', 'page'];
 
-  it('is taken from by every command that calls the service, and by no other', async () => {
+  it('count against the limit if they call the service, and not if they only use the database', async () => {
     for (const [isCalling, commands] of [
       [true, calling()],
       [false, notCalling()],

@@ -21,8 +21,8 @@ const silent = { write: () => undefined };
 const silentProgram = (wire: (command: Command) => void) =>
   createProgram({ version: '0', out: silent, err: silent, wire });
 
-describe('help', () => {
-  it('shows all commands by their families on one screen of 24 lines of 80 columns', async () => {
+describe('the help of musterd', () => {
+  it('lists all commands in six groups within 24 lines of 80 columns', async () => {
     const { code, stdout } = await runMusterd(['--help']);
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
@@ -34,7 +34,7 @@ describe('help', () => {
     expect(stdout).toMatch(/^ {2}Go back .*\bundo\b/m);
   });
 
-  it('ends the help of each command with a page of its own that is there', async () => {
+  it('ends for each command with a link to a section of the guide that exists', async () => {
     const partsOf = (page: URL) =>
       [...readFileSync(page, 'utf8').matchAll(/^## (.*)$/gm)].map(([, title = '']) =>
         title
@@ -54,13 +54,13 @@ describe('help', () => {
     [['undo'], 'Usage: musterd undo [options] <run>'],
     [['tag', 'create'], 'Usage: musterd tag create [options] <name>'],
     [['nonsense'], '(musterd --help lists the commands)'],
-  ])('prints what to type where an argument is missing or wrong: %j', async (args, usage) => {
+  ])('exits 64 and prints the usage line for the incomplete or unknown command %j', async (args, usage) => {
     const { code, stderr } = await runMusterd(args);
     expect(code).toBe(64);
     expect(stderr).toContain(`\n${usage}\n`);
   });
 
-  it.each(Object.entries(examples))('has examples of "%s" that are understood', async (name, lines) => {
+  it.each(Object.entries(examples))('shows examples of "%s" that it can parse', async (name, lines) => {
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
       const called: string[] = [];
@@ -76,7 +76,7 @@ describe('help', () => {
   });
 });
 
-describe('completion', () => {
+describe('musterd completion', () => {
   const env = {
     MUSTERD_BASE_URL: 'https://service.example.net',
     MUSTERD_SECRET_ID: 'me',
@@ -93,7 +93,7 @@ describe('completion', () => {
     return lines.map((line) => line.split('\t')[0]);
   };
 
-  it('offers commands, and options of the command and of the program', async () => {
+  it('offers commands, subcommands, and options of the command and of musterd', async () => {
     expect(await offered(['re'])).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
     expect(await offered(['tag', ''])).toEqual(['create']);
     expect(await offered(['plan', '--'])).toEqual(
@@ -101,7 +101,7 @@ describe('completion', () => {
     );
   });
 
-  it('offers teams of the settings, batches that wait, runs that moved something, and known values', async () => {
+  it('offers configured teams, waiting batches, runs with changes, and fixed option values', async () => {
     const config = join(folder, 'teams.yaml');
     const team = (name: string) =>
       `  "${name}": {service: {secretId: of-${name.length}, secretKey: my-own-secret-key}}\n`;
@@ -135,7 +135,7 @@ describe('completion', () => {
     await database.close();
   });
 
-  it('knows the values that the help names', () => {
+  it('offers as option values only words that the help of this option names', () => {
     const described = new Map<string, string>();
     const visit = (command: Command) => {
       for (const { long, description } of command.options) {
@@ -153,7 +153,7 @@ describe('completion', () => {
     }
   });
 
-  it.each(['bash', 'zsh', 'fish'])('has a script for %s, and bash does what it says', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('prints a script for %s, and completes words in bash', async (shell) => {
     const script = await runMusterd(['completion', shell]);
     expect(script).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete --') });
     if (shell !== 'bash') return;
@@ -182,13 +182,13 @@ describe('completion', () => {
     expect(strange).toEqual([]);
   });
 
-  it('refuses another shell', async () => {
+  it('exits 64 for a shell that it does not support', async () => {
     expect((await runMusterd(['completion', 'powershell'])).code).toBe(64);
   });
 });
 
-describe('what takes longer than a second', () => {
-  it('is shown on a terminal to be under way, and nowhere else', async () => {
+describe('a command that takes longer than a second', () => {
+  it('shows its elapsed seconds on a terminal, but not with --json or in a pipe', async () => {
     const connections = new Set<Socket>();
     const server = createServer((socket) => {
       connections.add(socket);

@@ -25,11 +25,11 @@ const edit = (id: number | undefined, set: string) =>
 const mirrored = async (id: number | undefined, column: string) =>
   (await stage.sql(`select ${column} from mirror.users where id = ${id}`))[0]?.[0];
 
-describe('a new address that goes the short way', () => {
+describe('a run of only the edited users that sends a new address', () => {
   it.each([
     ['phone', '15550177'],
     ['email', 'taken@example.com'],
-  ] as const)('is held when somebody was given the same %s in the web app (O2)', async (field, value) => {
+  ] as const)('holds the edit if another user got the same %s in the web app (O2)', async (field, value) => {
     const [one, two] = await open();
     const before = await mirrored(two?.id, field);
     stage.emulator.team.editUser(two?.id ?? 0, { [field]: value });
@@ -43,7 +43,7 @@ describe('a new address that goes the short way', () => {
     expect(await mirrored(two?.id, field)).toBe(before);
   });
 
-  it('costs a request for addresses that were not asked by yet, and none for others', async () => {
+  it('needs one lookup for a new email, and a second one for a new phone', async () => {
     const [one] = await open();
     const lookups = () => stage.emulator.requests.filter(({ path }) => path === '/v1/users/get').length;
     await edit(one?.id, `email = 'free@example.com'`);
@@ -59,8 +59,8 @@ describe('a new address that goes the short way', () => {
   });
 });
 
-describe('a short run that does not see everything', () => {
-  it('is partial when a row cannot be taken', async () => {
+describe('a run of only the edited users that cannot read everything', () => {
+  it('ends as partial if a row cannot be read, and still sends the edit', async () => {
     const [one] = await open();
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
       body.replace('"memberships":[', '"memberships":[{"name":"Nobody"},'),

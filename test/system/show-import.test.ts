@@ -32,7 +32,7 @@ it.each([
   [200, []],
   [201, ['and 1 more that cannot be used']],
   [200_000, ['and 199800 more that cannot be used']],
-])('of %i rows that cannot be used 200 are named, and how many more there are', (bad, more) => {
+])('musterd import lists the first 200 of %i unusable rows, and counts any further ones', (bad, more) => {
   const preview = previewWith(bad);
   const text = shown((out) => printPreview({ out, env: {} } as never, preview, []));
   const markdown = shown((out) => printPreviewInMarkdown({ out }, preview, { guard: [], why: 'no' }));
@@ -46,7 +46,7 @@ it.each([
 it.each([
   [10_000, 0],
   [10_001, 1],
-])('of %i the first 10,000 are in the JSON, which says that %i are left out', (bad, leftOut) => {
+])('musterd import --json lists 10,000 of %i unusable rows, and counts %i left out', (bad, leftOut) => {
   const said = importInJson(previewWith(bad), undefined, null);
   expect(said).toMatchObject({ rows: bad, problems_left_out: leftOut });
   expect((said as { problems: unknown[] }).problems).toHaveLength(10_000);
@@ -58,7 +58,7 @@ it.each([
   [2, 1, ['2 users of the team not in the file']],
   [0, 1, []],
 ])(
-  'prints %i users who are not in a file of %i rows, ten by name if they are no more than the rows',
+  'musterd import counts %i users not in a file of %i rows, and names ten if they are not more than the rows',
   (users, rows, notes) => {
     const notInFile = Array.from({ length: users }, (_, n) => ({ user_id: BigInt(n + 1), name: 'Ann Lee' }));
     const written: string[] = [];

@@ -61,8 +61,8 @@ describe('a second signal', () => {
   );
 });
 
-describe('a signal while somebody holds a lock', () => {
-  it('ends a command after its current wait for a lock', async () => {
+describe('SIGTERM while a command waits for a database lock', () => {
+  it('ends the command with the code "stopped" once this wait is over', async () => {
     stage = await createStage();
     await stage.run();
     await stage.db.transaction(async (tx) => {
@@ -79,7 +79,7 @@ describe('a signal while somebody holds a lock', () => {
 });
 
 /** R13 */
-describe('a reader of the output that has gone away', () => {
+describe('a closed pipe for stdout and stderr', () => {
   const startUnread = async (...args: readonly string[]): Promise<Running> => {
     const running = startMusterd(args, { ...stage.env, MUSTERD__schedule__users: '* * * * * *' });
     for (const stream of [running.process.stdout, running.process.stderr])
@@ -87,7 +87,7 @@ describe('a reader of the output that has gone away', () => {
     return running;
   };
 
-  it('leaves the exit code, the run and the lease of a reconcile as they are (R13)', async () => {
+  it('does not disturb a reconcile, which exits 0, completes its run and releases its lease (R13)', async () => {
     stage = await createStage();
     const running = await startUnread('reconcile', '--json');
     expect(await running.ended).toMatchObject({ code: 0, signal: null });
@@ -95,7 +95,7 @@ describe('a reader of the output that has gone away', () => {
     expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
   });
 
-  it('does not end a daemon (R13)', async () => {
+  it('does not end a daemon, which continues its runs (R13)', async () => {
     stage = await createStage();
     const { process: child, ended } = await startUnread('daemon');
     await eventually('three runs', async () => (await stage.runs(`outcome = 'complete'`)) >= 3);
@@ -109,7 +109,7 @@ it.skipIf(!existsSync('/dev/full')).each([
   { output: 'stderr', code: 0 },
   { output: 'stdout', code: 1 },
 ] as const)(
-  'musterd completes a run if $output is on a full disk, and ends with $code (R13)',
+  'musterd completes a run if $output is on a full disk, and exits with $code (R13)',
   async ({ output, code }) => {
     stage = await createStage();
     const device = openSync('/dev/full', 'w');

@@ -12,7 +12,7 @@ import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
 import { loginAt } from './stage.ts';
 
-describe('musterd sql without --write, with the embedded Postgres,', () => {
+describe('musterd sql with the embedded Postgres', () => {
   let embedded: Embedded;
   let db: Database;
   const folder = ownFolder();
@@ -36,7 +36,7 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     rmSync(proof, { force: true });
   });
 
-  it('is nobody who may do more, and nobody who could become that', async () => {
+  it('connects without --write as a role that can only read, and that belongs only to reading roles', async () => {
     const asked = await sql(
       `select session_user::text as who, r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication as may,
          array(select m.rolname::text from pg_roles m where pg_has_role(m.oid, 'member') and m.rolname <> session_user order by 1) as of
@@ -59,7 +59,7 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     ['set local role musterd'],
     ['set local session authorization musterd'],
     ['lock table mirror.users in share mode'],
-  ])('lets no block do more than read: %s (S46)', async (statement) => {
+  ])('denies a DO block that tries more than reading: %s (S46)', async (statement) => {
     for (const before of ['', 'reset role; ', 'reset session authorization; ']) {
       const { code, stderr } = await sql(`do $$ begin ${before}${statement}; end $$`);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/ERROR: {2}permission denied/)]);
@@ -68,7 +68,7 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     expect(await owner('select 1')).toEqual([[1]]);
   });
 
-  it('reads everything there is, of all teams', async () => {
+  it('reads tables of every schema and pg_stat_activity, of all teams', async () => {
     const places = [
       'mirror.teams',
       'sync.teams',
@@ -88,7 +88,7 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     expect((await sql('select * from sync.settled()')).code).toBe(0);
   });
 
-  it('the login is made by one of several that come at once, and again where it was changed', async () => {
+  it('restores a dropped or changed reading role, even if three callers connect at a time', async () => {
     const roles = () =>
       owner(`select rolsuper, rolcanlogin, rolbypassrls from pg_roles where rolname = 'musterd_reading'`);
     for (const change of [
@@ -104,12 +104,12 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
     expect((await sql('select words from own.notes', '--format', 'csv')).stdout).toBe('words\nkept\n');
   });
 
-  it('writes as before with --write', async () => {
+  it('writes to a table with --write', async () => {
     expect((await sql(`insert into own.notes values ('more')`, '--write')).code).toBe(0);
     expect(await owner('select count(*)::int from own.notes')).toEqual([[2]]);
   });
 
-  it('a login without any right cannot take the lock by which the server is used', async () => {
+  it('keeps a login without privileges from taking the advisory lock of the embedded server', async () => {
     await owner(`create role stranger login password 'stranger'`);
     const url = new URL(embedded.url);
     [url.username, url.password, url.pathname] = ['stranger', 'stranger', '/postgres'];
@@ -121,7 +121,7 @@ describe('musterd sql without --write, with the embedded Postgres,', () => {
   });
 });
 
-it('at another address it says what a superuser reaches, and nothing of a role that only reads', async () => {
+it('musterd sql warns of a superuser in DATABASE_URL, but not of a read-only role or with --write', async () => {
   const database = await createTestDatabase();
   const role = `test_reading_${process.pid}`;
   await runSqlText(database.db, `create role ${role} login password 'secret' in role musterd_reader`);

@@ -22,7 +22,7 @@ const values = `select 9007199254740993::bigint as id, 12345678901234567890.50::
   array[1, null, 9007199254740993]::bigint[] as list, array['a', 'b,c'] as words, E'a"\\u2028b' as text, 1 as id`;
 
 describe('musterd sql', () => {
-  it('gives every value exactly, in JSON', async () => {
+  it('prints each type of value exactly as JSON and NDJSON', async () => {
     const { code, stdout, stderr } = await sql(values, '--json');
     expect(code).toBe(0);
     expect(stderr).toMatch(/^DATABASE_URL names a superuser.*\n$/);
@@ -34,7 +34,7 @@ describe('musterd sql', () => {
     expect((await sql(values, '--format', 'ndjson')).stdout).toBe(`${stdout.slice(4, -3)}\n`);
   });
 
-  it('gives them as CSV, in which nothing is not empty', async () => {
+  it('prints values as CSV in which null differs from an empty text', async () => {
     const { stdout } = await sql(
       `${values.replace("E'a\"\\u2028b'", "E'=a\\nb'")}; select 1 as x`,
       '--format',
@@ -47,7 +47,7 @@ describe('musterd sql', () => {
     );
   });
 
-  it('gives lines parted by tabs where nobody looks, without what a terminal obeys', async () => {
+  it('prints tab-separated lines without escape characters if stdout is not a terminal', async () => {
     const { stdout } = await sql("select chr(27) || '[31m' || chr(9) as a, 2 as b; select 3 as c");
     expect(stdout).toBe('a\tb\n [31m \t2\nc\n3\n');
   });
@@ -60,11 +60,11 @@ describe('musterd sql', () => {
       '[[\n  {"a":1}\n],\n[],\n[\n  {"b":2}\n]]\n',
     ],
     [['do $$ begin end $$', '--json'], '[]\n'],
-  ])('answers %j', async (args, stdout) => {
+  ])('prints results without rows, or of several statements, for %j', async (args, stdout) => {
     expect(await sql(...args)).toMatchObject({ code: 0, stdout });
   });
 
-  it('writes with --write alone: all statements or none', async () => {
+  it('writes only with --write, and keeps all statements or none', async () => {
     const count = async () => (await sql('select count(*) as n from public.t', '--format', 'ndjson')).stdout;
     const made = await sql('create table public.t (a int); insert into public.t values (1)', '--write');
     expect(made).toMatchObject({ code: 0, stdout: '', stderr: 'CREATE\nINSERT 1\n' });
@@ -93,11 +93,11 @@ describe('musterd sql', () => {
     [['copy mirror.users to stdout']],
     [['begin']],
     [[String.raw`\x`]],
-  ])('calls %j wrong usage', async (args) => {
+  ])('exits 64 for the wrong usage %j', async (args) => {
     expect(await sql(...args)).toMatchObject({ code: 64, stdout: '' });
   });
 
-  it('asks for a query on a terminal, and says where psql is to be had', async () => {
+  it('exits 64 without a query on a terminal, and names the command that prints how to open psql', async () => {
     const { isTTY } = process.stdin;
     try {
       process.stdin.isTTY = true;
@@ -109,7 +109,7 @@ describe('musterd sql', () => {
     }
   });
 
-  it('says under --format json what is wrong in JSON, and nothing else', async () => {
+  it('prints on stdout only the error, as JSON, if a statement fails under --format json', async () => {
     const { code, stdout, stderr } = await sql('select 1; select nope', '--format', 'json');
     expect(code).toBe(1);
     const { error } = JSON.parse(stdout) as { error: Record<string, unknown> };
@@ -121,7 +121,7 @@ describe('musterd sql', () => {
     expect(stderr).toContain('LINE 1: select nope\n               ^\n');
   });
 
-  it('leaves JSON cut off where the mistake comes after much was written', async () => {
+  it('leaves the JSON incomplete if an error follows after many rows were printed', async () => {
     const late = "select 1 / (5000 - g) as a, repeat('x', 90) as b from generate_series(1, 6000) g";
     const { code, stdout } = await sql(late, '--json');
     expect(code).toBe(1);
@@ -130,7 +130,7 @@ describe('musterd sql', () => {
     expect(() => JSON.parse(stdout) as unknown).toThrow(SyntaxError);
   });
 
-  it('runs a file, and what is piped', async () => {
+  it('runs the statements of a file given by -f, and those from stdin', async () => {
     const file = join(folder, 'query.sql');
     writeFileSync(file, '\uFEFF-- two\nselect 1 as a;\nselect 2 as b');
     expect((await sql('-f', file)).stdout).toBe('a\n1\nb\n2\n');
@@ -143,7 +143,7 @@ describe('musterd sql', () => {
     });
   });
 
-  it('shows a thousand rows on a terminal, and how many more there are', async () => {
+  it('shows the first 1,000 rows on a terminal, and counts those left out', async () => {
     const written: string[] = [];
     const terminal = { isTTY: true, write: (text: string) => written.push(text) };
     await runCommandLine({

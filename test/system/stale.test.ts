@@ -3,7 +3,7 @@ import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** A proxy that answers out of its cache, or a replica that lags. */
-describe('musterd and an older version of a user', () => {
+describe('an older version of a user from a cache', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -34,7 +34,7 @@ describe('musterd and an older version of a user', () => {
     (await stage.sql(`select email, updated_at from mirror.users where id = ${id}`))[0];
   const older = () => stage.sql('select id, older_passes from sync.user_base where older_since is not null');
 
-  it('ignores and counts it until the service shows a newer one (N25, A26)', async () => {
+  it('changes nothing in the mirror, and the run warns, until the current version is back (N25, A26)', async () => {
     const { id, replay } = await openStale();
     const before = await email(id);
     const unhook = replay(1);
@@ -52,7 +52,7 @@ describe('musterd and an older version of a user', () => {
     expect(await email(id)).toEqual(before);
   });
 
-  it('does not confirm a push by it (N25)', async () => {
+  it('does not confirm a push although it has the pushed value (N25)', async () => {
     const { id, replay } = await openStale();
     await stage.sql(`update mirror.users set email = 'old@example.com' where id = ${id}`);
     const [lost] = parseFaults(['reset-before,path=/v1/users/update,times=1']);
@@ -67,7 +67,7 @@ describe('musterd and an older version of a user', () => {
     expect((await email(id))?.[0]).toBe('old@example.com');
   });
 
-  it('keeps a conflict although it shows the values of base (N25)', async () => {
+  it('does not end a conflict although it has the values of the base (N25)', async () => {
     const { id, replay } = await openStale();
     stage.emulator.team.editUser(id, { email: 'theirs@example.com' });
     await stage.sql(`update mirror.users set email = 'ours@example.com' where id = ${id}`);

@@ -10,7 +10,7 @@ import { ownFolder } from './own-folder.ts';
 import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
-describe('a process that goes wrong', () => {
+describe('a musterd process that is halted or crashes', () => {
   let stage: Stage;
   const folder = ownFolder();
   const environment = () => ({ ...stage.env, MUSTERD__push__quietPeriodMs: '0' });
@@ -29,7 +29,7 @@ describe('a process that goes wrong', () => {
   it.each([
     ['before it applies a pull', '/v1/users/get', 1],
     ['between reading back and sending', '/v1/users/get', 2],
-  ] as const)('that was halted %s can neither commit nor send afterwards (R5)', async (_, path, nth) => {
+  ] as const)('neither commits nor sends if halted past its lease %s (R5)', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pulled, pushed] = [stage.userAt(0), stage.userAt(1)];
@@ -61,7 +61,7 @@ describe('a process that goes wrong', () => {
   });
   afterEach(() => stage.close());
 
-  it('that was halted while the connection for an update came about lets nothing leave afterwards (R5)', async () => {
+  it('sends no update after its lease ran out while it waited for a connection (R5)', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
@@ -119,7 +119,7 @@ describe('a process that goes wrong', () => {
     }
   });
 
-  it('crashes loudly at an error that nobody caught, and gives its lease back (R11)', async () => {
+  it('exits 1 at an uncaught error, reports it on stderr and in JSON, and releases its lease (R11)', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const hold = holdRequest(stage.emulator, '/v1/tags');

@@ -46,15 +46,15 @@ async function modulesOf(
   };
 }
 
-describe('a command loads what it needs', () => {
-  it.each([['--help'], ['--version']])('%s: nothing but what knows the commands', async (option) => {
+describe('modules loaded at start-up', () => {
+  it.each([['--help'], ['--version']])('musterd %s loads no package except commander', async (option) => {
     const { packages, rooms, count } = await modulesOf([option]);
     expect([...packages]).toEqual(['commander']);
     expect(rooms.difference(new Set(['commands', 'model', 'config', 'runs', 'service']))).toEqual(new Set());
     expect(count).toBeLessThan(50);
   });
 
-  it('built, --help: few files, and no import for which Node reads all that it has', async () => {
+  it('the built musterd --help loads only five files, and imports no module of Node', async () => {
     const { files, builtins } = await modulesOf(['--help'], {}, MUSTERD);
     const every = [
       'main.js',
@@ -67,7 +67,7 @@ describe('a command loads what it needs', () => {
     expect([...builtins]).toEqual([]);
   });
 
-  it('built: no file imports what is built in', () => {
+  it('built files get modules of Node by getBuiltinModule, never by import', () => {
     const folder = dirname(MUSTERD);
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (file) =>
@@ -81,7 +81,7 @@ describe('a command loads what it needs', () => {
     expect(asked.filter((line) => line.includes(' as '))).toEqual([]);
   });
 
-  it('status: nothing of a service, of a server, or of a table', async () => {
+  it('musterd status loads no package for the service, a web server or tables', async () => {
     const database = await createTestDatabase();
     const { packages, rooms, builtins } = await modulesOf(['status'], { DATABASE_URL: database.url });
     await database.close();
@@ -97,7 +97,7 @@ describe('a command loads what it needs', () => {
   });
 });
 
-describe('what Node compiled is kept', () => {
+describe('the compile cache of Node', () => {
   const none = { NODE_COMPILE_CACHE: '', NODE_OPTIONS: '' };
   const help = async (env: Readonly<Record<string, string>>) => {
     expect(await spawnMusterd(['--help'], { ...none, ...env })).toMatchObject({ code: 0, stderr: '' });
@@ -105,20 +105,20 @@ describe('what Node compiled is kept', () => {
   const filesIn = (place: string) =>
     readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
 
-  it('in the home of whoever runs it, where nobody else gets at it', async () => {
+  it('stores files in ~/.cache/musterd, which only the owner may enter', async () => {
     await help({ HOME: folder });
     const cache = join(folder, '.cache', 'musterd');
     expect(statSync(cache).mode & 0o777).toBe(0o700);
     expect(filesIn(cache).length).toBeGreaterThan(1);
   });
 
-  it('in another cache folder, where there is one', async () => {
+  it('stores files below XDG_CACHE_HOME if it is set', async () => {
     await help({ HOME: folder, XDG_CACHE_HOME: join(folder, 'caches') });
     expect(readdirSync(folder)).toEqual(['caches']);
     expect(filesIn(join(folder, 'caches', 'musterd')).length).toBeGreaterThan(1);
   });
 
-  it.each([0o777, 0o720])('not where others can write (%o)', async (mode) => {
+  it.each([0o777, 0o720])('stores nothing in a folder others can write (mode %i, decimal)', async (mode) => {
     const cache = join(folder, '.cache', 'musterd');
     mkdirSync(cache, { recursive: true });
     chmodSync(cache, mode);
@@ -126,7 +126,7 @@ describe('what Node compiled is kept', () => {
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  it('not without a home, in a home that is not there, or in one that is no folder', async () => {
+  it('stores nothing if HOME is empty, missing or not a directory', async () => {
     await help({ HOME: '' });
     await help({ HOME: join(folder, 'nobody') });
     await help({ HOME: note });
@@ -134,7 +134,7 @@ describe('what Node compiled is kept', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('not where Node was told otherwise', async () => {
+  it('stores nothing in HOME if NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set', async () => {
     const elsewhere = join(folder, 'elsewhere');
     await help({ HOME: folder, NODE_COMPILE_CACHE: elsewhere });
     expect(readdirSync(folder)).toEqual(['elsewhere']);

@@ -37,7 +37,7 @@ function unrenewed(sent: readonly string[]): readonly string[] {
   );
 }
 
-describe('what a run asks of Postgres', () => {
+describe('a run', () => {
   let stage: Stage;
   let sent: SentStatements;
   let db: Database;
@@ -56,7 +56,7 @@ describe('what a run asks of Postgres', () => {
     await stage.close();
   });
 
-  it('is counted where nothing has changed', async () => {
+  it('sends a fixed number of SQL statements if nothing has changed', async () => {
     stage.emulator.clearRequests();
     sent.take();
     const report = await runReconcile(db, stage.config, 'reconcile', { log, groups: scheduledGroups });
@@ -70,7 +70,7 @@ describe('what a run asks of Postgres', () => {
     });
   });
 
-  it('is counted at first sight of a team', async () => {
+  it('sends a fixed number of SQL statements if it is the first of a team', async () => {
     const first = await createStage({ emulator: { users: 500, tags: 25, fields: 12 } });
     const seen = await countStatements(first.url);
     const fresh = createDatabase({
@@ -90,7 +90,7 @@ describe('what a run asks of Postgres', () => {
     }
   });
 
-  it('is counted where one user is edited while a daemon is at work', async () => {
+  it('sends a fixed number of SQL statements if a daemon pushes one edited user', async () => {
     const stop = new AbortController();
     const never = '0 0 1 1 *';
     const schedule = { ...stage.config.schedule, users: never, listings: never, counts: never };
@@ -157,7 +157,7 @@ describe('what a run asks of Postgres', () => {
     }
   });
 
-  it('is counted where many users are edited, by batch', async () => {
+  it('sends a fixed number of SQL statements for each batch of edited users', async () => {
     const emailOf = (turn: number) => `'turn${turn}.' || id || '@example.com'`;
     const guard = { ...stage.config.guard, maxRows: 500, maxShare: 1 };
     const run = () => runReconcile(db, { ...stage.config, guard }, 'reconcile', { log, groups: ['users'] });
@@ -184,7 +184,7 @@ describe('what a run asks of Postgres', () => {
     ]);
   });
 
-  it('leaves the team alone in a run of the edits that recalls it as another run has read it before', async () => {
+  it('does not write the team in a run of edits that reuses the team of an earlier run', async () => {
     const nameOf = () => stage.sql('select name, raw::text from mirror.teams');
     const before = await nameOf();
     const team = {
@@ -258,7 +258,7 @@ async function textsOf(team: { readonly teamId: number; readonly seed: number; r
   }
 }
 
-it('No statement has a value in its text', async () => {
+it('musterd sends values as parameters, never in the text of a statement', async () => {
   const [one, other] = [
     await textsOf({ teamId: 501, seed: 7, digit: 1 }),
     await textsOf({ teamId: 90_210, seed: 8_642, digit: 9 }),

@@ -121,11 +121,11 @@ const outside = ({ imports }: SourceFile) =>
   imports.filter((name) => !name.startsWith('.') && !name.startsWith('node:')).map(packageOf);
 
 describe('the structure of src', () => {
-  it('has no room that is not listed here', () => {
+  it('has only the folders that the table of this test lists', () => {
     expect(new Set(files.map(({ room }) => room))).toEqual(new Set(Object.keys(arrows)));
   });
 
-  it('has no arrow on the list that nothing follows', () => {
+  it('uses every import between folders that the table of this test allows', () => {
     const followed = readArrows(files);
     const idle = Object.entries(arrows).flatMap(([room, targets]) =>
       targets
@@ -135,7 +135,7 @@ describe('the structure of src', () => {
     expect(idle).toEqual([]);
   });
 
-  it.each(Object.keys(arrows))('%s imports only what it may', (room) => {
+  it.each(Object.keys(arrows))('%s imports only folders that the table of this test allows', (room) => {
     const strangers = files
       .filter((file) => file.room === room)
       .flatMap(({ path, inside }) =>
@@ -147,7 +147,7 @@ describe('the structure of src', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('has a mirror in wings, of which none imports a later one', () => {
+  it('lets no subfolder of src/mirror import one that comes later in the list of this test', () => {
     const wingOf = (path: string) => /^mirror\/([^/]+)\/(?!.*\/)/.exec(path)?.[1];
     const inWings = files.filter(({ path }) => wings.includes(wingOf(path) ?? ''));
     expect(new Set(inWings.map(({ path }) => wingOf(path)))).toEqual(new Set(wings));
@@ -159,7 +159,7 @@ describe('the structure of src', () => {
     expect(rising).toEqual([]);
   });
 
-  it('has each package in its room (S34)', () => {
+  it('imports each npm package only in the folders that may use it (S34)', () => {
     const strays = files.flatMap((file) =>
       outside(file)
         .filter((name) => fences[name]?.includes(file.room) !== true)
@@ -170,7 +170,7 @@ describe('the structure of src', () => {
     expect(Object.keys(fences).filter((name) => !used.has(name))).toEqual([]);
   });
 
-  it('has a page of four parts: what reads shows nothing, what shows knows of it what its rows look like, and lists are of both', () => {
+  it('keeps page/read free of rendering, and lets page/render import only types from page/read', () => {
     const partOf = (path: string) => /^page\/(read|render|list|serve)\//.exec(path)?.[1];
     const parts = files.filter(({ path }) => partOf(path) !== undefined);
     const stray = parts.flatMap(({ path, inside, text }) => {
@@ -191,7 +191,7 @@ describe('the structure of src', () => {
     expect(stray).toEqual([]);
   });
 
-  it('has no circle of files', () => {
+  it('contains no import cycle', () => {
     expect(findCircles(files)).toEqual([]);
   });
 
@@ -199,7 +199,7 @@ describe('the structure of src', () => {
     expect(repeated(files.flatMap(({ names }) => names))).toEqual([]);
   });
 
-  it('exits and reads the arguments in main.ts alone, but for what a container asks with', () => {
+  it('uses process.exit and process.argv only in main.ts and healthcheck.ts', () => {
     const programs = ['main.ts', 'healthcheck.ts'];
     const strays = files.filter(
       ({ path, text }) => !programs.includes(path) && /process\.(exit|argv)\b/.test(text),
@@ -207,14 +207,14 @@ describe('the structure of src', () => {
     expect(strays.map(({ path }) => path)).toEqual([]);
   });
 
-  it('has no classes but errors, and no drawer of odds and ends', () => {
+  it('contains no class except errors, and no file named utils, helpers, common or misc', () => {
     const classes = files.filter(({ text }) => /^\s*(export )?(abstract )?class (?!\w*Error\b)/m.test(text));
     expect(classes.map(({ path }) => path)).toEqual([]);
     const drawers = files.filter(({ path }) => /(^|\/)(utils?|helpers?|common|managers?|misc)\b/.test(path));
     expect(drawers.map(({ path }) => path)).toEqual([]);
   });
 
-  it('has all rules of the merge in one folder, on top of nouns alone', () => {
+  it('keeps all merge rules in reconcile/merge, which imports only src/model', () => {
     const others = closureOf(files, 'reconcile/merge/plan-user.ts').filter(
       ({ path }) => !/^(reconcile\/merge|model)\//.test(path),
     );

@@ -12,7 +12,7 @@ import { createStage, loginAt, type Stage } from './stage.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /** Two teams on two services, and one database; a file names both. */
-describe('several teams', () => {
+describe('musterd with several teams', () => {
   let stage: Stage;
   let south: Emulator;
   const folder = ownFolder();
@@ -58,7 +58,7 @@ teams:
     await south.close();
   });
 
-  it('are migrated and reconciled one after the other', async () => {
+  it('migrates the database, and reconciles the teams one after the other', async () => {
     const migrated = await musterd(['migrate', '--json']);
     expect(migrated.code).toBe(0);
     expect(JSON.parse(migrated.stdout)).toHaveProperty('applied');
@@ -77,7 +77,7 @@ teams:
     ]);
   });
 
-  it('go through where one of them has refused credentials', async () => {
+  it('exits 77 if a team has wrong credentials, and still reconciles the next team', async () => {
     const before = (await runsOf()).length;
     const { code, stdout, stderr } = await musterd(['reconcile', '--json'], wrongKey);
     expect(code).toBe(77);
@@ -93,7 +93,7 @@ teams:
     ]);
   });
 
-  it('end with the gravest code of theirs', async () => {
+  it('exits with the most severe exit code of the teams', async () => {
     retryAtOnce();
     const [user] = south.team.users().filter(({ email }) => email !== null);
     if (user === undefined) throw new Error('no user');
@@ -115,7 +115,7 @@ teams:
     ['before the command', ['--team', 'south', 'reconcile', '--json'], {}],
     ['after the command', ['reconcile', '--team', 'south', '--json'], {}],
     ['in the environment', ['reconcile', '--json'], { MUSTERD_TEAM: 'south' }],
-  ] as const)('are left alone but for the one that is named %s', async (_, args, env) => {
+  ] as const)('reconciles only the team that is named %s', async (_, args, env) => {
     const before = (await runsOf()).length;
     const { code, stdout } = await musterd(args, env);
     expect(code).toBe(0);
@@ -123,7 +123,7 @@ teams:
     expect((await runsOf()).slice(before)).toEqual([['south', 'complete']]);
   });
 
-  it('are shown by status, all or one', async () => {
+  it('shows all teams in status, or only one with --team', async () => {
     const all = await musterd(['status', '--json']);
     expect(all.code).toBe(0);
     expect(JSON.parse(all.stdout)).toMatchObject([
@@ -136,7 +136,7 @@ teams:
   });
 
   it.each([['plan'], ['check'], ['held'], ['verify'], ['why', '41000001'], ['api', 'GET', '/v1/team']])(
-    'have to be chosen from for %s',
+    'exits 64 for %s without --team, and lists the teams',
     async (...args) => {
       const { code, stdout, stderr } = await musterd(args);
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
@@ -144,7 +144,7 @@ teams:
     },
   );
 
-  it('end with the role that is needed, in JSON too, for a login that may not run them', async () => {
+  it('exits 77 and names the login that is needed, in JSON too, if the login may only read', async () => {
     const role = `only_reads_${process.pid}`;
     await stage.sql(`create role ${role} login password 'secret' in role musterd_reader`);
     try {
@@ -167,7 +167,7 @@ teams:
     }
   });
 
-  it('are not begun after a request to stop', async () => {
+  it('starts no further team after a request to stop', async () => {
     const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;
     const running = musterd(['reconcile', '--json']);
@@ -183,7 +183,7 @@ teams:
     expect((await runsOf()).slice(before)).toEqual([['north', 'partial']]);
   });
 
-  it.runIf(process.platform !== 'win32')('log a warning about a secret that others can read', async () => {
+  it.runIf(process.platform !== 'win32')('logs a warning if others can read a token file', async () => {
     writeFileSync(join(folder, 'open-token'), 'a token of ann alone', { mode: 0o644 });
     const { code, stderr } = await runMusterd(['status', '--team', 'north'], {
       MUSTERD_CONFIG: file,
@@ -198,7 +198,7 @@ teams:
   });
 });
 
-describe('the codes of several runs', () => {
+describe('worstExitCode', () => {
   it.each([
     [[], 0],
     [[0, 3], 3],
@@ -207,7 +207,7 @@ describe('the codes of several runs', () => {
     [[75, 1], 1],
     [[1, 77, 0], 77],
     [[77, 78], 78],
-  ] as const)('%j come to %i', (codes, expected) => {
+  ] as const)('returns for the exit codes %j the code %i', (codes, expected) => {
     expect(worstExitCode(codes)).toBe(expected);
   });
 });

@@ -30,23 +30,23 @@ describe('a table on a terminal', () => {
     '',
   ].join('\n');
 
-  it('has columns as wide as their widest cell, wide letters among it, and a bold head', () => {
+  it('makes each column as wide as its widest cell, double-width letters included, and the head bold', () => {
     const table = tableOf(['name', 'n'], rows);
     expect(stripVTControlCharacters(table)).toBe(plain);
     expect(table.replaceAll('\x1b[1m', '<').replaceAll('\x1b[22m', '>')).toContain('│ <name  > │ <n  > │');
     expect(tableOf(['name', 'n'], rows, { NO_COLOR: '' })).toBe(table);
   });
 
-  it('has nothing of it with NO_COLOR', () => {
+  it('prints no escape sequence with NO_COLOR', () => {
     expect(tableOf(['name', 'n'], rows, { NO_COLOR: '1' })).toBe(plain);
   });
 
-  it('shows what it is given where a row is short, and nothing where there are no rows', () => {
+  it('pads a short row with empty cells, and prints only the head if there are no rows', () => {
     expect(tableOf(['a', 'b'], [['1']], { NO_COLOR: '1' })).toContain('│ 1 │   │');
     expect(tableOf(['a', 'b'], [], { NO_COLOR: '1' }).split('\n').length).toBe(4);
   });
 
-  it('looks at twice as many cells for twice as many rows, not at four times as many', async () => {
+  it('does twice the work for twice as many rows, not four times as much', async () => {
     const visitsOf = async (count: number) => {
       const many = Array.from({ length: count }, (_, at) => [at, `Zoë ${at}`, `user${at}@example.com`]);
       return await countVisits(() => tableOf(['id', 'name', 'email'], many));
@@ -57,7 +57,7 @@ describe('a table on a terminal', () => {
   });
 });
 
-it('a command that is silent says on the stream it is given that it is at work, and how far', async () => {
+it('musterd shows on a terminal that a command is running, and the step of a run', async () => {
   const written: string[] = [];
   const err = { isTTY: true, write: (text: string) => written.push(text) };
   const { close } = showUnderWay(err, 'musterd check');

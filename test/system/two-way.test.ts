@@ -4,7 +4,7 @@ import { runResync } from '../../src/runs/sync/resync-team.ts';
 import { createStages, type Stage, type StageOptions } from './stage.ts';
 
 /** What a run sends is tried on the oldest version of Postgres in `test/mirror`. */
-describe('two-way runs', () => {
+describe('a two-way run', () => {
   const stages = createStages();
   afterAll(() => stages.close());
   let stage: Stage;
@@ -45,7 +45,7 @@ describe('two-way runs', () => {
       .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
 
-  it('calls a user gone only in two complete passes, and adopts again who comes back, edits held (A30)', async () => {
+  it('marks a user as gone after two complete runs, and holds old edits if the user returns (A30)', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const { id } = stage.userAt();
     await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);
@@ -65,7 +65,7 @@ describe('two-way runs', () => {
     await expectSilence();
   });
 
-  it('learns the roles again from who came, went or moved, before its own edits are on the service', async () => {
+  it('updates roles and their members after users change, even after a failed run or a resync', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const [one, two, three] = [stage.userAt(0), stage.userAt(1), stage.userAt(2)];
     const next = (id: number) => 1 + (id % 4);

@@ -7,7 +7,7 @@ const log = createLog({ level: 'silent' });
 
 const noLimits = { guard: { maxRows: 1_000, maxShare: 1 } };
 
-describe('musterd', () => {
+describe('a run that may skip unchanged users', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await createStage({ config: noLimits });
@@ -90,7 +90,7 @@ describe('musterd', () => {
     expect(await isCompared({ policy: { phone: 'service-wins' } })).toBe(true);
   });
 
-  it('pulls a value that went there and back on a service whose versions do not move', async () => {
+  it('pulls a value that the service changed back without a newer version time', async () => {
     const stuck = await createStage({ config: noLimits, emulator: { variants: { 'updated-at': 'stuck' } } });
     try {
       let before = '';
@@ -114,7 +114,7 @@ describe('musterd', () => {
     }
   });
 
-  it('records nothing of a run that was partial', async () => {
+  it('does not record the answers of a partial run as unchanged', async () => {
     await stage.sql(`delete from sync.learned where topic = 'answers that agree'`);
     stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });
     await stage.run();
@@ -122,7 +122,7 @@ describe('musterd', () => {
     expect(await stage.sql(`select from sync.learned where topic = 'answers that agree'`)).toEqual([]);
   });
 
-  it('goes back with a copy of the database that is put back', async () => {
+  it('makes the mirror equal to the service again after a backup was restored', async () => {
     await settle();
     await stage.sql(
       'create table public.users as table mirror.users; create table public.base as table sync.user_base; create table public.learned as table sync.learned',

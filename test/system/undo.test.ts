@@ -6,7 +6,7 @@ const stages = createStages();
 afterAll(() => stages.close());
 
 /** `musterd undo <run>`: the inverse of what a run moved, where it still stands. */
-describe('undoing a run', () => {
+describe('musterd undo', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -23,7 +23,7 @@ describe('undoing a run', () => {
   const mirrored = async (id: number) =>
     (await stage.sql(`select first_name, last_name, email, phone from mirror.users where id = ${id}`))[0];
 
-  it('shows what it would do, and writes nothing of it', async () => {
+  it('shows its plan and writes nothing without --apply', async () => {
     const { id, email } = await open();
     await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${id}`);
     const { runId } = await stage.run();
@@ -36,7 +36,7 @@ describe('undoing a run', () => {
     expect(stderr).toContain('--apply');
   });
 
-  it('takes back pushes, names as pairs, through an ordinary run', async () => {
+  it('restores sent values in the mirror, both halves of a name too, and the next run sends them', async () => {
     const { id, first, last, email, phone } = await open();
     await stage.sql(
       `update mirror.users set first_name = 'Robin', last_name = 'of Locksley', email = 'robin@example.com', phone = null where id = ${id}`,
@@ -57,7 +57,7 @@ describe('undoing a run', () => {
     });
   });
 
-  it('ends with 1 where somebody is editing one of the users, and takes back the others', async () => {
+  it('exits 1 if an open transaction edits one of the users, and restores the other users', async () => {
     await open();
     const [one, two] = [stage.userAt(0), stage.userAt(1)];
     await stage.sql(
@@ -79,7 +79,7 @@ describe('undoing a run', () => {
     ]);
   });
 
-  it('takes a long name back where its halves were sent from here', async () => {
+  it('restores both halves of a long name if musterd had sent these halves', async () => {
     const { id } = await open();
     const halves = `first_name = 'Anne Marie', last_name = 'Berg'`;
     await stage.sql(`update mirror.users set ${halves} where id = ${id}`);
@@ -91,7 +91,7 @@ describe('undoing a run', () => {
     expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
   });
 
-  it('leaves what somebody else has set to the same value since', async () => {
+  it('skips a value that was changed and set to the same value again after the run', async () => {
     const { id } = await open();
     await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${id}`);
     const { runId } = await stage.run();
@@ -112,7 +112,7 @@ describe('undoing a run', () => {
     expect(await undo(runId + 3n)).toMatchObject({ changes: [], left: [{ reason: 'set again since' }] });
   });
 
-  it('has nothing to do for a first run, and knows no others', async () => {
+  it('changes nothing for the first run of a team, and exits 64 for an unknown run', async () => {
     await open();
     expect(await undo(1n, '--exit-code', '--apply')).toMatchObject({ code: 0, changes: [], left: [] });
     for (const run of ['99', 'last', '0']) {

@@ -30,7 +30,7 @@ const hostile = fc.string({
   ),
 });
 
-it('JSON says the same without a character that is not printable (S65)', () => {
+it('printJson escapes unprintable characters, and its output parses to the same value (S65)', () => {
   fc.assert(
     fc.property(fc.dictionary(hostile, hostile), (value) => {
       let written = '';
@@ -41,7 +41,7 @@ it('JSON says the same without a character that is not printable (S65)', () => {
   );
 });
 
-it('an error has none either, and keeps its lines', async () => {
+it('musterd prints an error without unprintable characters, and keeps its line breaks', async () => {
   let said = '';
   const world = {
     args: [],
@@ -55,7 +55,7 @@ it('an error has none either, and keeps its lines', async () => {
   expect(withoutLineEnds(said)).not.toMatch(unprintable);
 });
 
-it('an answer that is shown with its headers has none', async () => {
+it('musterd api --include prints headers and body without unprintable characters', async () => {
   const baseUrl = await listenHere((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'x-odd': 'a\x9b2Jb' });
     response.end(JSON.stringify({ name: 'a\u009b2J\u202eb' }));
@@ -72,7 +72,7 @@ it('an answer that is shown with its headers has none', async () => {
   expect(withoutLineEnds(stdout)).not.toMatch(unprintable);
 });
 
-describe('text of others in Markdown', () => {
+describe('inMarkdown', () => {
   it.each([
     ['Anna', '`Anna`'],
     ['', ''],
@@ -85,11 +85,11 @@ describe('text of others in Markdown', () => {
     ['a | b \\| c', '`a ¦ b \\¦ c`'],
     ['<img src=x>', '`<img src=x>`'],
     ['a\n\n# b', '`a  # b`'],
-  ])('%j is %s', (text, shown) => {
+  ])('renders the text %j as %s', (text, shown) => {
     expect(inMarkdown(text)).toBe(shown);
   });
 
-  it('is one piece of code, whatever it is (S66)', () => {
+  it('wraps any text in one code span that the text cannot close (S66)', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('`', ' ', 'a', '@', '|', '\\', '\n') }), (text) => {
         const shown = inMarkdown(text);

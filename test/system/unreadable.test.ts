@@ -28,8 +28,8 @@ const phones = (id: number) =>
      join sync.user_base b using (team_id, id) where id = ${id}`,
   );
 
-describe('a value of another type', () => {
-  it('that nobody can read is told of in a team of two, and nothing is written over it (A10)', async () => {
+describe('a field of users with an unexpected type', () => {
+  it('makes runs partial, shows in verify, why and check, and is not overwritten (A10)', async () => {
     await open({ emulator: { users: 2 } });
     const { id } = withPhone();
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
@@ -72,8 +72,8 @@ describe('a value of another type', () => {
   });
 });
 
-describe('a phone that was emptied, where the service leaves out what is empty', () => {
-  it('is told of, an edit of it is held, and a person decides (A10)', async () => {
+describe('a phone that was emptied on a service that leaves out empty fields', () => {
+  it('causes a warning, and an edit of the phone is held until a person resolves it (A10)', async () => {
     await open({
       emulator: { variants: { blank: 'absent', 'unfiltered-users': 'none', 'member-extras': 'email-phone' } },
     });

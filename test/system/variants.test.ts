@@ -20,11 +20,11 @@ const variants: readonly Partial<Variants>[] = [
   { 'value-types': 'swapped', phones: 'mixed', blank: 'absent' },
 ];
 
-describe('every deployment is mirrored whole, and a second run is silent', () => {
+describe('musterd', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  it.each(variants)('%j', async (played) => {
+  it.each(variants)('mirrors a service with %j, and writes nothing when run again', async (played) => {
     stage = await createStage({ emulator: { variants: played, users: 40, tags: 49, fields: 21 } });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', reasons: [] });
     const { team } = stage.emulator;

@@ -40,7 +40,7 @@ const answered = {
 };
 const member = { id: 7n, name: 'Anne Berg', role: 'agent', email: null, phone: null };
 
-describe('one user on both sides', () => {
+describe('compareUsers', () => {
   const compare = (mirror: Partial<MirroredUser>, service: object | null = {}, listed = true) =>
     compareUsers([{ ...mirrored, ...mirror }], {
       users: service === null ? new Map() : new Map([[7n, { ...answered, ...service }]]),
@@ -49,23 +49,23 @@ describe('one user on both sides', () => {
     });
   type Case = readonly [string, Partial<MirroredUser>, object, readonly (readonly [string, string])[]];
   const cases: readonly Case[] = [
-    ['the same', {}, {}, []],
-    ['the same email in another case', {}, { email: 'Anne@Example.com' }, []],
-    ['the same phone with a plus sign', {}, { phone: '+1 555 0100' }, []],
-    ['the same name with more spaces', {}, { name: ' Anne  Berg' }, []],
-    ['a field that the service leaves out', {}, { email: undefined, name: undefined, roleId: undefined }, []],
-    ['no phone, and an empty one', { phone: null }, { phone: '' }, []],
-    ['another email', {}, { email: 'b@example.com' }, [['email', 'drift']]],
-    ['no email any more', {}, { email: null }, [['email', 'drift']]],
-    ['another role', {}, { roleId: 5n }, [['role_id', 'drift']]],
+    ['equal values match', {}, {}, []],
+    ['emails in another case match', {}, { email: 'Anne@Example.com' }, []],
+    ['a phone with a plus sign matches', {}, { phone: '+1 555 0100' }, []],
+    ['a name with more spaces matches', {}, { name: ' Anne  Berg' }, []],
+    ['fields left out match', {}, { email: undefined, name: undefined, roleId: undefined }, []],
+    ['no phone and an empty phone match', { phone: null }, { phone: '' }, []],
+    ['another email is drift', {}, { email: 'b@example.com' }, [['email', 'drift']]],
+    ['an email removed on the service is drift', {}, { email: null }, [['email', 'drift']]],
+    ['another role is drift', {}, { roleId: 5n }, [['role_id', 'drift']]],
     [
-      'an edited email',
+      'an edited email may differ',
       { email: 'b@example.com', expected: { email: 'pending edit' } },
       {},
       [['email', 'expected']],
     ],
     [
-      'an edited email beside another phone',
+      'an edited email may differ, but another phone is drift',
       { email: 'b@example.com', expected: { email: 'pending edit' } },
       { phone: '15550199' },
       [
@@ -74,79 +74,79 @@ describe('one user on both sides', () => {
       ],
     ],
     ['a held name', { first_name: 'Anna', expected: { name: 'held: conflict' } }, {}, [['name', 'expected']]],
-    ['a joined name that was left behind', { name: 'Anna Berg' }, {}, [['joined_name', 'drift']]],
-    ['a moved time', {}, { updatedAt: '2026-03-02T09:00:00Z' }, [['updated_at', 'drift']]],
+    ['an outdated joined name is drift', { name: 'Anna Berg' }, {}, [['joined_name', 'drift']]],
+    ['a newer update time is drift', {}, { updatedAt: '2026-03-02T09:00:00Z' }, [['updated_at', 'drift']]],
     [
-      'a moved time beside what moved it',
+      'another phone is drift, and its newer update time is ignored',
       {},
       { updatedAt: '2026-03-02T09:00:00Z', phone: '1' },
       [['phone', 'drift']],
     ],
     [
-      'a moved time beside an open push',
+      'a newer update time beside an open push is ignored',
       { expected: { phone: 'open push' } },
       { updatedAt: '2026-03-02T09:00:00Z' },
       [],
     ],
-    ['another day of joining', {}, { createdAt: '2026-03-02T09:00:00Z' }, [['created_at', 'drift']]],
-    ['a time that is none', { created_at: null }, { createdAt: 'yesterday' }, []],
-    ["a role's name that follows", { role: 'owner' }, {}, [['role', 'expected']]],
-    ['unresolved here, answered there', { resolved: false }, {}, [['resolved', 'drift']]],
+    ['another day of joining is drift', {}, { createdAt: '2026-03-02T09:00:00Z' }, [['created_at', 'drift']]],
+    ['an invalid time is ignored', { created_at: null }, { createdAt: 'yesterday' }, []],
+    ['an outdated role name may differ', { role: 'owner' }, {}, [['role', 'expected']]],
+    ['an unresolved user who is answered is drift', { resolved: false }, {}, [['resolved', 'drift']]],
   ];
-  it.each(cases)('%s', (_, mirror, service, expected) => {
+  it.each(cases)('compares a user on both sides: %s', (_, mirror, service, expected) => {
     const { differences, oneSided } = compare(mirror, service);
     expect(differences.map(({ field, judgement }) => [field, judgement])).toEqual(expected);
     expect(oneSided).toEqual([]);
   });
 
   it.each([
-    ['resolved here, listed there', {}, true, [['resolved', 'drift']], []],
-    ['unresolved on both sides', { resolved: false }, true, [], []],
-    ['in no listing', {}, false, [], [['mirror', 'drift']]],
-    ['gone, and in no listing', { gone_at: day }, false, [], []],
-    ['gone, and listed', { gone_at: day }, true, [], [['service', 'drift']]],
+    ['a resolved user is drift if the team lists them', {}, true, [['resolved', 'drift']], []],
+    ['an unresolved user matches if the team lists them', { resolved: false }, true, [], []],
+    ['a user whom the team does not list is drift', {}, false, [], [['mirror', 'drift']]],
+    ['a gone user whom the team does not list matches', { gone_at: day }, false, [], []],
+    ['a gone user whom the team lists is drift', { gone_at: day }, true, [], [['service', 'drift']]],
     [
-      'a stranger who is held',
+      'a held user who was never on the service is expected',
       { agreed: false, expected: { name: 'held: unsupported' } },
       false,
       [],
       [['mirror', 'expected']],
     ],
-  ] as const)('without an answer: %s', (_, mirror, listed, differences, oneSided) => {
+  ] as const)('compares a user whom no lookup answers: %s', (_, mirror, listed, differences, oneSided) => {
     const found = compare(mirror, null, listed);
     expect(found.differences.map(({ field, judgement }) => [field, judgement])).toEqual(differences);
     expect(found.oneSided.map(({ side, judgement }) => [side, judgement])).toEqual(oneSided);
   });
 
-  it('concludes nothing from an absence in a listing that is not complete', () => {
+  it('reports no missing user if the service was not read completely', () => {
     expect(compareUsers([mirrored], { users: new Map(), members: [], complete: false }).oneSided).toEqual([]);
   });
 
   it.each<readonly [string, Partial<MirroredUser>, object, readonly string[]]>([
-    ['all are shown', {}, {}, []],
-    ['one cannot be read', {}, { phone: { unreadable: '[]' } }, ['the phone cannot be read']],
+    ['nothing if all fields are readable', {}, {}, []],
+    ['an unreadable phone', {}, { phone: { unreadable: '[]' } }, ['the phone cannot be read']],
     [
-      'one cannot be read, and is edited',
+      'an unreadable phone with a pending edit',
       { expected: { phone: 'pending edit' } },
       { phone: { unreadable: '[]' } },
       ['the phone cannot be read'],
     ],
-    ['one is left out', {}, { roleId: undefined }, ['the role_id is left out']],
+    ['a role that the service leaves out', {}, { roleId: undefined }, ['the role_id is left out']],
     [
-      'one is left out, and a hold explains it',
+      'nothing if a hold explains why the phone is left out',
       { expected: { phone: 'held: conflict' } },
       { phone: undefined },
       [],
     ],
-    ['one is left out that was never there', { phone: null }, { phone: undefined }, []],
-    ['of a user who is gone', { gone_at: day }, { phone: undefined }, []],
-    ['of a user who does not answer', {}, null as unknown as object, []],
-  ])('says of which fields nothing can be said: %s', (_, mirror, service, unread) => {
+    ['nothing if the mirror has no phone that is left out', { phone: null }, { phone: undefined }, []],
+    ['nothing of a user who is gone', { gone_at: day }, { phone: undefined }, []],
+    ['nothing of a user whom no lookup answers', {}, null as unknown as object, []],
+  ])('reports the fields that it cannot compare: %s', (_, mirror, service, unread) => {
     const found = compare(mirror, service).unread;
     expect(found).toEqual(unread.map((what) => `users: ${what} in the service's answers: 7`));
   });
 
-  it('finds addresses that two users have, in canonical form', () => {
+  it('findSharedAddresses finds emails and phones that two users share, in any spelling', () => {
     const users = [
       { id: 1n, email: 'a@example.com', phone: null },
       { id: 2n, email: 'A@Example.com', phone: '+1 555' },
@@ -161,8 +161,8 @@ describe('one user on both sides', () => {
   });
 });
 
-describe('one row of a listing on both sides', () => {
-  it('is no drift where the listing leaves out what is there', () => {
+describe('compareRows', () => {
+  it('judges a row that the listing leaves out as expected if the service still has it', () => {
     const one = { id: 1n, columns: {}, gone_at: null, missing_since: day, found: true };
     const judged = (found: boolean) =>
       compareRows('tags', [{ ...one, found }], [], true).oneSided.map(({ judgement, because }) => [
@@ -178,15 +178,15 @@ describe('one row of a listing on both sides', () => {
   const here = { gone_at: null, missing_since: null, found: false };
   const row = (tag: string | null) => ({ id: 1n, columns: { tag } });
   it.each([
-    ['the same', [{ ...row('a'), ...here }], [row('a')], true, 0, []],
-    ['another', [{ ...row('a'), ...here }], [row('b')], true, 1, []],
-    ['none there', [{ ...row('a'), ...here }], [row(null)], true, 1, []],
-    ['only here', [{ ...row('a'), ...here }], [], true, 0, ['mirror']],
-    ['perhaps only here', [{ ...row('a'), ...here }], [], false, 0, []],
-    ['gone here', [{ ...row('a'), ...here, gone_at: day }], [], true, 0, []],
-    ['gone here and back there', [{ ...row('a'), ...here, gone_at: day }], [row('a')], true, 0, ['service']],
-    ['only there', [], [row('a')], false, 0, ['service']],
-  ] as const)('%s', (_, ours, theirs, complete, differences, sides) => {
+    ['equal values match', [{ ...row('a'), ...here }], [row('a')], true, 0, []],
+    ['another value differs', [{ ...row('a'), ...here }], [row('b')], true, 1, []],
+    ['a value missing on the service differs', [{ ...row('a'), ...here }], [row(null)], true, 1, []],
+    ['a row only in the mirror is reported', [{ ...row('a'), ...here }], [], true, 0, ['mirror']],
+    ['a row missing in an incomplete listing is ignored', [{ ...row('a'), ...here }], [], false, 0, []],
+    ['a gone row matches', [{ ...row('a'), ...here, gone_at: day }], [], true, 0, []],
+    ['a listed gone row differs', [{ ...row('a'), ...here, gone_at: day }], [row('a')], true, 0, ['service']],
+    ['a row only on the service is reported', [], [row('a')], false, 0, ['service']],
+  ] as const)('compares a row on both sides: %s', (_, ours, theirs, complete, differences, sides) => {
     const found = compareRows('tags', ours, theirs, complete);
     expect(found.differences.length).toBe(differences);
     expect(found.oneSided.map(({ side }) => side)).toEqual(sides);
@@ -235,12 +235,12 @@ describe('musterd verify', () => {
     );
 
   it.each([
-    ['with half of the users in it', { 'unfiltered-users': 7 }],
+    ['only 7 users shown without a filter', { 'unfiltered-users': 7 }],
     [
-      'with fields left out, phones of another form and long fractions',
+      'fields left out, phones of another form and long fractions',
       { 'missing-fields': 'some', 'extra-fields': 'some', phones: 'mixed', fraction: '9' },
     ],
-  ] as const)('finds both sides equal after a run: %s', async (_, variants) => {
+  ] as const)('finds both sides equal after a run if the service has %s', async (_, variants) => {
     await open({ emulator: { variants: { ...variants, 'member-extras': 'email-phone' } } });
     const before = await writes();
     const { code, report } = await verify();
@@ -260,7 +260,7 @@ describe('musterd verify', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('tells pending edits and held fields from drift', async () => {
+  it('judges pending edits and held fields as expected, and other differences as drift', async () => {
     await open();
     const { id, phone } = subject();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
@@ -299,7 +299,7 @@ describe('musterd verify', () => {
     expect(words.stdout).toContain('drift: 1 difference that nothing explains, 1 expected');
   });
 
-  it('finds what the service changed since the last run, everywhere', async () => {
+  it('reports changes of team, users, tags and contact fields since the last run', async () => {
     await open();
     const { team } = stage.emulator;
     const { id } = subject();
@@ -337,7 +337,7 @@ describe('musterd verify', () => {
     ]);
   });
 
-  it('notes members that no lookup answers, and addresses that two users have', async () => {
+  it('counts members whom no lookup answers, and reports addresses that two users share', async () => {
     await open();
     const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);
     stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
@@ -358,7 +358,7 @@ describe('musterd verify', () => {
     }
   });
 
-  it('finds a user by an address that only user_lookups has', async () => {
+  it('finds a user by an address that only mirror.user_lookups has', async () => {
     await open({ emulator: { variants: { 'unfiltered-users': 'none', 'member-extras': 'none' } } });
     const { id, email } = subject();
     expect((await verify()).report).toMatchObject({ unresolved: 30, equal: true });
@@ -374,7 +374,7 @@ describe('musterd verify', () => {
     ['/v1/users/get', 'users'],
     ['/v1/tags', 'tags'],
     ['/v1/contact-fields', 'contact fields'],
-  ])('exits 1 and compares the rest when %s cannot be read', async (path, part) => {
+  ])('exits 1 and compares all other resources when %s cannot be read', async (path, part) => {
     await open();
     stage.emulator.addFault({ kind: 'status', path, code: 404, label: 'not_found', times: 'always' });
     const { code, report } = await verify();

@@ -14,7 +14,7 @@ import { countStatements, type SentStatements } from '../support/sent-statements
 import { createStage, type Stage } from './stage.ts';
 
 /** L1: a person decides something while a run is under way. */
-describe('a command that waits for a run', () => {
+describe('a command that waits for another run', () => {
   let stage: Stage;
   let lease: Lease;
   let sent: SentStatements;
@@ -76,31 +76,28 @@ describe('a command that waits for a run', () => {
     ['reconcile --wait', (context) => reconcileCommand(context)],
   ];
 
-  it.each(commands)(
-    '%s says so on a terminal, once, and ends when asked to, with nothing written',
-    async (_, run) => {
-      const before = await written();
-      const { context, lines, stop } = createTerminal(true);
-      const said = () => lines.filter((line) => line.startsWith('Waiting'));
-      const ended = run(context).catch((error: unknown) => error);
-      await eventually('it says that it waits', () => said().length > 0);
-      stop();
-      expect(await ended).toMatchObject({
-        code: 'stopped',
-        message: 'Asked to stop before anything was written',
-      });
-      expect(said()).toEqual([
-        expect.stringMatching(
-          new RegExp(
-            `^Waiting up to 600 seconds for another run of team "default": process ${process.pid}, since \\S+Z; Ctrl-C ends the wait …\\n$`,
-          ),
+  it.each(commands)('musterd %s shows that it waits, and writes nothing when stopped', async (_, run) => {
+    const before = await written();
+    const { context, lines, stop } = createTerminal(true);
+    const said = () => lines.filter((line) => line.startsWith('Waiting'));
+    const ended = run(context).catch((error: unknown) => error);
+    await eventually('it says that it waits', () => said().length > 0);
+    stop();
+    expect(await ended).toMatchObject({
+      code: 'stopped',
+      message: 'Asked to stop before anything was written',
+    });
+    expect(said()).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^Waiting up to 600 seconds for another run of team "default": process ${process.pid}, since \\S+Z; Ctrl-C ends the wait …\\n$`,
         ),
-      ]);
-      expect(await written()).toEqual(before);
-    },
-  );
+      ),
+    ]);
+    expect(await written()).toEqual(before);
+  });
 
-  it('says nothing where nobody looks, and goes on when the run has ended', async () => {
+  it('prints nothing without a terminal, and continues when the other run has ended', async () => {
     const { context, lines } = createTerminal(false);
     const ended = holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email');
     await eventually('it asks for the lease', asksForLease);

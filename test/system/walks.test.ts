@@ -21,7 +21,7 @@ afterAll(() => expect(walks).toHaveLength(2));
 /** What a walk calls, whatever comes first where two things happen at once. */
 const called = (calls: Walk['calls']) => calls.map(({ file, name }) => `${file} ${name}`).toSorted();
 
-it('A walk is made of functions that src defines, each once', () => {
+it('recordWalks records only calls of functions that src defines', () => {
   const defined = new Set(
     readSourceFiles().flatMap(({ path, text }) =>
       namedFunctions(allOf(parse(text))).map(({ name }) => `${path} ${name}`),
@@ -32,6 +32,6 @@ it('A walk is made of functions that src defines, each once', () => {
   }
 });
 
-it('Every figure is within its limit', () => {
+it('measureStructure and measureWalks return no figure above its limit', () => {
   expect(figures.filter(({ value, limit }) => limit !== null && value > limit)).toEqual([]);
 });

@@ -146,11 +146,12 @@ async function succeed(stage: Stage, args: Command): Promise<void> {
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
 }
 
-describe('whatever stops something until a person decides has a way out', () => {
+describe('a stop that waits for a person', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  it.each(Object.entries(plays))('%s', async (_, { options, later, cause, says, wayOut, freed, becomes }) => {
+  it.each(Object.entries(plays))('lasts until a person decides, for the reason "%s"', async (_, play) => {
+    const { options, later, cause, says, wayOut, freed, becomes } = play;
     stage = await stages.open(options);
     await cause(stage);
     stage.emulator.clearRequests();
@@ -169,7 +170,7 @@ describe('whatever stops something until a person decides has a way out', () => 
     expect(await stage.run(later)).toMatchObject({ outcome: 'complete', waiting: 0, refusal: null });
   });
 
-  it('is played for every reason that there is', async () => {
+  it('has a case in this test for each reason to stop', async () => {
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
       'limit',

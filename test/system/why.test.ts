@@ -33,7 +33,7 @@ interface Why {
   readonly next: string;
 }
 
-describe('a text that names a user', () => {
+describe('readUserQuery', () => {
   const nothing = { id: null, email: null, phone: null, name: null };
   it.each([
     ['41000001', { ...nothing, id: 41_000_001n, phone: '41000001' }],
@@ -46,12 +46,12 @@ describe('a text that names a user', () => {
     ['Ada @ Home', { ...nothing, name: 'Ada @ Home' }],
     ['R2D2', { ...nothing, name: 'R2D2' }],
     ['-', { ...nothing, name: '-' }],
-  ])('%j', (text, expected) => {
+  ])('reads %j as an id, email, phone or name', (text, expected) => {
     expect(readUserQuery(text)).toMatchObject(expected);
   });
 });
 
-describe('what happens next', () => {
+describe('adviceFor', () => {
   const plan = (userCase: UserCase, some: Partial<Decisions> = {}): UserPlan => ({
     id: 7n,
     case: userCase,
@@ -88,10 +88,10 @@ describe('what happens next', () => {
   const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
-    ['the service is away', { plan: undefined }, 'before the service answers'],
-    ['all is equal', {}, 'Nothing: both sides agree.'],
+    ['a service that does not answer', { plan: undefined }, 'before the service answers'],
+    ['equal sides', {}, 'Nothing: both sides agree.'],
     [
-      'a field that nobody can read',
+      'an unreadable field',
       { plan: plan('merge', { name: { kind: 'wait' } }) },
       'Name waits until the service shows a value that can be read.',
     ],
@@ -106,7 +106,7 @@ describe('what happens next', () => {
       'The next run pulls role_id; the push of email waits for an approval of batch abc.',
     ],
     [
-      'two pushes, of which one waits in a batch',
+      'one push that waits in a batch and one that does not',
       { plan: plan('merge', { email: waits, phone: push }), state: batched },
       'The next run pushes phone, unless a guard stops it; the push of email waits for an approval of batch abc.',
     ],
@@ -135,67 +135,67 @@ describe('what happens next', () => {
       "Phone stays held until one of the two values changes or somebody decides; email stays held until the mirror's value changes or somebody decides.",
     ],
     [
-      'a hold that is over',
+      'a hold that ends',
       { plan: plan('merge', { name: { kind: 'same', ends: true } }) },
       'The next run ends the hold of name.',
     ],
     [
-      'a hold that is over with a push',
+      'a hold that ends with a push',
       { plan: plan('merge', { email: { ...push, ends: true } }) },
       'The next run pushes email, unless a guard stops it.',
     ],
-    ['a first sight', { plan: plan('adopt') }, 'The next run adopts the user from the service.'],
+    ['a new user', { plan: plan('adopt') }, 'The next run adopts the user from the service.'],
     [
-      'a first sight in the team listing alone',
+      'a new user whom only the team listing has',
       { plan: plan('adopt'), state: { ...state, service: undefined } },
       'from the team listing',
     ],
     [
-      'a return',
+      'a user who returned',
       { plan: plan('return') },
       "The user is back: the next run adopts the service's values again.",
     ],
     [
-      'a return with an edit',
+      'a user who returned and has an earlier edit',
       { plan: plan('return', { name: { kind: 'hold', hold: conflict } }) },
       'holds the earlier edit of name.',
     ],
-    ['no lookup', { plan: plan('unresolved') }, 'mirror.user_lookups'],
-    ['no listing', { plan: plan('missing') }, '600.0 s apart'],
-    ['a stranger', { plan: plan('stranger') }, 'waits for a person'],
-    ['nobody', { plan: plan('forget') }, 'forgets'],
-    ['gone', { plan: plan('waiting') }, 'has left the team'],
+    ['a user whom no lookup answers', { plan: plan('unresolved') }, 'mirror.user_lookups'],
+    ['a user whom the service no longer lists', { plan: plan('missing') }, '600.0 s apart'],
+    ['a user whom only the mirror has', { plan: plan('stranger') }, 'waits for a person'],
+    ['a user whom neither side has', { plan: plan('forget') }, 'forgets'],
+    ['a user who has left the team', { plan: plan('waiting') }, 'has left the team'],
     [
-      'shown older than before',
+      'a user whom the service shows in an older version',
       { plan: plan('waiting'), state: { ...state, stale: true } },
       'The service shows the user older than before',
     ],
     [
-      'only in the ledger',
+      'a user whom only the ledger has',
       { plan: plan('waiting'), state: { ...state, mirror: undefined } },
       'only the ledger',
     ],
     [
-      'an open push that shows',
+      'an open push that the service shows',
       { plan: plan('waiting'), open: { email: 'confirmed' } },
       'confirms the push of email.',
     ],
     [
-      'an open push that may still come',
+      'an open push that the service shows only in part',
       { plan: plan('waiting'), open: { email: 'confirmed', phone: 'unknown' } },
       'confirms the push of email and waits for a sign of phone, which is given up as not applied after noon.',
     ],
     [
-      'an open push that never came',
+      'an open push that had no effect',
       { plan: plan('waiting'), open: { email: 'unanswered' } },
       'gives up the push of email',
     ],
     [
-      'an open push gone wrong',
+      'an open push after which the service shows another value',
       { plan: plan('waiting'), open: { email: 'changed' } },
       'does not show what was sent as email',
     ],
-  ])('%s', (_, given, expected) => {
+  ])('describes the next step for %s', (_, given, expected) => {
     expect(adviceFor(facts(given))).toContain(expected);
   });
 });
@@ -232,7 +232,7 @@ describe('musterd why', () => {
       'sync.leases',
     );
 
-  it('finds a user by id, email, phone and name in any case, and says that both sides agree', async () => {
+  it('finds a user by id, email, phone or name in any case, and reports that both sides agree', async () => {
     await open();
     const { id, email, phone, first, last } = subject();
     const names = [
@@ -259,7 +259,7 @@ describe('musterd why', () => {
     }
   });
 
-  it('lists those who answer to the same name, and asks for the id', async () => {
+  it('exits 64 and lists the candidates if a name matches two users or none exactly', async () => {
     await open();
     const twins = [1, 2].map((n) =>
       stage.emulator.team.addUser({ first: 'Twin', last: 'Double', email: `twin${n}@example.com` }),
@@ -276,7 +276,7 @@ describe('musterd why', () => {
     for (const { id, email } of twins) expect(part.stderr).toMatch(new RegExp(`${id} .*${email}`));
   });
 
-  it('tells pull, push, settle and conflict apart before a run, and writes nothing', async () => {
+  it('shows for each field if the next run pulls, pushes, settles or holds it, and writes nothing', async () => {
     await open();
     const { id, email, roleId } = subject();
     const role = [...stage.emulator.team.roles.keys()].find((other) => other !== roleId) ?? 0;
@@ -311,7 +311,7 @@ describe('musterd why', () => {
     expect(stdout).toContain('mirror@example.com\tservice@example.com\tconflict\thold');
   });
 
-  it('shows both values of a held conflict, since when, and what ends it, and the end of a requested hold', async () => {
+  it('shows values, start and end condition of a held conflict, and the end of a requested hold', async () => {
     await open();
     const { id } = subject();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
@@ -349,7 +349,7 @@ describe('musterd why', () => {
     expect(fieldOf(byPolicy.report, 'email').decision).toBe('held');
   });
 
-  it('shows an open push, and what the next run finds out about it', async () => {
+  it('shows an open push, and if the next run waits for it, gives it up or confirms it', async () => {
     await open({ config: { push: { quietPeriodMs: 3_600_000 } } });
     const { id } = subject();
     const env = { MUSTERD__push__quietPeriodMs: '3600000' };
@@ -378,7 +378,7 @@ describe('musterd why', () => {
     expect((await why(String(id), env)).report.next).toContain('confirms the push of phone');
   });
 
-  it('says by field what waits in a batch to be approved, and what the next run sends', async () => {
+  it('shows which field waits in a batch for approval, and which field the next run pushes', async () => {
     await open();
     const { id, email } = subject();
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
@@ -402,7 +402,7 @@ describe('musterd why', () => {
     expect(stage.updates().map((body) => body['phone'])).toEqual(['15550155']);
   });
 
-  it('says who is shown older than before, and that nothing of them moves', async () => {
+  it('shows that all fields wait if the service returns an older version of the user', async () => {
     stage = await createStage();
     const { id } = subject();
     const bodies: string[] = [];
@@ -452,7 +452,7 @@ describe('musterd why', () => {
     });
   });
 
-  it('without a service shows base and mirror, says so, and exits 1', async () => {
+  it('exits 1 and shows base and mirror values if the service cannot be reached', async () => {
     retryAtOnce();
     await open();
     const { id, email } = subject();
@@ -473,7 +473,7 @@ describe('musterd why', () => {
     expect((await musterd(['why', String(id)], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
   });
 
-  it('finds by all known addresses a user whom no request without a filter shows', async () => {
+  it('looks a user up by all known addresses if the service answers only requests with a filter', async () => {
     await open({ emulator: { variants: { 'unfiltered-users': 'none', 'member-extras': 'email-phone' } } });
     const { id } = subject();
     stage.emulator.setVariants({ 'member-extras': 'none' });
@@ -489,7 +489,7 @@ describe('musterd why', () => {
     expect(fieldOf((await why(String(id))).report, 'phone').service).toBe('15550166');
   });
 
-  it('knows users that only one side has', async () => {
+  it('explains a user whom only the service or only the mirror has', async () => {
     await open();
     const { id } = subject();
     const fresh = stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' });

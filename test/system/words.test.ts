@@ -17,7 +17,7 @@ const counted = (rows: readonly Counted[]) => {
   return [...words].map(([word, of]) => `${word} ${of.length}`);
 };
 
-describe('musterd calls the 58 edits of the demo that a guard stops', () => {
+describe('58 edits that the guard stopped', () => {
   let stage: Stage;
   let daemon: DaemonHere;
   let origin: string;
@@ -76,7 +76,7 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
           ),
         ].map(([, ...words]) => words.join(' ')),
     ],
-  ])('held, for the reason limit: %s', async (_, read) => {
+  ])('show as held for the reason limit in %s', async (_, read) => {
     expect(await read()).toEqual(['held limit 58']);
   });
 
@@ -84,11 +84,11 @@ describe('musterd calls the 58 edits of the demo that a guard stops', () => {
     ['plan', /held \(limit\): 58 /],
     ['status', /pending edits +58 need a decision\nheld fields +58 more than the limit\n/],
     ['held --all', /needs a decision\tlimit\t/],
-  ])('in need of a decision, in words: %s', async (command, words) => {
+  ])('show as 58 that need a decision in the output of musterd %s', async (command, words) => {
     expect(await musterd(...command.split(' '))).toMatch(words);
   });
 
-  it('in need of a decision on its page', async () => {
+  it('show as 58 that need a decision on the web page', async () => {
     const page = await ask('/waiting');
     for (const words of ['Needs a decision: 58<', '58 email addresses: more than the limit<'])
       expect(page).toContain(words);
