@@ -37,7 +37,7 @@ function endOfDigits(bytes: Uint8Array, from: number): number {
 const isDigit = (byte: number) => byte >= 48 && byte <= 57;
 
 interface Bounds {
-  /** What is too much, in words; `null` if nothing is. */
+  /** The first excess, in words; `null` if there is none. */
   readonly excess: string | null;
   /** Whether a number needs a `bigint` to be exact. */
   readonly hasLongNumber: boolean;
