@@ -70,14 +70,17 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 while another run holds the lease, unless --wait outlasts that run (D15, R7, R12)', async () => {
+  it('exits 75 without a request while another run holds the lease, unless --wait outlasts it (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();
+    const requests = stage.emulator.requests.length;
     const second = await musterd(['reconcile']);
     expect(second.stderr).toContain('under way');
     expect(second.code).toBe(75);
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
+    expect(stage.emulator.requests).toHaveLength(requests);
+    expect(await stage.sql('select count(*) from sync.runs where finished_at is null')).toEqual([['1']]);
     const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', '10s']);
     expect([wrong, hint]).toEqual([64, expect.stringContaining('write it last')]);
     const patient = musterd(['reconcile', '--wait', '600']);
