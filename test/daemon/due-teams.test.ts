@@ -52,7 +52,7 @@ describe('the look for due teams', () => {
     expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
   });
 
-  it('looks for due teams again after a run, once twenty times the last look have passed', async () => {
+  it('after a run waits twenty times as long as the last query of due teams took, then queries again', async () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(20 * lookMs);

@@ -422,15 +422,18 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       expect((await left()).lasts).toBe(mail('new'));
     });
 
-    it.each(['known', 'guessed'])('restores a name with its earlier split: %s', async (split) => {
-      await run(past(`update mirror.users set name_split = '${split}'`));
-      await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
-      await run(`update mirror.users set name_split = 'guessed' where id = 1`);
-      await run(`update mirror.users set last_name = 'Dahl' where id = 1`);
-      await run(holdName);
-      await decide('revert', ", only_users => '{1}'");
-      expect(await name(1)).toEqual(['Anne', 'Berg', split]);
-    });
+    it.each(['known', 'guessed'])(
+      'restores both halves of the name as they were before the edit: %s',
+      async (split) => {
+        await run(past(`update mirror.users set name_split = '${split}'`));
+        await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
+        await run(`update mirror.users set name_split = 'guessed' where id = 1`);
+        await run(`update mirror.users set last_name = 'Dahl' where id = 1`);
+        await run(holdName);
+        await decide('revert', ", only_users => '{1}'");
+        expect(await name(1)).toEqual(['Anne', 'Berg', split]);
+      },
+    );
 
     it('marks the split of a name as guessed if the earlier split was not recorded', async () => {
       await run(

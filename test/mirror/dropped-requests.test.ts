@@ -284,7 +284,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       ]);
     });
 
-    it('readGuardHistory does not count pushes of old messages as users pushed today', async () => {
+    it('readGuardHistory counts no user as pushed today for a message sent by 0.1.0', async () => {
       await sql(
         `update sync.changes set opened_at = now(), sent_at = now() where kind = 'push' and user_id is null`,
       );

@@ -808,7 +808,7 @@ describe('applyResults of an unconfirmed field', () => {
       });
     });
 
-    it('removes the decision about an edit that arrived, and keeps the decision about a newer edit', async () => {
+    it('applyResults removes the decision if the value arrived, and keeps a decision about a newer edit', async () => {
       const intent = await openDecided();
       await query(`update sync.held_fields set edit_id = edit_id + 1000 where field = 'phone'`);
       await apply(resultOf(intent));

@@ -174,7 +174,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select edit_id, batch from sync.held_fields')).toEqual([[first, 'aaaaaaaaaaaa']]);
     });
 
-    it('ends as replaced or withdrawn if the same transaction edits the field again', async () => {
+    it('ends as withdrawn if its transaction sets the old value again, and as replaced for another value', async () => {
       await other.transaction(async (tx) => {
         for (const phone of ['15550101', '15550102', '15550100', '15550103'])
           await text`update mirror.users set phone = ${phone} where team_id = 41 and id = 1`.execute(tx);

@@ -235,7 +235,7 @@ describe.each([oldestServer()])('readers of the report views on $name', (server)
     expect(await as(db, some, 'select * from report.roster')).toBe('permission denied for view roster');
   });
 
-  it('a view of the owner on top of a report view shows a role only its own teams', async () => {
+  it('a role sees only its own teams through a view that the database owner made over a report view', async () => {
     for (const view of [...views, 'report.roster_as_of(now())']) {
       const own = `create view public.own as select * from ${view}; grant select on public.own to ${other}; ${bound}`;
       expect([view, await as(db, other, 'select distinct team_id from public.own', own)]).toEqual([

@@ -268,7 +268,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ).toEqual([['on']]);
   });
 
-  it('refuses a typed value from an approver who may not edit the field', async () => {
+  it('refuses a new value given by an approver who may not edit the field', async () => {
     await hold('role_id');
     await run(`create role typist_${process.pid} login in role musterd_approver`);
     try {

@@ -66,7 +66,7 @@ it('learnRoles records the role of a user whom takeUsers has just added', async 
   ]);
 });
 
-it('takeUsers skips and returns a user who already has agreed values', async () => {
+it('takeUsers leaves a user who already has base values unwritten, and returns their id', async () => {
   await query(
     "insert into sync.user_base (team_id, id, name, first_name, last_name) values (98, 2, '', '', '')",
   );

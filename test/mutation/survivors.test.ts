@@ -15,7 +15,7 @@ it('docs/mutation.md names only code that exists, and gives a reason for each su
   expect(survivors.filter(({ why }) => why === '')).toEqual([]);
 });
 
-it('A new report drops changes that tests notice, and keeps the reasons of surviving changes', () => {
+it('a new report omits mutants that a test detects now, and keeps the reasons for undetected mutants', () => {
   const at = (line: number, from: number, to: number) => ({
     start: { line, column: from },
     end: { line, column: to },

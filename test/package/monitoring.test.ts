@@ -107,7 +107,7 @@ onLinux('the Grafana dashboard', () => {
     expect([...known.keys()].filter((name) => !shown.has(name)).toSorted()).toEqual(leftOut);
   });
 
-  it('gives each panel a description, and lets no two panels overlap', () => {
+  it('the dashboard describes each panel, and no two panels overlap', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     for (const panel of panels) {

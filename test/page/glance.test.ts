@@ -198,7 +198,7 @@ describe('the page without a daemon', () => {
     ]);
   });
 
-  it('asks in an undeclared copy whether the mirror has moved, and shows nothing to do in a declared copy', () => {
+  it('asks in a copied database whether the mirror has moved, unless a person has declared the copy', () => {
     const placing = { ...contextOf('/').placing, verdict: 'elsewhere' } as const;
     const fresh = { ...old, lanes: old.lanes.map((lane) => ({ ...lane, staleSince: null })) };
     const { title, text } = pageOf(fresh, { placing });

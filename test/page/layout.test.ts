@@ -198,7 +198,7 @@ describe('the banner above a page', () => {
     [3, '3 edits made here wait and are not sent.'],
     [1, '1 edit made here waits and is not sent.'],
     [0, 'what is edited here waits and is not sent.'],
-  ])('warns of an undeclared copy with %i edits, and does not mention the stopped daemon', (edits, words) => {
+  ])('warns that %i edits wait in a copied database, and omits the stopped daemon', (edits, words) => {
     expect(bannersOf(copied('elsewhere', edits))).toEqual([
       `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'It is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'`,
     ]);

@@ -756,7 +756,7 @@ describe('a page that a daemon serves', () => {
 describe('a reload of the settings while the page runs', () => {
   afterAll(() => visit('dora'));
 
-  it('keeps the rights of logins and the display of details until the page restarts', async () => {
+  it('keeps the rights of logins, and whether details are shown, until the page server restarts', async () => {
     config = configSchema.parse({});
     await visit('dora', 'look', 'look');
     config = configOf();

@@ -22,7 +22,7 @@ const earlier = (ms: number) => new Date(now.getTime() - ms);
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
 describe('times, numbers and names on the page', () => {
-  it('writes distances and durations in seconds, minutes, hours or days', () => {
+  it('writes durations, and times until or since a moment, in seconds, minutes, hours or days', () => {
     expect(
       [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(earlier(ms), now)),
     ).toEqual(['just now', '9 s ago', '2 min ago', '1 hour ago', '47 hours ago', '3 days ago']);

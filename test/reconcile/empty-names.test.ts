@@ -72,7 +72,7 @@ describe('an empty name on the service', () => {
       else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
     });
 
-    it('holds the name of a user who left and came back, edited or not', () => {
+    it('holds the name of a user who left and came back, whether or not an editor changed it', () => {
       const back = makeState({ mirror: { gone: true }, service: { name } });
       const plan = planInLists(back, member, holdAll);
       expect(plan).toMatchObject({

@@ -139,7 +139,7 @@ const due = { id: 7n, missingForMs: 600_000 };
 const first = { id: 8n, missingForMs: undefined };
 
 describe('refresh', () => {
-  it('publishes the rows, and stores how the service divides the listing into pages', async () => {
+  it('writes the rows into the mirror, and stores the numbering and size of the pages', async () => {
     const { run, told, notes } = createStage({});
     await run();
     expect(notes).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });

@@ -161,7 +161,7 @@ describe('values that cannot be stored', () => {
 });
 
 describe('users', () => {
-  test('tells an absent value, null and an empty text apart (A10)', async () => {
+  test('musterd reads an absent value, null and an empty text as three different values (A10)', async () => {
     const [user] = (await users('{"id":1,"email":null,"phone":""}')).users;
     expect(user).toEqual({ id: 1n, email: null, phone: '', raw: {} });
     expect(user !== undefined && 'name' in user).toBe(false);

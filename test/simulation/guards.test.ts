@@ -36,7 +36,7 @@ describe('test/mutation/breaks.txt', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('names for each guard an existing test or promise that detects its removal within 300 seeds', () => {
+  it('names for each safety check a test, or an invariant of 300 seeds, that fails without the check', () => {
     const all = readGuards().map(({ guard }) => guard);
     expect(all.filter(({ watch }) => !isWatched(watch)).map(({ name }) => name)).toEqual([]);
     const slow = all.filter(({ watch }) => watch.tier !== 'test' && watch.seeds > 300);

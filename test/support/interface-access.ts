@@ -218,7 +218,7 @@ const errors: readonly Row[] = [
     tests: [
       [
         'reconcile/push.test.ts',
-        'sends the batch again user by user and field by field, and holds only the bad value (A21)',
+        'retries the request user by user, then field by field, and holds only the refused value (A21)',
       ],
       ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
     ],

@@ -70,7 +70,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 without a request while another run holds the lease, unless --wait outlasts it (D15, R7, R12)', async () => {
+  it('exits 75 and requests nothing while another run holds the lease and outlasts --wait (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();

@@ -60,7 +60,7 @@ describe('readService', () => {
     expect(asked).toEqual([0, 50, 10, 25, 25]);
   });
 
-  it('makes only two further requests if some users are unknown', async () => {
+  it('makes two further requests if the first answer lacks some users, however many', async () => {
     const { asked, read } = serviceOf(60, (id) => id <= 40n);
     expect((await read()).users?.size).toBe(40);
     expect(asked).toEqual([0, 50, 10, 10, 10]);
