@@ -502,13 +502,17 @@ export function createInvariants(
     }
   }
 
-  /** A shared address that nobody else has any more, on either side. */
+  /** A shared address that nobody else has any more, on either side. A missing user keeps it until the mirror counts them as gone. */
   function isOver(detail: string, column: Column, mine: string | undefined): boolean {
     const [, other] = /^user (\d+) has or is to get the same/.exec(detail) ?? [];
     if (other === undefined) return false;
     const there = service.team.users.get(Number(other));
     const here = people.stateNow(Number(other)).get(keyOf(Number(other), column))?.text ?? null;
-    return canonicalOf(column, here) !== mine && (there === undefined || onService(there, column) !== mine);
+    const [missing] = postgres.ask(
+      `select ${column} from sync.user_base join (select team_id, id from mirror.users where gone_at is null) u using (team_id, id) where ${own} and id = ${other}`,
+    );
+    const shown = there === undefined ? canonicalOf(column, missing?.[0] ?? null) : onService(there, column);
+    return canonicalOf(column, here) !== mine && shown !== mine;
   }
 
   /** What was held on request was not pulled meanwhile either. */
