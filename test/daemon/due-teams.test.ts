@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDueTeams, type DueTeams, longestSleepMs } from '../../src/daemon/due-teams.ts';
 import type { DueGroup } from '../../src/model/run-group.ts';
 
-describe('the look for due teams', () => {
+describe('the search for due teams', () => {
   const names = Array.from({ length: 100 }, (_, i) => `team ${i}`);
   let lookMs = 10;
   let now = 0;
@@ -43,7 +43,7 @@ describe('the look for due teams', () => {
     expect(await look).toBeLessThanOrEqual(5_000);
   });
 
-  it('the look for due teams takes a small part of the time, however many runs end', async () => {
+  it('spends at most a twentieth of the time on queries, however many runs end', async () => {
     for (; now < 110_000; now += 5) {
       teams.done('team 1', 'complete');
       await teams.look();
@@ -52,7 +52,7 @@ describe('the look for due teams', () => {
     expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
   });
 
-  it('after a run waits twenty times as long as the last query of due teams took, then queries again', async () => {
+  it('queries again after a run once twenty times the duration of the last query have passed', async () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(20 * lookMs);
@@ -61,14 +61,14 @@ describe('the look for due teams', () => {
     expect(looks).toBe(2);
   });
 
-  it('looks for due teams within a second after a run, however slow the database is', async () => {
+  it('queries within a second after a run, however slow the database is', async () => {
     lookMs = 4_000;
     await teams.look();
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(1_000);
   });
 
-  it('looks for due teams once more if it is woken during a look', async () => {
+  it('queries once more if a wake comes during a query', async () => {
     isWoken = true;
     expect(await teams.look()).toBe(20 * lookMs);
     expect(await teams.look()).toBe(20 * lookMs);
@@ -76,7 +76,7 @@ describe('the look for due teams', () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
   });
 
-  it('looks when the next team is due, and again after a look that failed', async () => {
+  it('queries when the next team is due, and again a second after a failed query', async () => {
     nextMs = 3_000;
     expect(await teams.look()).toBe(3_000 - lookMs);
     now += 3_000;

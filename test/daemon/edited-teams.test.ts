@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createEditedTeams, type EditedTeams } from '../../src/daemon/edited-teams.ts';
 import type { FreshEdits } from '../../src/model/run-group.ts';
 
-describe('the look for edited teams', () => {
+describe('the search for edited teams', () => {
   const teams = new Map(['a', 'b'].map((name) => [name, {}]));
   let now = 0;
   let asked: (readonly string[])[] = [];
@@ -109,7 +109,7 @@ describe('the look for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('leaves an edited team alone after a run that saw all its edits', async () => {
+  it('queries a team again only after a run that did not see all its edits', async () => {
     await edit();
     edited.done('a', true);
     await pass(1_000);
@@ -135,7 +135,7 @@ describe('the look for edited teams', () => {
     expect([offered.length, asked.length]).toEqual([3, 2]);
   });
 
-  it('queries a team again that is edited during the query, however long the answer says to wait', async () => {
+  it('queries a team 50 ms after an edit during a query, even if the answer has a longer wait', async () => {
     await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300, failures: 6 };
@@ -146,7 +146,7 @@ describe('the look for edited teams', () => {
     expect(asked).toEqual([['a'], ['a']]);
   });
 
-  it('queries a team as soon as the run ends that was under way, or that it was edited in', async () => {
+  it('queries a team as soon as the run ends during which a person edited the team', async () => {
     isFree = false;
     await edit();
     isFree = true;

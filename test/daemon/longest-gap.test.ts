@@ -33,7 +33,7 @@ describe('longestGapMs', () => {
     ['0 0 1 * *', 31 * day],
     ['30 4 29 2 *', (8 * 365 + 1) * day],
     ['0 0 * * 5L', 35 * day],
-  ] as const)('finds the longest gap of %s: %i ms', (expression, expected) => {
+  ] as const)('returns the longest gap of %s as %i ms', (expression, expected) => {
     expect(longestGapMs(expression)).toBe(expected);
   });
 
@@ -52,7 +52,7 @@ describe('longestGapMs', () => {
   });
 
   it.each(['7,12,40 3,4,22 * * 2,4', '0 0,12 1-5 * *', '30 15 10-12 * * 0', '5 5 */6 * * *'])(
-    '%s: returns the longest gap between its fires',
+    'returns the longest gap between two fires of %s',
     (expression) => {
       const task = createTask(expression, () => {}, { timezone: 'UTC' });
       const fires = task.getNextRuns(1_000).map((fire) => fire.getTime());

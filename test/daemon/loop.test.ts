@@ -58,7 +58,7 @@ async function createStage(given: Partial<LoopOptions> = {}) {
 }
 
 describe('the loop', () => {
-  it('looks for edits of a team that new settings add', async () => {
+  it('runs the edits of a team that new settings add', async () => {
     const { loop, edited, runs, asked, looks } = await createStage();
     edited.add('north');
     loop.edited('north');
@@ -72,7 +72,7 @@ describe('the loop', () => {
     expect(runs).toEqual(['north', 'south']);
   });
 
-  it('begins no run of a team whose turn comes while it stops', async () => {
+  it('begins no run if the turn of a team comes while the loop closes', async () => {
     let work: TeamWork = () => Promise.resolve();
     const createQueue: LoopOptions['createQueue'] = (given) => {
       work = given;

@@ -77,7 +77,7 @@ const request = (changed: Partial<ServiceEvent & { kind: 'request' }> = {}): Ser
 });
 
 describe('metrics of the database', () => {
-  it('metrics read the database at each scrape', async () => {
+  it('a scrape shows freshness, failures, holds, batches and rate limits from the database', async () => {
     expect(await scrape(open())).toMatchObject({
       'last_attempt_timestamp_seconds{team="harbour",group="users"}': '1893499200',
       'last_success_timestamp_seconds{team="harbour",group="users"}': '1893499202.5',
@@ -95,7 +95,7 @@ describe('metrics of the database', () => {
     });
   });
 
-  it('metrics drop a series whose row is gone', async () => {
+  it('a scrape leaves out a series whose row is gone', async () => {
     let read = standings;
     const metrics = open({ readStandings: async () => read, readHeld: async () => [] });
     await scrape(metrics);
@@ -103,7 +103,7 @@ describe('metrics of the database', () => {
     expect(await seriesOf(metrics, /^(last_|failures|held)/)).toEqual([]);
   });
 
-  it('metrics share one query between two scrapes at once', async () => {
+  it('two scrapes at once share one query', async () => {
     let asked = 0;
     const answer = Promise.withResolvers<readonly GroupStatus[]>();
     const metrics = open({
@@ -137,13 +137,13 @@ describe('while the database is away', () => {
     expect(await seriesOf(metrics, /^(held|refused)/)).toEqual([]);
   });
 
-  it('waits only briefly for a database that is away', async () => {
+  it('reports database_up 0 after a short wait if the database does not answer', async () => {
     const silent = () => new Promise<never>(() => undefined);
     const metrics = open({ readStandings: silent, readHeld: silent, readRate: silent, patienceMs: 20 });
     expect(await scrape(metrics)).toMatchObject({ database_up: '0' });
   });
 
-  it('lets the standings that were read last grow old while the database is away', async () => {
+  it('reports a team as stale once its last known run is too old while the database is away', async () => {
     let nowMs = 0;
     let isAway = false;
     const metrics = open({
@@ -240,7 +240,7 @@ describe('metrics of the process', () => {
     expect(await seriesOf(metrics, /^(requests|runs|changes)_total/)).toHaveLength(2);
   });
 
-  it('metrics start at 0 for each team and label, and keep counts when teams are named again', async () => {
+  it('metrics start at 0 for each team and label, and keep their counts at the next keepTeams', async () => {
     const metrics = open({
       readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
       readInBatches: async () => [{ team: 'quay', users: 3 }],
@@ -300,7 +300,7 @@ describe('metrics of the process', () => {
   });
 });
 
-describe('the text', () => {
+describe('the text of the metrics', () => {
   it('gives each metric one help, one type and a unique name', async () => {
     const metrics = open();
     const { contentType, text } = await metrics.render();
@@ -312,7 +312,7 @@ describe('the text', () => {
     expect(named('HELP').filter((name) => !/^musterd_[a-z0-9_]+$/.test(name ?? ''))).toEqual([]);
   });
 
-  it('reports lines that Prometheus would reject', () => {
+  it('lintMetrics reports lines that Prometheus would reject', () => {
     const text = (name: string, type: string, help = 'What it is.', labels = '') =>
       `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name}${labels} 1\n`;
     expect(lintMetrics(text('a_total', 'counter') + text('b_seconds', 'gauge'))).toEqual([]);
@@ -335,7 +335,7 @@ describe('the text', () => {
     }
   });
 
-  it('keeps two processes apart, and keeps no process alive', () => {
+  it('two createMetrics work in one process, and let the process end', () => {
     const program = `
       const { createMetrics } = await import('./src/daemon/metrics.ts');
       const metrics = createMetrics({ readStandings: async () => [] });
@@ -346,7 +346,7 @@ describe('the text', () => {
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('names each change once', () => {
+  it('countedKinds lists each kind of change once', () => {
     expect(new Set(countedKinds).size).toBe(countedKinds.length);
   });
 });

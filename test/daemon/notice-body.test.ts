@@ -76,7 +76,7 @@ describe('describeNotice', () => {
   const of = (event: TeamEvent, more: Partial<Notice> = {}, other: Partial<TeamFacts> = {}) =>
     describeNotice(event, { ...standing, ...more }, { ...facts, ...other });
 
-  it('names the groups that fail, or those that are silent', () => {
+  it('lists the groups whose runs fail, or the groups without a complete run for too long', () => {
     expect(of('failing')).toMatchObject({
       text: `north: since ${since}, runs do not get to their end: users failed (service), listings partial\n\`musterd --team north status\``,
       groups: [
@@ -95,7 +95,7 @@ describe('describeNotice', () => {
     });
   });
 
-  it('names the run that the service refused the credentials of, and the reasons of holds', () => {
+  it('gives the run whose credentials the service refused, and counts held fields by reason', () => {
     expect(of('credentials-refused')).toMatchObject({ run: 9n, command: 'musterd --team north check' });
     expect(of('fields-held')).toMatchObject({
       text: `north: since ${since}, 3 fields need a decision: 2 changed on both sides, 1 refused by the service\n\`musterd --team north held\``,
@@ -103,7 +103,7 @@ describe('describeNotice', () => {
     });
   });
 
-  it('names the former and the present place of the mirror', () => {
+  it('gives the former and the present address of the mirror', () => {
     expect(of('elsewhere', {}, { placing: moved })).toMatchObject({
       text: `north: since ${since}, this mirror was at db-1:5432/muster until ${since}, and is at db-2:5432/muster now: nothing is sent from here\n\`musterd --team north status\``,
       at: 'db-2:5432/muster',
@@ -112,7 +112,7 @@ describe('describeNotice', () => {
     });
   });
 
-  it('gives a command that a shell accepts, whatever the name of the team', () => {
+  it('quotes the name of the team in the command for the shell', () => {
     expect(of('fields-held', {}, { team: `o'hara & co` }).command).toBe(
       String.raw`musterd --team 'o'\''hara & co' held`,
     );
@@ -129,14 +129,14 @@ describe('describeNotice', () => {
     });
   });
 
-  it('describes the end of each event in its own words', () => {
+  it('gives the end of each event a different text', () => {
     const texts = teamEvents.map((event) => describeNotice(event, over, facts).text);
     expect(new Set(texts).size).toBe(teamEvents.length);
     for (const text of texts) expect(text).toMatch(/^north: .* (again|any more), after 2026/);
   });
 });
 
-describe('the notices of a look', () => {
+describe('stepsOf', () => {
   const freshness: readonly TeamFreshness[] = ['north', 'south'].map((team) => ({
     team,
     fresh: false,
@@ -170,7 +170,7 @@ describe('the notices of a look', () => {
       before?.id,
     ]);
 
-  it('notices name the events of each team, and only holds that wait for a person', () => {
+  it('returns the events of each team, and counts only held fields that wait for a person', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
       ['north failing', true, ago, undefined],
@@ -184,7 +184,7 @@ describe('the notices of a look', () => {
     ]);
   });
 
-  it('notices report that the mirror is at another place, and leave out its batches and holds', () => {
+  it('reports a mirror at another address, and leaves out its batches and held fields', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
       ['north failing', true, ago, undefined],

@@ -27,7 +27,7 @@ function open(urls: Readonly<Record<string, string>>, options: Partial<PingOptio
 
 const complete = { groups: ['users'], outcome: 'complete' } as const;
 
-test('calls after a complete run of the users, and only then', async () => {
+test('the ping calls its address only after a complete run of the users', async () => {
   const { url, calls } = await watch((_, response) => response.end('OK'));
   const { ping, warnings } = open({ harbour: url });
   for (const outcome of ['partial', 'failed', 'refused', 'running']) {
@@ -75,7 +75,7 @@ test('the ping stops at a redirect, and warns about a failed call without its ad
   expect(JSON.stringify(warnings)).not.toContain('secret-word');
 });
 
-test('gives up after a while, and at once when it is closed', async () => {
+test('the ping gives up after its timeout, and at once when it is closed', async () => {
   const silent = await watch(() => undefined);
   const slow = open({ harbour: silent.url }, { timeoutMs: 50 });
   await slow.ping.onRun('harbour', complete);
@@ -101,7 +101,7 @@ test.each([
   ['https://name:secret-word@alarms.example.net/', false],
   ['file:///secret-word', false],
   ['secret-word', false],
-])('%s is an address to call: %s', (url, valid) => {
+])('createPing accepts the address %s: %s', (url, valid) => {
   const make = () => open({ harbour: url });
   if (valid) expect(make).not.toThrow();
   else {

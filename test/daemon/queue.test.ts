@@ -22,7 +22,7 @@ function createWork() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the queue of one process', () => {
-  it('works on as many teams at once as it may, first come first served, each once', async () => {
+  it('works on two teams at once in the order of offers, and refuses a team it already has', async () => {
     const { work, order, under } = createWork();
     const queue = createProcessQueue(2, work);
     expect(await Promise.all(['a', 'b', 'c', 'd'].map((team) => queue.offer(team)))).toEqual([
@@ -44,7 +44,7 @@ describe('the queue of one process', () => {
     expect(order).toEqual(['a', 'b', 'c', 'd', 'b']);
   });
 
-  it('the queue finishes the team under way when it closes, and begins no waiting team', async () => {
+  it('finishes the team in progress when it closes, and begins no waiting team', async () => {
     const { work, order, under } = createWork();
     const queue = createProcessQueue(1, work);
     await queue.offer('a');

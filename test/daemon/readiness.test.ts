@@ -20,11 +20,11 @@ test.each([
   ['ok', 'failing', 'ok', false],
   ['ok', 'ok', 'failing', false],
   ['failing', 'unknown', 'unknown', false],
-] as const)('database %s, migrations %s, credentials %s: %s', (database, migrations, credentials, ready) => {
+] as const)('isReady(%s, %s, %s) returns %s', (database, migrations, credentials, ready) => {
   expect(isReady({ database, migrations, credentials })).toBe(ready);
 });
 
-test('looks at the database each time', async () => {
+test('readiness checks the database and its migrations at each call', async () => {
   const away = () => Promise.reject(new Error('away'));
   let ask: () => Promise<unknown> = () => Promise.resolve();
   let count = () => Promise.resolve(0);
@@ -41,7 +41,7 @@ test('looks at the database each time', async () => {
   expect(await readiness.check()).toMatchObject({ database: 'failing' });
 });
 
-test('goes by the last answer of the service, and fails when it takes the credentials of no team', async () => {
+test('readiness reports failing credentials if the last answer to every team was a 401', async () => {
   const readiness = createReadiness({ ask: () => Promise.resolve(), countPending: () => Promise.resolve(0) });
   const after = async (team: string, event: MeteredServiceEvent) => {
     readiness.onServiceEvent(team, event);

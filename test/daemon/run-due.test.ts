@@ -24,7 +24,7 @@ describe('backOffMs', () => {
     [1_000, 5 * minute, 60 * minute],
     [2, 24 * 60 * minute, 60 * minute],
     [9, 0, 0],
-  ])('after %i failures, with %i ms between two times: %i ms', (failures, gapMs, is) => {
+  ])('after %i failures of a group with %i ms between two runs, returns %i ms', (failures, gapMs, is) => {
     expect(backOffMs(failures, gapMs)).toBe(is);
   });
 });
@@ -41,12 +41,12 @@ describe('editsWaitMs', () => {
     [1_000, 1, 0],
     [0, 60, 3_600_000],
     [3_600_000, 60, 0],
-  ])('tried %s ms ago, failed %i times since: %i ms', (triedForMs, failures, is) => {
+  ])('for edits tried %s ms ago and %i failures, returns a wait of %i ms', (triedForMs, failures, is) => {
     expect(editsWaitMs({ ...edits, triedForMs, failures })).toBe(is);
   });
 });
 
-it('the groups of a team are stale after three times the longest time between two runs', async () => {
+it('plannedOf sets staleAfterMs to three times the longest time between two runs of the group', async () => {
   const schedule = {
     users: '*/5 9-17 * * 1-5',
     listings: '0 * * * *',
@@ -71,7 +71,7 @@ it.each([
   [new MusterdError('mirror', ''), true, undefined],
   [new MusterdError('mirror', ''), false, 'busy'],
   [new Error('unforeseen'), true, undefined],
-])('a run that %s ended (on record: %s) counts as %s', (error, begun, end) => {
+])('endOfInterrupted for %s (run on record: %s) returns %s', (error, begun, end) => {
   expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
@@ -105,13 +105,13 @@ describe('workOn', () => {
     return { asked, groups, delayMs: next[0]?.delayMs };
   };
 
-  it('the next run moves away with the number of failures, which only a failed run reads', async () => {
+  it('delays the next run by the number of failures, and reads the number only after a failure', async () => {
     expect(await nextAfter('failed')).toMatchObject({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
     expect(await nextAfter('complete')).toMatchObject({ asked: [], delayMs: minute });
     expect(await nextAfter('partial')).toMatchObject({ asked: [], delayMs: minute });
   });
 
-  it.each<RunEnd>(['stopped', 'busy'])('leaves a run that is %s due', async (end) => {
+  it.each<RunEnd>(['stopped', 'busy'])('leaves the group due if its run ends as %s', async (end) => {
     expect(await nextAfter(end)).toMatchObject({ delayMs: undefined });
   });
 
@@ -122,7 +122,7 @@ describe('workOn', () => {
     [[], edited, ['edits']],
     [[], { ...edited, isFresh: false }, []],
     [[], { ...edited, failures: 13 }, []],
-  ])('runs the groups that are due: %j', async (due, edits, groups) => {
+  ])('runs the due groups and the new edits of a team: due are %j', async (due, edits, groups) => {
     expect((await nextAfter('complete', due, edits)).groups).toEqual(groups);
   });
 });
@@ -167,7 +167,7 @@ describe('a run of the edits', () => {
     [null, true, 'refused', everyEdit, null],
     ['7:7:', false, 'postponed', '7:7:', null],
     ['7:7:', false, 'partial', '7:7:', '7:7:'],
-  ])('over the mark %s, a person decides: %s, %s', async (before, decides, end, seen, after) => {
+  ])('at mark %s, decided %s: a %s run reads %s, leaves %s', async (before, decides, end, seen, after) => {
     expect(await workWith(before, decides, end)).toEqual({ seen: [seen], after });
   });
 });

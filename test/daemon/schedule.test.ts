@@ -21,7 +21,7 @@ describe('a schedule', () => {
     vi.useRealTimers();
   });
 
-  it('ticks at each time of the expression, and says when the next one is', async () => {
+  it('ticks at each time of the expression, and next returns the time of the next tick', async () => {
     const opened = await open();
     expect(opened.next()).toEqual(new Date('2030-01-01T13:00:00Z'));
     await vi.advanceTimersByTimeAsync(29 * 60_000);
@@ -32,7 +32,7 @@ describe('a schedule', () => {
     expect(ticks).toBe(2);
   });
 
-  it('answers a time that was slept through as soon as the process is awake (R9)', async () => {
+  it('ticks as soon as the process is awake for a time at which the machine slept (R9)', async () => {
     const opened = await open();
     // The machine sleeps past 13:00: its clock goes on, and no timer fires meanwhile.
     vi.setSystemTime('2030-01-01T13:10:00Z');
@@ -43,7 +43,7 @@ describe('a schedule', () => {
     expect(ticks).toBe(2);
   });
 
-  it('ticks no more once it is closed', async () => {
+  it('does not tick after it is closed', async () => {
     const opened = await open();
     await opened.close();
     await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);

@@ -37,7 +37,7 @@ describe('the queue that daemons share', () => {
     await sent.close();
   });
 
-  it('the shared queue takes no advisory lock at the start or when it looks for dead workers', async () => {
+  it('takes no advisory lock when it starts or searches for dead workers', async () => {
     const seen: string[] = [];
     await eventually('it has looked', () => {
       seen.push(...sent.take());
@@ -47,7 +47,7 @@ describe('the queue that daemons share', () => {
     expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
   });
 
-  it('the shared queue takes teams offered together in one statement, and works on each', async () => {
+  it('inserts teams that are offered together in one statement, and works on each once', async () => {
     sent.take();
     const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
     expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
@@ -57,7 +57,7 @@ describe('the queue that daemons share', () => {
     expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });
 
-  it('creates its schema once if several start at once in an empty database', async () => {
+  it('works on a team once if three daemons start at once in an empty database', async () => {
     const empty = await createTestDatabase();
     const offered = Promise.withResolvers<void>();
     hold = offered.promise;
@@ -72,7 +72,7 @@ describe('the queue that daemons share', () => {
     await empty.close();
   });
 
-  it('takes no team that is worked on, and takes it again afterwards', async () => {
+  it('refuses a team while a worker runs it, and accepts the team again afterwards', async () => {
     const under = Promise.withResolvers<void>();
     hold = under.promise;
     expect(await queue.offer('a')).toBe(true);

@@ -96,7 +96,7 @@ test.skipIf(!canListen)('sends watchdog signals only while the mirror is fresh',
   await eventually('signs of life again', () => beats() > from);
 });
 
-test.skipIf(!canListen)('leaves the watchdog of another process alone', async () => {
+test.skipIf(!canListen)('sends no watchdog signals if WATCHDOG_PID is another process', async () => {
   const { socket } = await listen();
   let asked = false;
   const isFresh = () => {
@@ -130,7 +130,7 @@ test.each([
   expect(warnings).toEqual(warned);
 });
 
-test.skipIf(!canListen)('warns once if the socket is gone, and tries again', async () => {
+test.skipIf(!canListen)('warns once about two messages if the socket of systemd does not exist', async () => {
   const { systemd, warnings } = open(listening);
   await systemd.ready();
   await systemd.status('fine');

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenHere } from '../system/listen-here.ts';
 
-it('one of several daemons sends a notice that all of them have read at once', async () => {
+it('only one of three daemons posts a notice if all three begin the notice at once', async () => {
   const posted: unknown[] = [];
   const origin = await listenHere((request, response) => {
     void json(request).then((body) => {

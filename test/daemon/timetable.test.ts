@@ -22,7 +22,7 @@ describe('the timetable', () => {
     await table.close();
   });
 
-  it('spreads teams on one schedule, each always by the same, and by no more than half a minute', async () => {
+  it('delays each team on a shared schedule by its own fixed time of at most half a minute', async () => {
     const teams = Array.from({ length: 50 }, (_, i) => ({ name: `team ${i}`, schedule }));
     const table = await createTimetable(teams, () => {});
     const delays = teams.map(({ name }) => table.delayMs(name, 'users') ?? 0);

@@ -49,7 +49,7 @@ test('the webhook posts the given body, signed as Standard Webhooks specifies', 
   expect(received[2]?.headers['webhook-signature']).toBe(undefined);
 });
 
-test('the key is the text, or the base64 after whsec_', () => {
+test('readSigningKey reads the key as plain text, or as base64 after whsec_', () => {
   expect(readSigningKey('plain words of a key').toString()).toBe('plain words of a key');
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg==').toString()).toBe('0123456789abcdef');
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg').toString()).toBe('0123456789abcdef');
@@ -57,7 +57,7 @@ test('the key is the text, or the base64 after whsec_', () => {
     expect(() => readSigningKey(wrong)).toThrow(/^After whsec_, base64 of at least 16 bytes is expected$/);
 });
 
-test('follows no redirect, and returns before the body of the answer ends', async () => {
+test('the webhook follows no redirect, and returns before the body of the answer ends', async () => {
   const paths: (string | undefined)[] = [];
   const url = await listen((request, response) => {
     paths.push(request.url);
@@ -83,7 +83,7 @@ test('the webhook gives up at its deadline, and keeps the address out of errors'
   expect(describeCallError('https://x/secret-path')).toBe('unknown');
 });
 
-test('rejects an unverifiable certificate, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+test('the webhook rejects an unverifiable certificate even if NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   onTestFinished(() => {
     vi.unstubAllEnvs();

@@ -13,7 +13,7 @@ afterEach(() => {
 const nowS = (): number => Math.floor(Date.now() / 1000);
 
 describe('authentication (interface.md, Authentication)', () => {
-  it('takes a JWT, with any extra claims, and the legacy API key', () =>
+  it('accepts a JWT, with or without extra claims, and the legacy API key', () =>
     withEmulator({ apiKey: 'legacy-key' }, async (emulator) => {
       const secret = secretOf(emulator.environment);
       for (const bearer of [
@@ -28,7 +28,7 @@ describe('authentication (interface.md, Authentication)', () => {
       }
     }));
 
-  it('answers anything else with 401 and the JSON string "Unauthorized"', async ({ emulator, ask }) => {
+  it('answers 401 "Unauthorized" to a missing, malformed or expired token', async ({ emulator, ask }) => {
     const secret = secretOf(emulator.environment);
     const [header, payload, signature] = token(secret).split('.');
     const bad: Record<string, string | null> = {
@@ -58,7 +58,7 @@ describe('authentication (interface.md, Authentication)', () => {
     expect(emulator.requests.every((request) => request.status === 401)).toBe(true);
   });
 
-  it('ends a token 5 minutes after iat by its own clock', async ({ emulator, ask }) => {
+  it('rejects a token 5 minutes after its iat, by its own clock', async ({ emulator, ask }) => {
     const bearer = token(secretOf(emulator.environment));
     emulator.clock.advance(298_000);
     expect((await ask('GET /v1/inboxes', undefined, bearer)).status).toBe(200);
@@ -68,7 +68,7 @@ describe('authentication (interface.md, Authentication)', () => {
     expect(late.headers['date']).toBe('Tue, 01 Jan 2030 12:35:01 GMT');
   });
 
-  it('accepts two secrets at once, never three', () =>
+  it('accepts two secrets of a team, and refuses to add a third', () =>
     withEmulator({ secrets: [{ id: 'a', key: '1' }] }, async (emulator) => {
       const next = { id: 'b', key: '2' };
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(401);
@@ -81,7 +81,7 @@ describe('authentication (interface.md, Authentication)', () => {
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(200);
     }));
 
-  it('checks credentials before unknown paths, bad bodies and everything else', async ({ ask }) => {
+  it('checks the credentials before the path, the method and the body', async ({ ask }) => {
     for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
       expect((await ask(operation, '{', null)).status).toBe(401);
     }
@@ -106,7 +106,7 @@ describe('the rate limit (interface.md, Limits)', () => {
       expect((await call(emulator, 'GET /v1/inboxes')).status).toBe(200);
     }));
 
-  it('plays Retry-After and the three ways to count a minute', () =>
+  it('sends Retry-After and counts a minute as the variants set', () =>
     withEmulator({ ratePerMinute: 20 }, async (emulator) => {
       const count = async (): Promise<number> => {
         let passed = 0;

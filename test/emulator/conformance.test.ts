@@ -7,8 +7,8 @@ import { createPlainClient, type PlainClient, type Target } from './plain-client
 import { withEmulator } from './with-emulator.ts';
 
 const deployments: Readonly<Record<string, EmulatorOptions>> = {
-  'by default, over HTTPS': {},
-  'as far from that as it goes': {
+  'with the default variants, over HTTPS': {},
+  'with many unusual variants, over HTTP': {
     http: true,
     variants: {
       pages: 'base-1-empty',
@@ -27,7 +27,7 @@ const deployments: Readonly<Record<string, EmulatorOptions>> = {
       order: 'oldest-first',
     },
   },
-  'with a date cursor, and nobody without a filter': {
+  'with a date cursor, and a 400 to users/get without a filter': {
     http: true,
     variants: { pages: 'date-cursor', 'unfiltered-users': 'refuse', fraction: 'mixed' },
   },
@@ -54,22 +54,22 @@ describe.each(Object.entries(deployments))('the emulator conforms to interface.m
   it.each(checks)('$name ($sentence)', (check) => check.run(client));
 });
 
-describe('the suite notices', () => {
+describe('the conformance suite', () => {
   const breakages: Readonly<Record<string, (emulator: Emulator) => unknown>> = {
-    'a 401 with another label': (emulator) =>
+    'answers 401 with another label': (emulator) =>
       emulator.rewrite({ times: 'always' }, (body) => body.replace('"Unauthorized"', '"unauthorized"')),
-    'a filter that is not read': (emulator) =>
+    'ignores the filter of users/get': (emulator) =>
       emulator.rewrite(
         { path: '/v1/users/get', times: 'always' },
         () => '{"memberships":[{"id":1,"name":"x"}]}',
       ),
-    'updates without effect': (emulator) =>
+    'answers updates without writing them': (emulator) =>
       emulator.addFault({ kind: 'partial-apply', keep: 0, path: '/v1/users/update', times: 'always' }),
-    'HTML instead of JSON': (emulator) =>
+    'answers HTML instead of JSON': (emulator) =>
       emulator.addFault({ kind: 'html', path: '/v1/team', times: 'always' }),
   };
 
-  it.each(Object.entries(breakages))('%s', (_name, breakIt) =>
+  it.each(Object.entries(breakages))('fails if the service %s', (_name, breakIt) =>
     withEmulator({ apiKey: 'legacy' }, async (emulator) => {
       breakIt(emulator);
       const client = createPlainClient(targetOf(emulator));

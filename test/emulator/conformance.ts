@@ -84,7 +84,7 @@ const readChecks: readonly Check[] = [
       ok(answer.json !== undefined);
     }
   }),
-  read('every response carries X-Request-Id, each its own', 'General rules 3', async (client) => {
+  read('every response carries a unique X-Request-Id', 'General rules 3', async (client) => {
     const ids = new Set<unknown>();
     for (const [operation, body] of reads) {
       for (const bearer of [undefined, null]) {
@@ -116,13 +116,13 @@ const readChecks: readonly Check[] = [
         isError(await client.send(operation, body, null), 401, 'Unauthorized');
     },
   ),
-  read('a token may be used again, and may have further claims', 'API Secret JWT 7', async (client) => {
+  read('the service accepts a token twice, and with further claims', 'API Secret JWT 7', async (client) => {
     const nowS = Math.floor(Date.now() / 1000);
     const bearer = token(client.target.secret, { iat: nowS - 200, exp: nowS + 100 });
     for (let at = 0; at < 2; at += 1)
       same((await client.send('GET /v1/inboxes', undefined, bearer)).status, 200);
   }),
-  read('the legacy API key is accepted, where there is one', 'Legacy team API key', async (client) => {
+  read('the service accepts the legacy API key if one is set', 'Legacy team API key', async (client) => {
     const { apiKey } = client.target;
     if (apiKey !== undefined) same((await client.send('GET /v1/inboxes', undefined, apiKey)).status, 200);
   }),
@@ -153,7 +153,7 @@ const readChecks: readonly Check[] = [
     const found = await memberships(client, 'GET /v1/users/get', { email: [known['email'], nobody] });
     ok(found.some((user) => user['id'] === known['id'] && user['email'] === known['email']));
   }),
-  read('a user has the documented fields, of the documented types', 'User', async (client) => {
+  read('users/get answers users with fields of the documented types', 'User', async (client) => {
     for (const user of (await shownUsers(client)).slice(0, 500)) {
       same(typeof user['name'], 'string');
       for (const key of ['email', 'phone'])
@@ -165,7 +165,7 @@ const readChecks: readonly Check[] = [
       }
     }
   }),
-  read('listings come to an end, and show each row once', 'Shared pagination body', async (client) => {
+  read('listings answer each page until one brings no new row', 'Shared pagination body', async (client) => {
     for (const path of listings) {
       const seen = new Set<unknown>();
       for (let page = 1; page < 60; page += 1) {
@@ -176,7 +176,7 @@ const readChecks: readonly Check[] = [
       }
     }
   }),
-  read('one tag and one survey are as the listings show them', 'Endpoints', async (client) => {
+  read('a tag or a survey by its id equals its row in the listing', 'Endpoints', async (client) => {
     for (const [list, one] of [
       ['/v1/tags', '/v1/tag'],
       ['/v1/surveys', '/v1/survey'],
@@ -185,16 +185,16 @@ const readChecks: readonly Check[] = [
       if (row !== undefined) same((await client.send(`GET ${one}/${String(row['id'])}`)).json, row);
     }
   }),
-  read('the count of contacts is a string that holds digits', 'Endpoints', async (client) => {
+  read('contacts/count answers with digits', 'Endpoints', async (client) => {
     const { json } = await client.send('POST /v1/contacts/count', {});
     ok(/^\d+$/.test(String(json)), JSON.stringify(json));
   }),
-  read('errors are a JSON string', 'Errors', async (client) => {
+  read('an error has a JSON string as its body', 'Errors', async (client) => {
     isError(await client.send('GET /v1/users/get', { email: 'not a list' }), 400, 'error');
     const answer = await client.send('GET /v1/tag/not-a-number');
     ok(answer.status >= 400 && answer.status < 500 && typeof answer.json === 'string');
   }),
-  read('a GET may bring an empty body along', 'clients in the wild', async (client) => {
+  read('a GET with an empty body gets 200', 'clients in the wild', async (client) => {
     for (const body of [{}, []]) {
       for (const operation of ['GET /v1/inboxes', 'GET /v1/team']) {
         same([operation, (await client.send(operation, body)).status], [operation, 200]);
@@ -223,18 +223,18 @@ const writeChecks: readonly Check[] = [
     const { members } = await team(client);
     same(members.find((member) => member['id'] === id)?.['name'], user['name']);
   }),
-  write('an update moves updated_at', 'User', async (client) => {
+  write('an update never moves updated_at back', 'User', async (client) => {
     const [user] = await shownUsers(client);
     if (user === undefined || typeof user['role_id'] !== 'number') return;
     const update = { users: [{ id: user['id'], role_id: user['role_id'] }] };
     const [after] = await memberships(client, 'POST /v1/users/update', update);
     ok(Date.parse(String(after?.['updated_at'])) >= Date.parse(String(user['updated_at'])));
   }),
-  write('a user that does not exist is a 400 with the label error', 'Errors', async (client) => {
+  write('an update of an unknown user gets 400 with the label error', 'Errors', async (client) => {
     isError(await client.send('POST /v1/users/update', { users: [{ id: 1, role_id: 4 }] }), 400, 'error');
     isError(await client.send('POST /v1/users/update', { users: [{}] }), 400, 'error');
   }),
-  write('a created tag can be read', 'POST /v1/tag', async (client) => {
+  write('the service returns a created tag by its id', 'POST /v1/tag', async (client) => {
     const tag = `conformance ${Date.now()}`;
     const { status, json } = await client.send('POST /v1/tag', { tag });
     same(status, 200);
@@ -242,7 +242,7 @@ const writeChecks: readonly Check[] = [
     ok(Number.isInteger(id));
     same(((await client.send(`GET /v1/tag/${String(id)}`)).json as Row)['tag'], tag);
   }),
-  write('a conversation is marked as read', 'POST /v1/conversations/read', async (client) => {
+  write('conversations/read answers 200, and 400 to {}', 'POST /v1/conversations/read', async (client) => {
     const [inbox] = await rows(client, 'GET /v1/inboxes');
     const { members } = await team(client);
     const body = { inbox_id: inbox?.['id'], user_id: members[0]?.['id'], target: '14155550100' };
@@ -250,7 +250,7 @@ const writeChecks: readonly Check[] = [
     same([answer.status, typeof answer.json], [200, 'string']);
     isError(await client.send('POST /v1/conversations/read', {}), 400, 'error');
   }),
-  write('a message is scheduled, read, replaced and cancelled', 'Scheduled message', async (client) => {
+  write('schedule endpoints create, replace and cancel a message', 'Scheduled message', async (client) => {
     const [inbox] = await rows(client, 'GET /v1/inboxes');
     const quarterHourMs = 15 * 60_000;
     const at = new Date((Math.floor(Date.now() / quarterHourMs) + 8) * quarterHourMs).toISOString();

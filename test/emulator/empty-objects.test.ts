@@ -4,7 +4,7 @@ import { withEmptyObjects } from '../../src/emulator/faults/alter-answer.ts';
 import { call } from './call.ts';
 import { it, withEmulator } from './with-emulator.ts';
 
-describe('a body', () => {
+describe('withEmptyObjects', () => {
   const documented = z.looseObject({
     list: z.array(z.looseObject({ inner: z.looseObject({}).optional() })).optional(),
     map: z.record(z.string(), z.unknown()).nullish(),
@@ -27,7 +27,7 @@ describe('a body', () => {
     [{ unknown: [] }, { unknown: [] }],
     ['text', 'text'],
     [null, null],
-  ])('%j is read as %j', (body, read) => {
+  ])('reads the body %j as %j', (body, read) => {
     expect(withEmptyObjects(documented, body)).toEqual(read);
   });
 });
@@ -39,7 +39,7 @@ describe('the emulator', () => {
     ['POST /v1/tags', { filters: [] }],
   ] as const;
 
-  it.each(calls)('takes [] for an empty object: %s %j', async (operation, body) =>
+  it.each(calls)('accepts [] for an empty object unless empty-list=refused: %s %j', async (operation, body) =>
     withEmulator({}, async (emulator) => {
       expect((await call(emulator, operation, body)).status).toBe(200);
       emulator.setVariants({ 'empty-list': 'refused' });

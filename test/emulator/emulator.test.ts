@@ -21,7 +21,7 @@ import { it, withEmulator } from './with-emulator.ts';
 const directory = mkdtempSync(join(tmpdir(), 'emulator-test-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describe('HTTPS (interface.md, general rule 2)', () => {
+describe('the emulator over HTTPS (interface.md, general rule 2)', () => {
   let emulator: Emulator;
   let trusting: Parameters<typeof call>[0];
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
   });
   afterAll(() => emulator.close());
 
-  it('verifies against the authority that was made on the spot, and against no other', async () => {
+  it('serves a certificate that a client accepts only with the generated authority', async () => {
     expect(emulator.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect((await call(trusting, 'GET /v1/users/get', {})).status).toBe(200);
     const byName = emulator.url.replace('127.0.0.1', 'localhost');
@@ -39,19 +39,19 @@ describe('HTTPS (interface.md, general rule 2)', () => {
     await expect(call(emulator, 'GET /v1/team')).rejects.toThrow(/certificate/);
   });
 
-  it('fails over plain HTTP, and can be reset like any connection', async () => {
+  it('rejects plain HTTP, and resets a TLS connection at the fault reset-in', async () => {
     const plain = { url: emulator.url.replace('https', 'http'), environment: emulator.environment };
     await expect(call(plain, 'GET /v1/team')).rejects.toThrow();
     emulator.addFault({ kind: 'reset-in' });
     await expect(call(trusting, 'GET /v1/team')).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('a port that is taken is an error', async () => {
+  it('fails to start with EADDRINUSE if its port is taken', async () => {
     const port = Number(new URL(emulator.url).port);
     await expect(createEmulator({ http: true, users: 1, tags: 1, port })).rejects.toThrow('EADDRINUSE');
   });
 
-  it('the emulator leaves a file behind only at the path that it was given', async () => {
+  it('leaves its authority file at a given path, and removes a temporary one when it closes', async () => {
     const authorityFile = join(directory, 'authority.pem');
     await withEmulator({ http: false, authorityFile }, async (emulator) => {
       expect(emulator.environment['NODE_EXTRA_CA_CERTS']).toBe(authorityFile);
@@ -67,7 +67,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
     expect(existsSync(own)).toBe(false);
   });
 
-  it('refuses plain HTTP except on loopback', async () => {
+  it('refuses to start with plain HTTP except on loopback', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.invalid']) {
       await expect(createEmulator({ http: true, host, users: 1, tags: 1 })).rejects.toThrow('loopback only');
     }
@@ -77,8 +77,8 @@ describe('HTTPS (interface.md, general rule 2)', () => {
   });
 });
 
-describe('errors and settings of the emulator itself', () => {
-  it('a body that is too large is refused with a JSON string', async ({ emulator, ask }) => {
+describe('errors and team settings of the emulator', () => {
+  it('answers 413 with a JSON string to a body of 11 MiB', async ({ emulator, ask }) => {
     const large = JSON.stringify('x'.repeat(11 * 2 ** 20));
     expect(await ask('POST /v1/tags', large)).toMatchObject({
       status: 413,
@@ -92,7 +92,7 @@ describe('errors and settings of the emulator itself', () => {
     expect(emulator.requests.map((request) => request.status)).toEqual([413, 413]);
   });
 
-  it('the settings of a team change while it runs', async ({ emulator, ask }) => {
+  it('applies a new team name, API key and rate limit while it runs', async ({ emulator, ask }) => {
     const { team } = emulator;
     team.rename('Renamed');
     team.setApiKey('key');
@@ -109,8 +109,8 @@ describe('errors and settings of the emulator itself', () => {
   });
 });
 
-describe('several teams at once', () => {
-  it('several teams keep their own secrets, limits and ids', () =>
+describe('an emulator with several teams', () => {
+  it("shows each secret the users of its team, and answers 400 to an update of another team's user", () =>
     withEmulator(
       { teams: [{ users: 3 }, { teamId: 7, name: 'Seven', users: 4, seed: 9 }] },
       async (emulator) => {
@@ -133,7 +133,7 @@ describe('several teams at once', () => {
       },
     ));
 
-  it('several teams must not share an id or a secret, nor have three secrets', async () => {
+  it('refuses to start if two teams share an id or a secret, or if one team has three secrets', async () => {
     await expect(createEmulator({ http: true, users: 1, teams: [{ teamId: 41 }] })).rejects.toThrow(
       'the id 41',
     );
@@ -147,8 +147,8 @@ describe('several teams at once', () => {
   });
 });
 
-describe('a state file', () => {
-  it('a state file holds what the emulator works with after a restart, for its owner alone', async () => {
+describe('the state file of the emulator', () => {
+  it('the emulator restores its state after a restart, and lets only the owner read the file', async () => {
     const stateFile = join(directory, 'state.json');
     const given = { stateFile, teams: [{ users: 2 }], apiKey: 'legacy' };
     const before = await withEmulator(given, async (emulator) => {
@@ -170,13 +170,13 @@ describe('a state file', () => {
     });
   });
 
-  it('a state file fails to load without the state of an emulator in it', async () => {
+  it('the emulator refuses a state file whose content is not the state of an emulator', async () => {
     const stateFile = join(directory, 'other.json');
     writeFileSync(stateFile, '{"teams":[]}');
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
   });
 
-  it('a state file leaves files alone that links of another user point to', async () => {
+  it('the emulator writes through a link of its own user, and refuses a link of another user', async () => {
     const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
     writeFileSync(target, 'theirs');
     symlinkSync(target, `${stateFile}.new`);
@@ -211,7 +211,7 @@ describe('the control endpoint', () => {
     return answer.statusCode;
   };
 
-  it('the control endpoint shows the requests, and none of its own', async ({ emulator, ask }) => {
+  it('the control endpoint lists all requests except its own', async ({ emulator, ask }) => {
     await ask('GET /v1/team');
     await ask('POST /v1/tags', { limit: 1 });
     const all = (await control(emulator, 'GET requests')).json as { number: number; path: string }[];
@@ -226,7 +226,7 @@ describe('the control endpoint', () => {
     expect((await control(emulator, 'GET requests')).json).toEqual([]);
   });
 
-  it('keeps the answers to the newest fifty requests', () =>
+  it('the emulator keeps the answers to only the newest fifty requests', () =>
     withEmulator({ ratePerMinute: 0 }, async (emulator) => {
       for (let at = 0; at < 53; at += 1) await call(emulator, 'POST /v1/contacts/count', {});
       const answers = emulator.requests.map(({ answer }) => answer);
@@ -305,7 +305,7 @@ describe('the control endpoint', () => {
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
     [{ 'content-type': 'text/plain; application/json' }, 403],
     [{ 'content-type': undefined }, 403],
-  ])('takes from a browser only requests that no foreign page can send: %j (S67)', (given, status) =>
+  ])('refuses headers that a foreign web page could send: %j gets %i (S67)', (given, status) =>
     withEmulator({}, async (emulator) => {
       const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
         ([, value]) => value !== undefined,
@@ -317,7 +317,7 @@ describe('the control endpoint', () => {
     }),
   );
 
-  it('refuses a page that knows its token, and takes any other name with it', () =>
+  it('the control endpoint accepts any host name with its token, but still refuses a foreign origin', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       const url = `${emulator.url}/_emulator/clock`;
       const headers = { authorization: 'Bearer open sesame', 'content-type': 'application/json' };
@@ -327,7 +327,7 @@ describe('the control endpoint', () => {
       ).toBe(403);
     }));
 
-  it('the control endpoint answers 403 without its token, if it has one', () =>
+  it('the control endpoint answers 403 without its token if one is set', () =>
     withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
       expect((await control(emulator, 'GET teams')).status).toBe(403);
       expect((await control(emulator, 'GET teams', undefined, 'wrong')).status).toBe(403);
@@ -335,8 +335,8 @@ describe('the control endpoint', () => {
     }));
 });
 
-describe('a team of any size', () => {
-  it('may be empty', () =>
+describe('a team without users and rows', () => {
+  it('the emulator answers empty lists and the count "0"', () =>
     withEmulator({ users: 0, tags: 0, fields: 0, surveys: 0, inboxes: 0, contacts: 0 }, async (emulator) => {
       expect((await call(emulator, 'GET /v1/team')).json).toMatchObject({ members: [] });
       expect((await call(emulator, 'GET /v1/users/get', {})).json).toEqual({ memberships: [] });

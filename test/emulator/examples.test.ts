@@ -34,8 +34,8 @@ const play = (file: string, emulator: Emulator, email: string, more: Record<stri
   });
 };
 
-describe('the clients of examples', () => {
-  it('the example clients match the list in docs/emulator.md, and client.mjs runs everywhere', () => {
+describe('the clients in examples/', () => {
+  it('docs/emulator.md links to each example client, and these tests run at least client.mjs', () => {
     const page = readFileSync(fileURLToPath(new URL('../../docs/emulator.md', import.meta.url)), 'utf8');
     expect(readdirSync(folder).toSorted()).toEqual(Object.keys(clients).toSorted());
     for (const file of Object.keys(clients)) expect(page).toContain(`../examples/${file}`);
@@ -61,7 +61,7 @@ describe('the clients of examples', () => {
   );
 
   it.each(available)(
-    '%s says why it was refused, and ends with an error',
+    '%s prints the reason of a 401, and exits with an error',
     (file) =>
       withEmulator({}, async (emulator) => {
         const wrong = { MUSTERD_SECRET_KEY: 'wrong' };
@@ -75,7 +75,7 @@ describe('the clients of examples', () => {
   );
 
   it.each(available)(
-    '%s takes an error between two pages for no end of them',
+    '%s exits with an error if a page fails, and prints no count of tags',
     (file) =>
       withEmulator({ tags: 230, ratePerMinute: 0 }, async (emulator) => {
         emulator.addFault({ kind: 'status', path: '/v1/tags', at: 3 });

@@ -71,7 +71,7 @@ async function playOn(
 }
 
 describe.each(Object.entries(writes))('%s', (_name, write) => {
-  it('a write takes effect later, after an answer of 504', () =>
+  it('the fault late answers 504, and applies the write two requests later', () =>
     playOn(write, 'late,answer=504,requests=2', async (emulator, sent) => {
       expect((await sent).status).toBe(504);
       await call(emulator, 'GET /v1/team');
@@ -80,21 +80,21 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
       expect(write.done(emulator)).toBe(1);
     }));
 
-  it('a write takes effect twice if a proxy repeats it', () =>
+  it('the fault doubled applies the write twice, and answers 200', () =>
     playOn(write, 'doubled', async (emulator, sent) => {
       expect((await sent).status).toBe(200);
       expect(write.done(emulator)).toBe(write.doubled ?? 2);
     }));
 
-  it('a write returns half of its answer', () =>
+  it('the fault partial-answer applies the write, and answers with half of the body', () =>
     playOn(write, 'partial-answer,keep=50', async (emulator, sent) => {
       expect((await sent).json).toEqual(write.half ?? { id: expect.any(Number) as number });
       expect(write.done(emulator)).toBe(1);
     }));
 });
 
-describe('a message that a proxy repeats', () => {
-  it('a repeated message exists once for each local_id, and gets its first or second answer', async ({
+describe('scheduled messages with faults', () => {
+  it('the fault doubled creates one message, and returns the answer to the first or second request', async ({
     emulator,
     ask,
   }) => {
@@ -109,7 +109,7 @@ describe('a message that a proxy repeats', () => {
     expect(emulator.team.schedules()).toHaveLength(3);
   });
 
-  it('a message leaves if its cancel takes effect too late', async ({ emulator, ask }) => {
+  it('the emulator sends a message if its cancellation takes effect late', async ({ emulator, ask }) => {
     await ask('POST /v1/schedule', scheduleOf(emulator, 4));
     emulator.addFault({ kind: 'late', answer: '504', requests: 1000 });
     await ask(`DELETE /v1/schedule/${existing(emulator)}`);

@@ -40,7 +40,7 @@ describe('faults instead of an answer', () => {
     ['status,code=502', 502, '"error"'],
     ['status,code=403,label=link_tracking_not_available', 403, '"link_tracking_not_available"'],
     ['redirect,location=/v1/team', 302, '"moved"'],
-  ])('%s: one update gets a %i and has no effect', (text, status, body) =>
+  ])('%s: answers with %i, and writes nothing', (text, status, body) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[0]?.id ?? 0;
       const answer = await update(emulator, { id, email: 'new@example.com' });
@@ -52,7 +52,7 @@ describe('faults instead of an answer', () => {
     }),
   );
 
-  it('plays Retry-After: absent, seconds, a date, nonsense', async ({ emulator, ask }) => {
+  it('the fault too-many-requests sends the given Retry-After, or none', async ({ emulator, ask }) => {
     const retryAfter = async (value: string): Promise<unknown> => {
       emulator.addFault({ kind: 'too-many-requests', 'retry-after': value });
       return (await ask('GET /v1/team')).headers['retry-after'];
@@ -63,7 +63,7 @@ describe('faults instead of an answer', () => {
     expect(await retryAfter('date:90')).toBe('Tue, 01 Jan 2030 12:31:30 GMT');
   });
 
-  it('answers HTML or garbage with 200, with or without the effect', async ({ emulator }) => {
+  it('the faults html and garbage answer 200, and write only if effect=applied', async ({ emulator }) => {
     const id = emulator.team.users()[0]?.id ?? 0;
     emulator.addFault({ kind: 'html' });
     const html = await update(emulator, { id, role_id: 17 });
@@ -83,7 +83,7 @@ describe('faults of the connection', () => {
     ['reset-after', true],
     ['truncate,percent-sent=30', true],
     ['truncate,percent-sent=0', true],
-  ] as const)('%s cuts the connection (update applied: %s), once', (text, applied) =>
+  ] as const)('the fault %s cuts the connection of one update (update written: %s)', (text, applied) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[1]?.id ?? 0;
       const reason = await broken(update(emulator, { id, first_name: 'Cut', last_name: 'Off' }));
@@ -94,19 +94,19 @@ describe('faults of the connection', () => {
     }),
   );
 
-  it('drips an answer that is whole in the end', async ({ emulator, ask }) => {
+  it('the fault drip sends the complete answer, piece by piece', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'drip', bytes: 400, 'every-ms': 1 });
     const dripped = await ask('GET /v1/team');
     expect(dripped.text).toBe((await ask('GET /v1/team')).text);
   });
 
-  it('pads an answer to any size', async ({ emulator, ask }) => {
+  it('the fault oversize pads an answer to the given size', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'oversize', bytes: 3_000_000 });
     const padded = await ask('POST /v1/contacts/count', {});
     expect([padded.text.length, padded.json]).toEqual([3_000_000, '312456']);
   });
 
-  it('leaves a request unanswered until it is closed', async () => {
+  it('the fault stall writes the update, and leaves it unanswered until the emulator closes', async () => {
     await withEmulator({}, async (emulator) => {
       emulator.addFault({ kind: 'stall', effect: 'applied' });
       const id = emulator.team.users()[0]?.id ?? 0;
@@ -121,7 +121,7 @@ describe('faults of the connection', () => {
     });
   });
 
-  it('takes a request up late', async ({ emulator, ask }) => {
+  it('the fault delay answers only after the given time', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'delay', ms: 60, path: '/v1/team' });
     const order: string[] = [];
     // The same time, and earlier: it is over first.
@@ -132,7 +132,7 @@ describe('faults of the connection', () => {
 });
 
 describe('faults of the content', () => {
-  it('answers for another team', async ({ emulator, ask }) => {
+  it('the fault wrong-team answers with the id and the users of another team', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'wrong-team', times: 2 });
     expect((await ask('GET /v1/team')).json).not.toMatchObject({ id: emulator.team.id });
     const strangers = idsIn(await ask('GET /v1/users/get', {}));
@@ -142,7 +142,7 @@ describe('faults of the content', () => {
     expect((await ask('GET /v1/team')).json).toMatchObject({ id: emulator.team.id });
   });
 
-  it('empties and shrinks lists, the same rows each time', () =>
+  it('the fault empty answers empty lists, and the fault shrink hides the same rows each time', () =>
     withEmulator({ users: 60, tags: 60 }, async (emulator) => {
       emulator.addFault({ kind: 'empty', times: 5 });
       for (const operation of [
@@ -167,7 +167,7 @@ describe('faults of the content', () => {
       expect(idsIn(await call(emulator, 'GET /v1/team'))).toHaveLength(60);
     }));
 
-  it('answers an update in part, reordered, or twice, and writes it whole', () =>
+  it('the faults partial-answer, reorder and repeat change the answer, and write the whole update', () =>
     withEmulator({}, async (emulator) => {
       const ids = firstFour(emulator);
       const all = (role: number): Promise<Called> =>
@@ -181,7 +181,7 @@ describe('faults of the content', () => {
       expect(idsIn(await all(1))).toHaveLength(8);
     }));
 
-  it('writes an update in part, by user and by field, and returns all its users', async ({ emulator }) => {
+  it('the fault partial-apply writes some users and fields, and answers all users', async ({ emulator }) => {
     const ids = firstFour(emulator);
     emulator.addFault({ kind: 'partial-apply', keep: 50, skip: 'name' });
     const answer = await update(
@@ -198,7 +198,7 @@ describe('faults of the content', () => {
     ['504', 504],
     ['reset', 0],
     ['stall', 0],
-  ] as const)('writes late, and answers %s', (answer, status) =>
+  ] as const)('the fault late writes an update two requests later (answer=%s)', (answer, status) =>
     withEmulator({}, async (emulator) => {
       const id = emulator.team.users()[0]?.id ?? 0;
       emulator.addFault({ kind: 'late', answer, requests: 2, path: '/v1/users/update' });
@@ -219,7 +219,7 @@ describe('faults of the content', () => {
     }),
   );
 
-  it('holds late writes back until they are applied by hand, or the clock has moved on', async ({
+  it('the fault late writes when the clock passes its time, or when a test calls applyLateWrites', async ({
     emulator,
     ask,
   }) => {
@@ -240,7 +240,7 @@ describe('faults of the content', () => {
     expect(emulator.team.user(b ?? 0).roleId).toBe(23);
   });
 
-  it.each(['/v1/tags', '/v1/contact-fields'])('drifts while %s is paged', (path) =>
+  it.each(['/v1/tags', '/v1/contact-fields'])('the fault drift shifts rows of %s between two pages', (path) =>
     withEmulator({ tags: 12, fields: 12 }, async (emulator) => {
       const page = async (at: number): Promise<readonly unknown[]> =>
         idsIn(await call(emulator, `POST ${path}`, { limit: 4, page: at }));
@@ -255,7 +255,7 @@ describe('faults of the content', () => {
     }),
   );
 
-  it('edits users at chosen moments', async ({ emulator }) => {
+  it('the fault edit edits users before or after the chosen request', async ({ emulator }) => {
     const [a, b] = emulator.team.users();
     for (const fault of parseFaults([
       'edit,path=/v1/users/update,field=email,value=web@example.com,user=1,when=before',
@@ -272,7 +272,7 @@ describe('faults of the content', () => {
     expect(emulator.team.user(b?.id ?? 0)).toMatchObject({ phone: null, roleId: 1042 });
   });
 
-  it("skews the clock, in the Date header and in tokens' ages", () =>
+  it('the fault clock-skew moves the Date header and the time by which tokens expire', () =>
     withEmulator({ faults: parseFaults(['clock-skew,seconds=400']) }, async (emulator) => {
       const first = await call(emulator, 'GET /v1/team');
       expect(first.headers['date']).toBe('Tue, 01 Jan 2030 12:36:40 GMT');
@@ -282,7 +282,7 @@ describe('faults of the content', () => {
     }));
 });
 
-it('faults follow method, path, at, times, percent and team', async ({ emulator, ask }) => {
+it('a fault hits only requests of its method, path, count, percent and team', async ({ emulator, ask }) => {
   const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
     let text = '';
     for (let at = 0; at < count; at += 1) text += (await ask(operation)).status === 503 ? 'x' : '.';
@@ -304,7 +304,7 @@ it('faults follow method, path, at, times, percent and team', async ({ emulator,
 });
 
 describe('parseFaults', () => {
-  it('takes every kind with every parameter of the table', () => {
+  it('parses every kind of fault with all its parameters', () => {
     for (const kind of faultKinds) {
       const parameters = Object.entries(faultTable[kind].parameters).map(
         ([name, value]) => `${name}=${value}`,
@@ -315,7 +315,7 @@ describe('parseFaults', () => {
     }
   });
 
-  it('describes the parameters for people', () => {
+  it('faultSettings lists the parameters of a fault with their default values', () => {
     expect(faultSettings('status')).toBe('code=503, label=error, effect=none|applied');
     expect(faultSettings('reset-before')).toBe('');
   });

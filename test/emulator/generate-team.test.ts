@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { oddNames } from '../../src/emulator/rules/person-names.ts';
 import { withEmulator } from './with-emulator.ts';
 
-describe('the generator', () => {
-  it('makes the same team for the same seed, and another for another', async () => {
+describe('the generator of a team', () => {
+  it('makes the same team from the same seed, and another team from another seed', async () => {
     const look = (seed: number): Promise<string> =>
       withEmulator({ seed, users: 50 }, async ({ team }) =>
         JSON.stringify([
@@ -19,7 +19,7 @@ describe('the generator', () => {
     expect(await look(8)).not.toBe(await look(7));
   });
 
-  it('makes a realistic team: roles, odd names, blanks, unique emails and phones', () =>
+  it('makes a team with several roles, odd names, blank values, and unique emails and phones', () =>
     withEmulator({ users: 400, tags: 1200, fields: 60 }, async ({ team }) => {
       const users = team.users();
       expect(users).toHaveLength(400);

@@ -20,7 +20,7 @@ type Manner = (body: string) => { readonly type: string; readonly body: string |
 
 const manners: Readonly<Record<string, Manner>> = {
   // `curl -X METHOD -d '…'`, and Python's urllib: people forget to say otherwise.
-  'of the content type of a form': (body) => ({ type: 'application/x-www-form-urlencoded', body }),
+  'with the content type of a form': (body) => ({ type: 'application/x-www-form-urlencoded', body }),
   'in chunks': (body) => ({ type: 'application/json; charset=utf-8', body: Readable.from([body]) }),
 };
 
@@ -101,8 +101,8 @@ async function callAll(emulator: Emulator, manner: Manner): Promise<void> {
   }
 }
 
-describe('the endpoints', () => {
-  it.each(Object.entries(manners))('takes a call of each endpoint with a body %s', (_, manner) =>
+describe('the endpoints of the emulator', () => {
+  it.each(Object.entries(manners))('each endpoint accepts a body that is sent %s', (_, manner) =>
     withEmulator({}, async (emulator) => {
       await callAll(emulator, manner);
       expect(new Set(emulator.requests.map(({ requestId }) => requestId)).size).toBe(16);
@@ -113,7 +113,7 @@ describe('the endpoints', () => {
     }),
   );
 
-  it('covers all sixteen endpoints', ({ emulator }) => {
+  it('these tests call all sixteen endpoints', ({ emulator }) => {
     const called = callings(emulator).map(({ endpoint }) => endpoint);
     expect(called.toSorted()).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`).toSorted());
     expect(called).toHaveLength(16);

@@ -10,8 +10,8 @@ const ids = (answer: Called): readonly number[] =>
 const page = async (emulator: Emulator, body: object, path = '/v1/tags'): Promise<readonly number[]> =>
   ids(await call(emulator, `POST ${path}`, body));
 
-describe('the listings', () => {
-  it('answer rows as the interface documents them', async ({ ask }) => {
+describe('the listings of the emulator', () => {
+  it('listings answer rows as the interface documents them', async ({ ask }) => {
     for (const [path, schema] of [
       ['/v1/tags', tag],
       ['/v1/contact-fields', contactField],
@@ -29,7 +29,7 @@ describe('the listings', () => {
     ['base-1-refused', ['400', '0-3', '4-7', '8-11', '']],
     ['ignored', ['0-3', '0-3', '0-3']],
     ['date-cursor', ['0-3', '0-3', '0-3']],
-  ] as const)('number their pages: %s', (pages, expected) =>
+  ] as const)('listings number their pages as the variant pages=%s sets', (pages, expected) =>
     withEmulator({ variants: { pages } }, async (emulator) => {
       for (const path of ['/v1/tags', '/v1/contact-fields']) {
         const all = await page(emulator, { limit: 1000 }, path);
@@ -46,14 +46,14 @@ describe('the listings', () => {
     }),
   );
 
-  it('can number fields and surveys otherwise', () =>
+  it('the listing of surveys numbers its pages as the variant survey-pages sets', () =>
     withEmulator({ variants: { pages: 'base-0', 'survey-pages': 'base-1-empty' } }, async (emulator) => {
       expect(await page(emulator, { page: 0, limit: 5 }, '/v1/surveys')).toEqual([]);
       expect(await page(emulator, { page: 1, limit: 5 }, '/v1/surveys')).toHaveLength(3);
       expect(await page(emulator, { page: 0, limit: 5 }, '/v1/contact-fields')).toHaveLength(5);
     }));
 
-  it('give 30 rows by default, and clamp or refuse a limit above the cap', () =>
+  it('listings return 30 rows by default, and cut or refuse a higher limit', () =>
     withEmulator({ tags: 100 }, async (emulator) => {
       expect(await page(emulator, {})).toHaveLength(30);
       expect(ids(await call(emulator, 'POST /v1/tags'))).toHaveLength(30);
@@ -68,7 +68,7 @@ describe('the listings', () => {
       expect(await page(emulator, { limit: 7 })).toHaveLength(7);
     }));
 
-  it('come newest first, or as asked; an unknown order is ignored or refused', () =>
+  it('listings sort newest first or as asked, or refuse an unknown order', () =>
     withEmulator({ tags: 50 }, async (emulator) => {
       const newest = await page(emulator, { limit: 50 });
       expect(await page(emulator, { limit: 50, ascending: true })).toEqual(newest.toReversed());
@@ -82,7 +82,7 @@ describe('the listings', () => {
       expect((await page(emulator, { limit: 50 }))[49]).toBe(newest[49]);
     }));
 
-  it('refuse a page body of other types', async ({ ask }) => {
+  it('listings answer 400 to a page, a limit or a date of the wrong type', async ({ ask }) => {
     for (const body of [
       { limit: '5' },
       { page: -1 },
@@ -99,7 +99,7 @@ describe('the listings', () => {
 
 describe('the date cursor', () => {
   it.each(['0', '3', '6', '9', 'mixed'] as const)(
-    'moves strictly before `date`, with %s digits',
+    'repeats no row, but skips rows of equal timestamps (%s digits)',
     (fraction) =>
       withEmulator({ tags: 90, seed: 5, variants: { pages: 'date-cursor', fraction } }, async (emulator) => {
         const seen: { id: number; updated: string }[] = [];
@@ -125,7 +125,7 @@ describe('the date cursor', () => {
 });
 
 describe('POST /v1/contacts/count', () => {
-  it('answers a JSON string, or an integer, for each segment its own', () =>
+  it('answers the count of the given segment, as a JSON string or as an integer', () =>
     withEmulator({ contacts: 312_456 }, async (emulator) => {
       const count = async (body?: object): Promise<unknown> =>
         (await call(emulator, 'POST /v1/contacts/count', body)).json;
@@ -140,8 +140,8 @@ describe('POST /v1/contacts/count', () => {
     }));
 });
 
-describe('revisions and other bends', () => {
-  it('can be absent, null or extra, in tags, fields and inboxes', () =>
+describe('rows with absent, null or extra fields', () => {
+  it('listings leave out rev if revisions=absent, but never the id', () =>
     withEmulator({ tags: 30, fields: 30, inboxes: 12 }, async (emulator) => {
       const rows = async (operation: string): Promise<readonly Record<string, unknown>[]> =>
         (await call(emulator, operation)).json as Record<string, unknown>[];

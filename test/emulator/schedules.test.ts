@@ -30,8 +30,8 @@ function later(emulator: Emulator, operation: string, body?: object): Promise<Ca
   return call(emulator, operation, body, token(secretOf(emulator.environment), { iat }));
 }
 
-describe('scheduled messages', () => {
-  it('messages can be created, read, replaced and cancelled', async ({ emulator, ask }) => {
+describe('the emulator with scheduled messages', () => {
+  it('creates, shows, replaces and cancels a message, and then answers 404', async ({ emulator, ask }) => {
     const created = (await create(emulator, { local_id: 'a' })).json as {
       id: number;
       rev: number;
@@ -67,7 +67,7 @@ describe('scheduled messages', () => {
     expect((await ask(`PUT ${path}`, requestOf(emulator))).status).toBe(404);
   });
 
-  it('messages get a 400 if a required field is missing or wrong', async ({ emulator, ask }) => {
+  it('answers 400 to a message if a required field is missing or wrong', async ({ emulator, ask }) => {
     const bad = [
       { inbox_id: undefined },
       { inbox_id: 1 },
@@ -95,7 +95,7 @@ describe('scheduled messages', () => {
     }
   });
 
-  it('messages need a day and a time that exist', async ({ emulator }) => {
+  it('answers 400 to a message for a day or a time that does not exist', async ({ emulator }) => {
     for (const [moment, status] of [
       ['2099-02-29T00:00:00', 400],
       ['2099-04-31T00:00:00', 400],
@@ -112,7 +112,7 @@ describe('scheduled messages', () => {
       }
   });
 
-  it('take every target family, other offsets, and anything when the rules are off', async ({ emulator }) => {
+  it('accepts each kind of target, and any time if grid and margin are off', async ({ emulator }) => {
     const none = { conversation_id: undefined };
     const offset = quarter(6).replace('.000Z', '+00:00');
     for (const changed of [
@@ -133,7 +133,7 @@ describe('scheduled messages', () => {
     });
   });
 
-  it('a repeated local_id makes no second message, or does', async ({ emulator }) => {
+  it('creates one message for each local_id, unless local-id=ignored', async ({ emulator }) => {
     const first = await create(emulator, { local_id: 'again' });
     expect((await create(emulator, { local_id: 'again' })).json).toEqual(first.json);
     expect((await create(emulator)).json).not.toEqual(first.json);
@@ -143,7 +143,7 @@ describe('scheduled messages', () => {
     expect(emulator.team.schedules()).toHaveLength(3);
   });
 
-  it('a repeated local_id is counted, stays taken by a message that was cancelled, or is refused', async ({
+  it('returns a cancelled message for its repeated local_id, or answers 400 if local-id=refused', async ({
     emulator,
     ask,
   }) => {
@@ -156,7 +156,7 @@ describe('scheduled messages', () => {
     expect(emulator.team.schedules()).toHaveLength(1);
   });
 
-  it('messages follow the grid and the margin of the deployment', () =>
+  it('accepts only times that fit schedule-grid and schedule-margin', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
       const day = Math.ceil(Date.now() / (24 * 3_600_000) + 2) * 24 * 3_600_000;
       const due = async (ms: number) =>
@@ -167,7 +167,7 @@ describe('scheduled messages', () => {
       expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
     }));
 
-  it('messages need a creator who is a member of the inbox, unless the deployment looks away', async ({
+  it('answers 400 if the creator is not a member of the inbox, unless schedule-creator=off', async ({
     emulator,
   }) => {
     const inbox = emulator.team.inboxes()[1];
@@ -182,7 +182,7 @@ describe('scheduled messages', () => {
   it.each([
     ['refused', 'shown', 400, 200],
     ['missing', 'missing', 404, 404],
-  ] as const)('messages cannot be changed once they are sent: %s, and %s', (change, read, changed, seen) =>
+  ] as const)('by sent-change=%s, sent-read=%s, a sent message gets %i, %i', (change, read, changed, seen) =>
     withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
       const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
       const request = requestOf(emulator, { execute_at: quarter(8) });
@@ -193,7 +193,7 @@ describe('scheduled messages', () => {
     }),
   );
 
-  it('messages read as missing once they are cancelled, or as deleted', () =>
+  it('shows a cancelled message as deleted if cancelled-read=shown', () =>
     withEmulator({ variants: { 'cancelled-read': 'shown' } }, async (emulator) => {
       const { id } = (await create(emulator)).json as { id: number };
       await call(emulator, `DELETE /v1/schedule/${id}`);
@@ -201,7 +201,7 @@ describe('scheduled messages', () => {
       expect((await call(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(404);
     }));
 
-  it('messages reach each recipient once when they are due, and no one before or when cancelled', async ({
+  it('delivers a due message once to each recipient, and never delivers a cancelled message', async ({
     emulator,
     ask,
   }) => {
@@ -229,7 +229,7 @@ describe('scheduled messages', () => {
     expect(emulator.team.deliveries()).toHaveLength(3);
   });
 
-  it('messages appear at the control endpoint, with tags, deliveries and read conversations', async ({
+  it('the control endpoint lists messages, deliveries, read conversations and tags', async ({
     emulator,
     ask,
   }) => {
@@ -250,7 +250,7 @@ describe('scheduled messages', () => {
 });
 
 describe('tags, surveys and conversations', () => {
-  it('POST /v1/tag makes a tag, a second of the same name or not', async ({ emulator, ask }) => {
+  it('POST /v1/tag answers an existing name as the variant same-tag sets', async ({ emulator, ask }) => {
     const first = (await ask('POST /v1/tag', { tag: 'New' })).json as { id: number };
     expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
     expect((await ask(`GET /v1/tag/${first.id}`)).json).toMatchObject({
@@ -273,7 +273,7 @@ describe('tags, surveys and conversations', () => {
     ['any-spaces', [' VIP  Club ']],
     ['any-form', []],
     ['any', [' vip  club', 'VIP CLUB', ' VIP  Club ']],
-  ] as const)('POST /v1/tag takes names for the same one: %s', (names, like) =>
+  ] as const)('POST /v1/tag returns the existing tag for similar names as tag-names=%s sets', (names, like) =>
     withEmulator({ tags: 0, variants: { 'same-tag': 'existing', 'tag-names': names } }, async (emulator) => {
       const make = async (tag: string) =>
         ((await call(emulator, 'POST /v1/tag', { tag })).json as { id: number }).id;
@@ -284,7 +284,7 @@ describe('tags, surveys and conversations', () => {
     }),
   );
 
-  it('one tag, one survey: by id, 404 for an unknown id, 400 for a bad id', async ({ ask }) => {
+  it('tag and survey answer 404 to an unknown id, and 400 to a bad id', async ({ ask }) => {
     for (const path of ['/v1/tag', '/v1/survey']) {
       const [row] = (await ask(`POST ${path}s`)).json as { id: number }[];
       expect((await ask(`GET ${path}/${row?.id}`)).json).toEqual(row);
@@ -293,7 +293,7 @@ describe('tags, surveys and conversations', () => {
     }
   });
 
-  it('conversations/read needs an inbox and a user', async ({ emulator, ask }) => {
+  it('conversations/read answers 400 without a known inbox and a known user', async ({ emulator, ask }) => {
     const body = {
       inbox_id: emulator.team.inboxes()[0]?.id,
       user_id: emulator.team.users()[0]?.id,

@@ -33,8 +33,8 @@ async function fill(emulator: Emulator): Promise<void> {
 
 const textOf = (emulator: Emulator) => JSON.stringify(emulator.snapshot());
 
-describe('a state file', () => {
-  it('a state file changes only in the rows that have changed', async () => {
+describe('the state file of the emulator', () => {
+  it('the state file differs only in the lines of rows that have changed', async () => {
     const stateFile = join(directory, 'state.json');
     const text = () => readFileSync(stateFile, 'utf8');
     await withEmulator({ stateFile, apiKey: 'legacy' }, fill);
@@ -55,7 +55,7 @@ describe('a state file', () => {
     expect(differing).toEqual([expect.stringContaining(`{"id":${changed?.id},"tag":"Changed"`)]);
   });
 
-  it('a state file lists rows by id, whatever was written last', async () => {
+  it('the state file lists rows by id, even if a user was removed and added again', async () => {
     const stateFile = join(directory, 'order.json');
     await withEmulator({ stateFile }, (emulator) => {
       const id = emulator.team.users()[7]?.id ?? 0;
@@ -71,8 +71,8 @@ describe('a state file', () => {
   });
 });
 
-describe('a snapshot', () => {
-  it('a snapshot restores all teams, whatever has changed after it', () =>
+describe('a snapshot of the emulator', () => {
+  it('restore sets all teams back to the snapshot after many changes', () =>
     withEmulator({ teams: [{ users: 2 }], apiKey: 'legacy' }, async (emulator) => {
       const { team } = emulator;
       await fill(emulator);
@@ -95,7 +95,7 @@ describe('a snapshot', () => {
       expect(tags.map(({ tag }) => tag)).not.toContain('Since');
     }));
 
-  it('a snapshot can be taken and restored at the control endpoint', async ({ emulator, ask }) => {
+  it('the control endpoint returns a snapshot, and restores it', async ({ emulator, ask }) => {
     const taken = (await ask('POST /_emulator/snapshot')).json;
     expect(taken).toEqual(JSON.parse(textOf(emulator)));
     emulator.team.addTag('Since');
@@ -103,14 +103,14 @@ describe('a snapshot', () => {
     expect(textOf(emulator)).toBe(JSON.stringify(taken));
   });
 
-  it('may be larger than what the service takes', async ({ emulator, ask }) => {
+  it('the control endpoint restores a snapshot of more than 10 MiB', async ({ emulator, ask }) => {
     emulator.team.addTag('x'.repeat(10 * 2 ** 20));
     const { text } = await ask('POST /_emulator/snapshot');
     expect(text.length).toBeGreaterThan(10 * 2 ** 20);
     expect((await ask('POST /_emulator/restore', text)).status).toBe(200);
   });
 
-  it('forgets the late writes from before it', async ({ emulator, ask }) => {
+  it('restore drops the late writes that the emulator has not applied yet', async ({ emulator, ask }) => {
     const snapshot = emulator.snapshot();
     emulator.addFault({ kind: 'late', answer: '504' });
     await ask('POST /v1/tag', { tag: 'Late' });
@@ -119,7 +119,7 @@ describe('a snapshot', () => {
     expect(emulator.team.tags().map(({ tag }) => tag)).not.toContain('Late');
   });
 
-  it('a snapshot changes nothing if it is of another team or malformed', async ({ emulator, ask }) => {
+  it("restore refuses a malformed snapshot or another team's snapshot", async ({ emulator, ask }) => {
     const before = textOf(emulator);
     const others = await withEmulator({ teamId: 7 }, (other) => Promise.resolve(other.snapshot()));
     expect(() => emulator.restore(others)).toThrow('The snapshot is of the teams 7, and not of 41.');

@@ -14,7 +14,7 @@ const update = (emulator: Emulator, ...updates: readonly object[]): Promise<Call
   call(emulator, 'POST /v1/users/update', { users: updates });
 
 describe('GET /v1/users/get', () => {
-  it('reads its filter from the body of a GET and answers the union of both', async ({ emulator }) => {
+  it('answers users that match the emails or the phones in the body of a GET', async ({ emulator }) => {
     const [one, two] = emulator.team.users().filter((user) => user.email !== null && user.phone !== null);
     const answer = await get(emulator, { email: [one?.email?.toUpperCase()], phone: [two?.phone] });
     expect(users(answer).map((user) => user['id'])).toEqual([one?.id, two?.id]);
@@ -23,7 +23,7 @@ describe('GET /v1/users/get', () => {
     expect(users(await get(emulator, { email: [`${one?.email?.toUpperCase()}`] }))).toEqual([]);
   });
 
-  it('takes what clients in the wild send, and refuses what the interface types otherwise', async ({
+  it('accepts null, [] and {} in a body, and answers 400 to a filter of the wrong type', async ({
     emulator,
     ask,
   }) => {
@@ -38,7 +38,7 @@ describe('GET /v1/users/get', () => {
     }
   });
 
-  it('plays the four answers to no filter', async ({ emulator }) => {
+  it('answers a request without a filter as the variant unfiltered-users sets', async ({ emulator }) => {
     emulator.setVariants({ 'unfiltered-users': 'none' });
     expect(users(await get(emulator, {}))).toEqual([]);
     emulator.setVariants({ 'unfiltered-users': 7 });
@@ -47,7 +47,7 @@ describe('GET /v1/users/get', () => {
     expect((await get(emulator, {})).status).toBe(400);
   });
 
-  it('plays blanks, plus signs, nulls, missing and extra fields', () =>
+  it('answers with blank, null, missing and extra fields as the variants set', () =>
     withEmulator({ users: 60, seed: 3 }, async (emulator) => {
       const blank = emulator.team.users().find((user) => user.phone === null)?.id;
       const phoneOf = async (): Promise<unknown> =>
@@ -74,7 +74,7 @@ describe('GET /v1/users/get', () => {
 });
 
 describe('POST /v1/users/update', () => {
-  it('overwrites both halves of a name if only one is sent', async ({ emulator }) => {
+  it('empties the half of a name that an update does not send', async ({ emulator }) => {
     const { id } = emulator.team.addUser({ first: 'Anne Marie', last: 'Berg' });
     const answer = await update(emulator, { id, first_name: 'Anna' });
     expect(users(answer)).toMatchObject([{ id, name: 'Anna' }]);
@@ -86,7 +86,7 @@ describe('POST /v1/users/update', () => {
     );
   });
 
-  it('keeps fields that were not sent, and moves updated_at each time', async ({ emulator }) => {
+  it('keeps fields that an update does not send, and moves updated_at', async ({ emulator }) => {
     const before = emulator.team.users()[2];
     const id = before?.id ?? 0;
     const [first] = users(await update(emulator, { id, role_id: 1 }));
@@ -98,7 +98,7 @@ describe('POST /v1/users/update', () => {
     expect(users(await get(emulator, { email: [before?.email] }))).toHaveLength(0);
   });
 
-  it('refuses the whole request for one bad user, and writes nothing of it', async ({ emulator, ask }) => {
+  it('answers 400 and writes nothing if one user of the request is invalid', async ({ emulator, ask }) => {
     const id = emulator.team.users()[1]?.id ?? 0;
     const good = { id, email: 'good@example.com' };
     const before = emulator.team.user(id);
@@ -122,7 +122,7 @@ describe('POST /v1/users/update', () => {
     expect(users(await update(emulator, { id: 5 }, good)).map((user) => user['id'])).toEqual([id]);
   });
 
-  it('plays normalisation, cut names, cleared names and a stuck updated_at', async ({ emulator }) => {
+  it('normalises, cuts or clears written values as the variants set', async ({ emulator }) => {
     const { id } = emulator.team.addUser({ first: 'A', last: 'B' });
     emulator.setVariants({
       'email-case': 'lowered',
@@ -147,7 +147,7 @@ describe('POST /v1/users/update', () => {
   });
 });
 
-describe('the control of a team', () => {
+describe('the methods of the emulator and its team', () => {
   it('edits, removes and hides users as the web app does', async ({ emulator, ask }) => {
     const { team } = emulator;
     const [a, b, c] = team.users();

@@ -13,7 +13,7 @@ import { call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 
 describe('parseVariants', () => {
-  it('takes values, numbers where the variant has them, and the last of several', () => {
+  it('parses names and values, reads numbers as numbers, and takes the last of two values', () => {
     expect(
       parseVariants(['pages=base-1', ' order = oldest-first ', 'limit-cap=12', 'limit-cap=none']),
     ).toEqual({
@@ -31,7 +31,7 @@ describe('parseVariants', () => {
     expect(() => parseVariants(['pages'])).toThrow('cannot be ""');
   });
 
-  it('gives every variant a default, a description and its values', () => {
+  it('variantTable gives every variant a default, a description and values', () => {
     expect(Object.keys(defaultVariants())).toEqual(variantNames);
     for (const name of variantNames) {
       expect(variantTable[name].plays.length).toBeGreaterThan(10);
@@ -127,7 +127,7 @@ function usualWith(beside: Partial<Variants>) {
   return look;
 }
 
-describe('a deployment', () => {
+describe('an emulator with a variant', () => {
   const cases = variantNames
     .filter((name) => !elsewhere.includes(name))
     .flatMap((name) => {
@@ -138,11 +138,11 @@ describe('a deployment', () => {
         .map((value) => [name, value] as const);
     });
 
-  it('a deployment looks the same twice if no variant is set', async () => {
+  it('two emulators without variants give the same answers', async () => {
     expect(await lookWith({})).toEqual(await lookWith({}));
   });
 
-  it.each(cases)('a deployment differs from the usual one if %s is %s', async (name, value) => {
+  it.each(cases)('the variant %s=%s changes at least one answer', async (name, value) => {
     const beside = along[name] ?? {};
     expect(await lookWith({ [name]: value, ...beside })).not.toEqual(await usualWith(beside));
   });

@@ -9,14 +9,14 @@ const hostile = fc.string({
   ),
 });
 
-describe('a cell that a spreadsheet would run', () => {
-  it.each(['=1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', "'=1"])('%j gets a quote', (text) => {
+describe('withoutFormula', () => {
+  it.each(['=1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', "'=1"])('puts a quote before %j', (text) => {
     expect(withoutFormula(text)).toBe(`'${text}`);
   });
-  it.each(['a=1', "O'Neil", "'quoted'", '1', ''])('%j stays as it is', (text) => {
+  it.each(['a=1', "O'Neil", "'quoted'", '1', ''])('leaves %j unchanged', (text) => {
     expect(withoutFormula(text)).toBe(text);
   });
-  it('a cell that looks like a formula comes back unchanged', () => {
+  it('never returns a formula, and asWritten restores any text from its result', () => {
     fc.assert(fc.property(hostile, (text) => asWritten(withoutFormula(text)) === text));
     fc.assert(fc.property(hostile, (text) => !/^[=+\-@\t\r＝＋－＠]/.test(withoutFormula(text))));
   });

@@ -22,8 +22,8 @@ const hostile = fc.string({
   ),
 });
 
-describe('written cells are read unchanged', () => {
-  it.each(formats)('in %s, whatever the texts are', async (format) => {
+describe('readTable of a file that musterd has written', () => {
+  it.each(formats)('reads any texts unchanged from %s', async (format) => {
     const columns = ['id', 'first_name', 'last_name'];
     const row = fc.record({
       id: fc.bigInt(1n, 2n ** 63n - 1n),
@@ -45,7 +45,7 @@ describe('written cells are read unchanged', () => {
   });
 });
 
-describe('CSV', () => {
+describe('readTable of CSV', () => {
   it.each([
     ['commas', 'id,name\n1,Anne\n'],
     ['semicolons', 'id;name\n1;Anne\n'],
@@ -66,7 +66,7 @@ describe('CSV', () => {
     });
   });
 
-  it.each(['\n', '\r\n', '\r'])('counts lines that end in %j', async (end) => {
+  it.each(['\n', '\r\n', '\r'])('gives each row its line number if lines end in %j', async (end) => {
     const text = ['id,name', '', '1,"a', 'b"', '', '', '2,b', '3,c'].join(end);
     expect((await csv(text)).rows.map(({ line, cells }) => [line, cells[0]])).toEqual([
       [3, '1'],
@@ -76,7 +76,7 @@ describe('CSV', () => {
     expect((await csv(`sep=,\n${text}`)).rows.map(({ line }) => line)).toEqual([4, 8, 9]);
   });
 
-  it('reads the encodings of spreadsheets', async () => {
+  it('reads UTF-8, Windows-1252 and UTF-16', async () => {
     const text = 'id,name\n1,Zoë €\n';
     const old = Buffer.from(text.replace('€', '\x80'), 'latin1');
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
@@ -94,7 +94,7 @@ describe('CSV', () => {
     }
   });
 
-  it('names each row that has another number of cells', async () => {
+  it('reports each row whose number of cells differs from the header', async () => {
     const { rows, problems } = await csv('id,name\n1\n2,b\n3,c,d\n');
     expect(rows.map(({ cells }) => cells[0])).toEqual(['2']);
     expect(problems).toEqual([
@@ -103,12 +103,12 @@ describe('CSV', () => {
     ]);
   });
 
-  it('takes away the quote before what would be a formula, and no other', async () => {
+  it('removes a quote before a formula, and keeps any other quote', async () => {
     const { rows } = await csv(`id,name\n1,'+15550100\n2,'quoted'\n3,''=1\n`);
     expect(rows.map(({ cells }) => cells[1])).toEqual(['+15550100', "'quoted'", "'=1"]);
   });
 
-  it('reads a number that a formula protects as its text', async () => {
+  it('reads a cell like ="0041" as the text 0041', async () => {
     const { rows } = await csv('id,name\n="1",="+41 79"\n2,"=""0041"""\n3,"a,=""5"","\n4,"=""a""b"\n');
     expect(rows.map(({ cells }) => cells)).toEqual([
       ['1', '+41 79'],
@@ -121,12 +121,12 @@ describe('CSV', () => {
   it.each([
     ['id,name\n1,a\n2,"b\n3,c\n', 'Line'],
     ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV are not in order'],
-  ])('%j is refused', async (text, words) => {
+  ])('refuses quotes that are not in order: %j', async (text, words) => {
     await expect(csv(text)).rejects.toThrow(words);
   });
 });
 
-describe('a hostile file', () => {
+describe('readTable of a hostile file', () => {
   const isRead = (column: string) => column === 'id';
   const keysOf = (count: number) => Array.from({ length: count }, (_, at) => `k${at}`);
   const rowsOf = (count: number) => keysOf(count).map((key) => ({ [key]: 1, id: 7 }));
@@ -147,7 +147,7 @@ describe('a hostile file', () => {
         .join(''),
     ],
   ] as const)(
-    '%s with many columns keeps the columns that are read, and counts further columns',
+    'reads 200 of 1,000 columns of %s, needed columns first, and counts the columns left out',
     async (format, text) => {
       const { columns, rows, notes } = await readTable(bytes(text), format, { ...wishes, isRead });
       expect([columns.length, columns[0], columns[1]]).toEqual([200, 'id', 'k0']);
@@ -158,7 +158,7 @@ describe('a hostile file', () => {
     },
   );
 
-  it('in YAML with many keys in a row costs few comparisons', async () => {
+  it('makes few comparisons for a YAML row of 2,000 keys', async () => {
     let looks = 0;
     const { some } = Array.prototype;
     vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], test) {
@@ -177,7 +177,7 @@ describe('a hostile file', () => {
     ['json', `[${'{"id":1},'.repeat(40_000)}{}]`],
     ['ndjson', '{"id":1}\n'.repeat(40_000)],
     ['yaml', '- id: 1\n'.repeat(10_000)],
-  ] as const)('in %s yields to the event loop, and ends at a stop', async (format, text) => {
+  ] as const)('yields to the event loop in a long %s file, and ends at a stop', async (format, text) => {
     expect(await turnsAtEachLook(() => plain(format, text))).toBeGreaterThan(2);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error('told to stop')));
@@ -188,7 +188,7 @@ describe('a hostile file', () => {
     );
   });
 
-  it('in YAML with an error at each character makes no stack for each, and fails from 2 MiB on', async () => {
+  it('makes no stack trace for an error in YAML, and refuses YAML of 2 MiB', async () => {
     const { stackTraceLimit } = Error;
     const error: unknown = await plain('yaml', `- [${','.repeat(2_000)}]`).catch((one: unknown) => one);
     const { cause } = error as MusterdError;
@@ -202,22 +202,22 @@ describe('a hostile file', () => {
     );
   });
 
-  it('fails above a million rows', async () => {
+  it('refuses a file of more than a million rows', async () => {
     await expect(plain('csv', `id\n${'1\n'.repeat(1_000_001)}`)).rejects.toThrow('more than 1000000 rows');
   });
 
   it.each([
     ['json', `[{"id": "${'1'.repeat(1024 * 1024)}"}]`],
     ['ndjson', `{"id": "${'1'.repeat(1024 * 1024)}"}`],
-  ] as const)('in %s loses a row of more than 1 MiB', async (format, text) => {
+  ] as const)('reports a %s row of more than 1 MiB as a problem', async (format, text) => {
     expect((await plain(format, text)).problems).toMatchObject([
       { line: 1, reason: 'it is longer than 1 MiB' },
     ]);
   });
 });
 
-describe('other formats', () => {
-  it('get an error if they are not UTF-8', async () => {
+describe('readTable of other formats', () => {
+  it('refuses a file that is not text', async () => {
     for (const format of ['json', 'ndjson', 'yaml'] as const)
       await expect(readTable(Buffer.from([0x5b, 0xe9, 0x5d]), format, wishes)).rejects.toThrow(
         'The file is not text',
@@ -241,7 +241,7 @@ describe('other formats', () => {
       '# people\n- id: 12345678901234567890\n  a: "x, [{\\" y"\n- id: true\n  b: ~\n- {id: "3"}\n',
       [2, 4, 6],
     ],
-  ] as const)('%s keeps written values and their lines', async (format, text, lines) => {
+  ] as const)('reads the values of %s as written, with their lines', async (format, text, lines) => {
     const { columns, rows } = await plain(format, text);
     expect(columns).toEqual(['id', 'a', 'b']);
     expect(rows.map(({ cells }) => cells)).toEqual([
@@ -269,7 +269,7 @@ describe('other formats', () => {
     ['yaml', 'id: 1\n', 'This YAML is not a list of rows'],
     ['yaml', '- id: 1\n  id: 2\n', 'Line 2: this is not YAML'],
     ['yaml', '- "a\n', 'this is not YAML'],
-  ] as const)('%s: %.20j is refused', async (format, text, words) => {
+  ] as const)('refuses invalid %s: %.20j', async (format, text, words) => {
     await expect(plain(format, text)).rejects.toThrow(words);
   });
 
@@ -300,7 +300,7 @@ describe('other formats', () => {
         [4, '', '[2]'],
       ],
     ],
-  ] as const)('%s reports rows that cannot be read, with their text', async (format, text, found) => {
+  ] as const)('reports unreadable rows of %s, with their lines and texts', async (format, text, found) => {
     const { rows, problems } = await plain(format, text);
     expect(rows).toEqual([]);
     expect(problems.map((row) => [row.line, row.cells.join(''), row.text.trim()])).toEqual(found);

@@ -18,14 +18,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeWholeFile } from '../../src/files/write-file.ts';
 
-describe('a file that is written whole or not at all', () => {
+describe('writeWholeFile', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('a file gets its name only once it is complete', async () => {
+  it('replaces the file only once the new content is complete', async () => {
     const path = join(folder, 'whole');
     writeFileSync(path, 'before');
     const result = await writeWholeFile(path, async (write) => {
@@ -37,7 +37,7 @@ describe('a file that is written whole or not at all', () => {
     expect([result, readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual([7, 'ab', ['whole']]);
   });
 
-  it('a file gets mode 600 if it is new, and keeps the mode of an existing file', async () => {
+  it('gives a new file the mode 600, and keeps the mode of an existing file', async () => {
     const path = join(folder, 'private');
     const modeOf = () => statSync(path).mode & 0o777;
     await writeWholeFile(path, async (write) => {
@@ -52,7 +52,7 @@ describe('a file that is written whole or not at all', () => {
     rmSync(path);
   });
 
-  it('leaves nothing of it where the work fails', async () => {
+  it('leaves no file behind if writing fails', async () => {
     const failing = writeWholeFile(join(folder, 'part'), async (write) => {
       await write('a');
       throw new Error('no more');
@@ -62,32 +62,27 @@ describe('a file that is written whole or not at all', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  it.runIf(isRoot)(
-    'writing follows a link of its own user, and refuses a link of another user (S22)',
-    async () => {
-      const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
-      writeFileSync(target, 'before');
-      for (const [link, to] of [
-        [own, target],
-        [theirs, target],
-        [`${theirs}-to-nothing`, join(folder, 'nothing')],
-      ] as const) {
-        symlinkSync(to, link);
-        if (link !== own) lchownSync(link, 65_534, 65_534);
-      }
-      for (const link of [theirs, `${theirs}-to-nothing`])
-        await expect(writeWholeFile(link, (write) => write('a'))).rejects.toThrow(
-          'is a link of another user',
-        );
-      expect(readFileSync(target, 'utf8')).toBe('before');
-      await writeWholeFile(own, (write) => write('b'));
-      expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
-      expect(existsSync(join(folder, 'nothing'))).toBe(false);
-      for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
-    },
-  );
+  it.runIf(isRoot)('follows a link of its own user, and refuses a link of another user (S22)', async () => {
+    const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
+    writeFileSync(target, 'before');
+    for (const [link, to] of [
+      [own, target],
+      [theirs, target],
+      [`${theirs}-to-nothing`, join(folder, 'nothing')],
+    ] as const) {
+      symlinkSync(to, link);
+      if (link !== own) lchownSync(link, 65_534, 65_534);
+    }
+    for (const link of [theirs, `${theirs}-to-nothing`])
+      await expect(writeWholeFile(link, (write) => write('a'))).rejects.toThrow('is a link of another user');
+    expect(readFileSync(target, 'utf8')).toBe('before');
+    await writeWholeFile(own, (write) => write('b'));
+    expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
+    expect(existsSync(join(folder, 'nothing'))).toBe(false);
+    for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
+  });
 
-  it.runIf(isRoot)('replaces a file of another user by a private one, and refuses their pipe', async () => {
+  it.runIf(isRoot)('replaces a file of another user by a private file, and refuses a pipe', async () => {
     const [theirs, ours, pipe] = [join(folder, 'theirs'), join(folder, 'ours'), join(folder, 'pipe')];
     for (const file of [theirs, ours]) {
       writeFileSync(file, 'before');
@@ -105,7 +100,7 @@ describe('a file that is written whole or not at all', () => {
     for (const name of [theirs, ours, pipe]) rmSync(name);
   });
 
-  it('writing works on a device, and refuses a folder', async () => {
+  it('writes to a device, and refuses a folder', async () => {
     await writeWholeFile('/dev/null', (write) => write('a'));
     expect(readFileSync('/dev/null', 'utf8')).toBe('');
     await expect(writeWholeFile(folder, (write) => write('a'))).rejects.toMatchObject({ code: 'usage' });

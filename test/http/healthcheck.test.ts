@@ -21,7 +21,7 @@ describe('the health check', () => {
     MUSTERD__status__port: String(port),
   });
 
-  it.each(['127.0.0.1', 'localhost', '0.0.0.0', ''])('asks a server that listens on "%s"', async (host) => {
+  it.each(['127.0.0.1', 'localhost', '0.0.0.0', ''])('finds a server that listens on "%s"', async (host) => {
     expect(await askHealth(environment(host))).toEqual({ healthy: true, words: '200 {"status":"ok"}' });
   });
 
@@ -36,7 +36,7 @@ describe('the health check', () => {
     expect(await askHealth(environment(''), '/nothing-there')).toMatchObject({ healthy: false });
   });
 
-  it('needs a port', async () => {
+  it('reports unhealthy, and the missing setting, if no port is set', async () => {
     expect(await askHealth({})).toMatchObject({
       healthy: false,
       words: expect.stringContaining('status__port') as string,

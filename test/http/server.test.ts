@@ -48,7 +48,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
   return await text(socket);
 }
 
-describe('the checks', () => {
+describe('the paths of the status server', () => {
   it('answers 200 on /healthz while the process lives', async () => {
     const { get } = await open();
     expect(await get('/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
@@ -75,7 +75,7 @@ describe('the checks', () => {
     expect((await silent.get('/readyz')).status).toBe(503);
   });
 
-  it('answers for each team, and with 503 if one is stale', async () => {
+  it('answers /freshness for each team, and with 503 if one team is stale', async () => {
     const teams = [team('harbour', true), team('Équipe & Co', false)];
     const { get } = await open({ freshness: async () => teams });
     const all = await get('/freshness');
@@ -97,14 +97,14 @@ describe('the checks', () => {
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4');
   });
 
-  it.each(['/healthz', '/readyz', '/freshness', '/metrics'])('answers HEAD %s', async (path) => {
+  it.each(['/healthz', '/readyz', '/freshness', '/metrics'])('answers HEAD %s with no body', async (path) => {
     const { get } = await open();
     expect(await get(path, { method: 'HEAD' })).toMatchObject({ status: 200, body: '' });
   });
 });
 
 describe('the server for any client', () => {
-  it('carries headers that keep browsers from using it, and lets no other origin in (S25)', async () => {
+  it('sends headers that keep browsers out, and allows no other origin (S25)', async () => {
     const { get } = await open();
     for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
       const { headers } = await get(path, { headers: { origin: 'https://elsewhere.example' } });
@@ -137,7 +137,7 @@ describe('the server for any client', () => {
     ['localhost:80@example.net', 421],
     ['', 421],
   ])(
-    'answers to the name %j with %i on loopback, and to any name if it listens for other machines',
+    'answers the host name %j with %i on loopback, and any host name with 200 on 0.0.0.0',
     async (host, status) => {
       const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
       const { server } = await open();
@@ -147,7 +147,7 @@ describe('the server for any client', () => {
     },
   );
 
-  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s with two hosts (S60)', async (host) => {
+  it.each(['127.0.0.1', '0.0.0.0'])('on %s, refuses a request with two host names (S60)', async (host) => {
     const { server } = await open({ host });
     const ask = async (path: string, ...hosts: readonly string[]) => {
       const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
@@ -171,7 +171,7 @@ describe('the server for any client', () => {
     expect(await exchange(server.port, half)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  it('ends connections that are kept open when it closes', async () => {
+  it('ends keep-alive connections when it closes', async () => {
     const { server } = await open();
     const socket: Socket = connect(server.port, '127.0.0.1');
     const received: string[] = [];
@@ -245,7 +245,7 @@ describe('the server for any client', () => {
       expect((await early).status).toBe(200);
     });
 
-    it.skipIf(process.platform !== 'linux')('drops idle crowds first, and keeps a quiet client', async () => {
+    it.skipIf(process.platform !== 'linux')('drops idle crowds before a single quiet client', async () => {
       const { server } = await open();
       const quiet = connect(server.port, '127.0.0.1');
       onTestFinished(() => {
@@ -261,7 +261,7 @@ describe('the server for any client', () => {
     });
   });
 
-  it('reports that the port is taken', async () => {
+  it('fails with EADDRINUSE if the port is taken', async () => {
     const { server } = await open();
     await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });

@@ -18,7 +18,7 @@ const request = (
   waitedMs: 1_000,
 });
 
-it('counts the requests of a run by endpoint, with the slowest', () => {
+it('createEndpointCounts counts requests, failures and times by endpoint, with the slowest request', () => {
   const asked = createEndpointCounts();
   expect([asked.byEndpoint(), asked.requests()]).toEqual([{}, 0]);
   for (const event of [
@@ -53,7 +53,7 @@ it('counts the requests of a run by endpoint, with the slowest', () => {
   expect(asked.requests()).toBe(7);
 });
 
-it('names the slowest request even if it took no time', () => {
+it('createEndpointCounts gives the slowest request even if all took 0 ms', () => {
   const asked = createEndpointCounts();
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'a'));
   asked.onServiceEvent(request('GET /v1/team', 200, 0, 'b'));

@@ -47,7 +47,7 @@ describe('a phone number in a file', () => {
     ['+1234567890123456', 'is not a phone number with its country code'],
     ['+1 555 0100 ext. 7', 'begin it with a plus sign'],
     ['n/a', 'begin it with a plus sign'],
-  ])('%j is refused', (text, words) => {
+  ])('readPhone refuses %j', (text, words) => {
     expect(readPhone(text, null)).toMatchObject({ wrong: expect.stringContaining(words) });
   });
   it.each([
@@ -72,7 +72,7 @@ describe('a phone number in a file', () => {
     ['47', '471 23 456', '4791234567', 'may lack its country code'],
     ['49', '0151 23450148', '4930123456', '4915123450148'],
     ['49', '4915123450148', '4915199990000', '4915123450148'],
-  ])('readNewPhone with country %s reads %s by the number it replaces', (country, text, now, result) => {
+  ])('readNewPhone with the country %s reads %s in place of %s: %s', (country, text, now, result) => {
     expect(Object.values(readNewPhone(text, now, { country, shapes: new Set() }))).toEqual([
       expect.stringContaining(result),
     ]);
@@ -106,14 +106,14 @@ describe('a phone number in a file', () => {
     [null, '15199999999', false],
     [null, '493012345678', true],
     [null, '+15199999999', true],
-  ])('that replaces %s is read from %s without a doubt: %s', (now, text, isTaken) => {
+  ])('readNewPhone in place of %s reads %s without a doubt: %s', (now, text, isTaken) => {
     const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
     const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
     expect('digits' in read && (read.unsure ?? '')).toEqual(
       isTaken ? '' : expect.stringMatching(/may lack its country code|is the country of/),
     );
   });
-  it('clears a phone by an empty cell only if clearing is on, and skips an equal number', () => {
+  it('wantedPhone clears a phone by an empty cell only if clearing is on, and skips an equal number', () => {
     const now = { phone: '5550100166' };
     const habits = { country: null, shapes: new Set<string>() };
     expect(wantedPhone('(555) 010-0166', now, true, habits)).toBeUndefined();
@@ -157,7 +157,7 @@ describe('a name in a file', () => {
 const values = { name: { first: 'Ann', last: 'Lee' }, email: null, phone: null, roleId: null };
 const email = (more: number) => `${'x'.repeat(308 + more)}@example.com`;
 const wrong = (what: string, most: number) => ({ wrong: `${what} is longer than ${most} characters` });
-it('a value fails above its limit, and passes at its limit', () => {
+it('wantedEmail and wantedName accept a value at the limit of its length, and refuse a longer one', () => {
   expect(wantedEmail(email(0), values)).toEqual({ value: email(0) });
   expect(wantedEmail(email(1), values)).toEqual(wrong('the email', 320));
   const name = (first: number, last: number) => {
@@ -174,7 +174,7 @@ it('a value fails above its limit, and passes at its limit', () => {
   expect(wantedName(half, { name: long, split: 'known' })).toEqual({ value: { ...long, first: 'Anna' } });
 });
 
-describe('a value that is the present one with letters lost', () => {
+describe('a value that is the present value with lost letters', () => {
   const name = { first: 'Łukasz', last: 'Zoë Žižková' };
   const now = { name, split: 'known', email: 'łukasz@exämple.com', phone: null, roleId: 1n } as const;
   const lost = {
@@ -191,7 +191,7 @@ describe('a value that is the present one with letters lost', () => {
     [{ first_name: 'Łuka?z' }, { value: { first: 'Łuka?z', last: name.last } }],
     [{ first_name: 'Lukasz' }, { value: { first: 'Lukasz', last: name.last } }],
     [{ first_name: 'Łukasz?' }, { value: { first: 'Łukasz?', last: name.last } }],
-  ])('%j is refused or taken', (given, asked) => {
+  ])('wantedName refuses %j only if it is the present name with lost letters', (given, asked) => {
     expect(wantedName(cellsOf(given), now)).toEqual(asked);
   });
   it.each([
@@ -215,12 +215,12 @@ describe('a value that is the present one with letters lost', () => {
     ['Šimić', 'Šimič', false],
     ['Zoë', 'Zoé', false],
     ['Anna', 'Änna', false],
-  ])('wantedName refuses %s in place of %s if a wrong code page made it: %s', (old, given, isRefused) => {
+  ])('wantedName for the present name %s refuses %s of a wrong code page: %s', (old, given, isRefused) => {
     const was = { name: { first: old, last: 'Berg' }, split: 'known' } as const;
     const asked = wantedName(cellsOf({ first_name: given }), was);
     expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
   });
-  it('an email or a role with lost letters fails, too', () => {
+  it('wantedEmail and wantedRole refuse an email or a role with lost letters', () => {
     expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
     expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });
     const roles = [{ id: 2n, name: 'Führung Île' }];
@@ -254,7 +254,7 @@ describe('a role in a file', () => {
     const cells = cellsOf(given);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
   });
-  it('shows its old name until it is sent, as an export does', () => {
+  it('wantedRole finds no change if role and role_id are as an export shows an edit before its push', () => {
     const edited = { roleId: 1n, role: 'Agent' };
     expect(wantedRole(cellsOf({ role: 'Agent', role_id: '1' }), edited, roles)).toBeUndefined();
     expect(wantedRole(cellsOf({ role: 'Agent' }), edited, roles)).toEqual({ value: 2n });
@@ -284,10 +284,10 @@ describe('the columns of a file', () => {
     ['Příjmení', 'last_name'],
     ['Номер телефона', 'phone'],
     ['メールアドレス', 'email'],
-  ])('the column %s means %s', (column, meaning) => {
+  ])('readColumns reads the column %s as %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
-  it('columns mean only what a mapping says, whatever their names', () => {
+  it('readColumns follows a mapping, even against the name of a column', () => {
     const table = tableOf(['Phone', 'a=b', 'Email']);
     const { places, ignored } = readColumns(table, [readMapping('a=b=phone'), readMapping('phone=email')]);
     expect([...places]).toEqual([
@@ -296,7 +296,7 @@ describe('the columns of a file', () => {
     ]);
     expect(ignored).toEqual(['Email']);
   });
-  it('leave a whole name alone beside its halves', () => {
+  it('readColumns ignores a whole name beside its halves, and refuses a whole name without them', () => {
     const { places, ignored } = readColumns(tableOf(['name', 'first_name', 'last_name']), []);
     expect([[...places.keys()], ignored]).toEqual([['first_name', 'last_name'], ['name']]);
     for (const column of ['Name', 'Nom', '氏名'])
@@ -307,7 +307,7 @@ describe('the columns of a file', () => {
     ['Prénom', 'Nom'],
     ['Nome', 'Cognome'],
     ['Имя', 'Фамилия'],
-  ])('the columns %s and %s mean the two halves of a name, in any order', (first, last) => {
+  ])('readColumns reads %s and %s as the two halves of a name, in any order', (first, last) => {
     for (const columns of [
       [first, last],
       [last, first],
@@ -318,13 +318,13 @@ describe('the columns of a file', () => {
       );
     }
   });
-  it('leave out Name beside one half of a name, in a language that never uses it for the second half', () => {
+  it('readColumns ignores Name beside "First name", because English uses Name for a whole name', () => {
     const { places, ignored } = readColumns(tableOf(['First name', 'Name', 'Prénom?']), [
       readMapping('Prénom?=email'),
     ]);
     expect([[...places.keys()], ignored]).toEqual([['email', 'first_name'], ['Name']]);
   });
-  it('each word for a column means one thing, in all languages', () => {
+  it('columnWords gives each word one meaning in all languages', () => {
     const seen = new Map<string, string>();
     for (const words of Object.values(columnWords))
       for (const [meaning, all] of Object.entries(words))
@@ -387,7 +387,7 @@ describe('planImport', () => {
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
   });
-  it('finds a user by the id, else by the email, and never by the name alone', () => {
+  it('finds a user by the id, else by the email, and never only by the name', () => {
     const { problems, changes } = plan(
       tableOf(
         ['id', 'email', 'phone', 'first_name', 'last_name'],
@@ -436,23 +436,23 @@ describe('planImport', () => {
     expect(trusted).not.toContain('contradictory');
   });
   it.each([
-    ['the email', ['1', 'A@x.com', '', 'A', 'B3'], ['3', '', '', 'A', 'B3'], true],
-    ['the phone', ['1', '', '15550101', 'A', 'B3'], ['2', '', '', 'A', ''], true],
-    ['neither', ['1', 'new@x.com', '', 'A', 'B3'], ['2', '', '', 'A', ''], false],
-    ['the email, found without an id', ['', 'c@x.com', '', 'A', 'B2'], ['2', '', '', 'A', ''], false],
+    ['accepts the email of its user', ['1', 'A@x.com', '', 'A', 'B3'], ['3', '', '', 'A', 'B3'], true],
+    ['accepts the phone of its user', ['1', '', '15550101', 'A', 'B3'], ['2', '', '', 'A', ''], true],
+    ['refuses a new email', ['1', 'new@x.com', '', 'A', 'B3'], ['2', '', '', 'A', ''], false],
+    ['refuses the email without an id', ['', 'c@x.com', '', 'A', 'B2'], ['2', '', '', 'A', ''], false],
     [
-      'the email of rows with each other’s names',
+      'refuses two rows with each other’s names',
       ['1', 'a@x.com', '', 'A', 'B3'],
       ['3', 'c@x.com', '', 'A', 'B1'],
       false,
     ],
     [
-      'the email beside a namesake of another name',
+      'refuses the email if the other user gets a third name',
       ['1', 'a@x.com', '', 'A', 'B3'],
       ['3', 'c@x.com', '', 'A', 'B9'],
       false,
     ],
-  ])('accepts a row with the name of another user, if %s is theirs', (_, renamed, other, isTaken) => {
+  ])('for a row with the name of another user, %s', (_, renamed, other, isTaken) => {
     const { problems, changes } = plan(
       tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], renamed, other),
     );
@@ -482,7 +482,7 @@ describe('planImport', () => {
     ['#12', false],
     ['Nan', false],
     ['Null', false],
-  ])('takes no value from %s: %s', (cell, isNone) => {
+  ])('takes %s for an error of a spreadsheet, and not for a value: %s', (cell, isNone) => {
     const table = tableOf(['id', 'first_name', 'phone'], ['1', cell, isNone ? cell : '15550101']);
     const { problems, changes, notes } = plan(table, { clears: true });
     expect([problems, changes.map(({ field }) => field)]).toEqual([[], isNone ? [] : ['name']]);
@@ -530,7 +530,7 @@ describe('planImport', () => {
     expect(read(rows)).toEqual(isTaken ? [[1n], [3]] : [[], [2, 3]]);
     expect(read(rows.slice(0, 1))).toEqual([[1n], []]);
   });
-  it('matches no user by the phone alone if the name and the email of the row are new', () => {
+  it('matches no user by the phone if the name and the email of the row are new', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['Neu', 'Person', 'neu@x.com', '15550101'],
@@ -541,7 +541,7 @@ describe('planImport', () => {
       [{ kind: 'unmatched', reason: expect.stringContaining('is that of user ') }],
     ]);
   });
-  it('reports unusable rows, with the id of the only namesake, and the users without a row', () => {
+  it('reports the users without a row, and unusableRows lists unusable rows with their reasons', () => {
     const table = tableOf(
       ['first_name', 'last_name', 'email', 'phone'],
       ['a', 'B1', 'new@x.com', ''],
@@ -589,12 +589,12 @@ describe('planImport', () => {
     [{ cells: ['3', 'A'], text: '3;A' }],
     [{ cells: ['x', 'C@x.com'], text: 'x;y;C@x.com' }],
     [{ cells: [], text: '{"email":"c@x.com",' }],
-  ])('misses nobody who may be meant by the unreadable row %j', (row) => {
+  ])('does not report a user as not in the file if the unreadable row %j may be theirs', (row) => {
     const table = tableOf(['id', 'first_name'], ['1', ''], ['2', '']);
     const { notInFile } = plan({ ...table, problems: [{ line: 9, reason: 'no', ...row }] });
     expect(notInFile).toEqual([]);
   });
-  it('leaves rows that cannot be used with two columns that have no name', () => {
+  it('unusableRows names two columns without a header by their meaning', () => {
     const table = tableOf(
       ['', 'Vorname', ''],
       ['no@x.com', 'A', '+49 1555 0199'],
@@ -634,7 +634,7 @@ describe('planImport', () => {
       { line: 4, kind: 'unmatched' },
     ]);
   });
-  it('hashes to another text with another row, field, value or base, and to the same with another line', () => {
+  it('hashOfImport changes with the user, field, value or base of a change, and not with its line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);
     const { changes } = plan(table);
     const text = hashOfImport(changes);

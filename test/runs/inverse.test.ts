@@ -36,7 +36,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
   ['is edited', { now: { mirror: { ...mirror, email: 'newer@example.com' }, base } }, 'edited since', sets],
   ['is being sent', { hasOpenIntent: true }, 'the outcome of a push is not known yet', null],
   ['moved on both sides', { kind: 'settle' }, 'both sides had moved there by themselves', null],
-  ['is of a user who has gone', { now: undefined }, 'the user has gone', null],
+  ['belongs to a user who has gone', { now: undefined }, 'the user has gone', null],
   ['had a value that cannot be written', { old: null }, 'unsupported: there was no email before', null],
   ['has the old value already', { old: 'NEW@example.com', heldBecause: 'conflict' }, 'held: conflict', null],
   [
@@ -51,7 +51,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
     'where its first name ends is a guess',
     "update mirror.users set first_name = 'Anne Marie', last_name = 'Berg' where team_id = 41 and id = 17;",
   ],
-])('inverseOf leaves a field alone that %s, and offers a command or none', (_, more, reason, offer) => {
+])('inverseOf does not set back a field that %s, and gives the reason', (_, more, reason, offer) => {
   const { left, changes } = inverseOf(41n, [{ ...moved, ...more }]);
   expect(left).toEqual([expect.objectContaining({ reason: expect.stringContaining(reason), offer })]);
   expect(changes).toEqual([]);
@@ -60,7 +60,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
 it.each<[string, Partial<MovedField>]>([
   ['an email', {}],
   ['a phone that was not there before', { field: 'phone', old: null, new: null }],
-  ['a long name that somebody wrote', guessed],
+  ['a long name whose halves a person wrote', guessed],
 ])('inverseOf sets %s back', (_, more) => {
   const field = { ...moved, ...more };
   const { changes, edits, left } = inverseOf(41n, [field]);

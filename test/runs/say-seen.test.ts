@@ -24,7 +24,7 @@ const mirrorOf = (field: Field, [one, two]: readonly [string, string]) => {
   return field === 'roleId' ? BigInt(one.length) : one.trim() || null;
 };
 
-it.each(['name', 'email', 'phone', 'roleId'] as const)('names the seen values of the %s alone', (field) => {
+it.each(['name', 'email', 'phone', 'roleId'] as const)('readSeen reads a %s that saySeen prints', (field) => {
   fc.assert(
     fc.property(text, text, text, fc.boolean(), (one, two, three, hasNone) => {
       const mirror = mirrorOf(field, [one, two]);
@@ -38,7 +38,7 @@ it.each(['name', 'email', 'phone', 'roleId'] as const)('names the seen values of
   );
 });
 
-describe('the printed command', () => {
+describe('the printed commands', () => {
   it.each<readonly [SeenHold, string]>([
     [
       { field: 'email', edit: 12n, mirror: 'a@b.example', service: 'c@d.example' },
@@ -51,7 +51,7 @@ describe('the printed command', () => {
     [{ field: 'phone', edit: undefined, mirror: null, service: undefined }, `--if '' --if-service ''`],
     [{ field: 'roleId', edit: 12n, mirror: 4n, service: 17n }, `--if 4 --if-service 17`],
     [{ field: 'phone', edit: 12n, mirror: '1\u202e2', service: '1\u202e3' }, '--edit 12'],
-  ])('names the seen edit and the seen values (%#)', (seen, words) => {
+  ])('saySeen prints options for the seen edit and the seen values (case %#)', (seen, words) => {
     expect(saySeen(seen)).toBe(words);
   });
 
@@ -78,7 +78,7 @@ describe('the printed command', () => {
     ],
     [{ reason: 'limit' }, []],
     [{ reason: 'asked' }, []],
-  ])('decides the held field of a row (%#)', (more, commands) => {
+  ])('sayDecideEach prints the command that can decide a held field (case %#)', (more, commands) => {
     expect(sayDecideEach([{ ...row, ...more }])).toEqual(commands);
   });
 });
@@ -87,6 +87,6 @@ it.each([
   [{ ifService: 'x' }, 'give --edit or --if too'],
   [{ edit: '12', if: 'x' }, 'give one of them'],
   [{ edit: 'x', ifService: '' }, 'not the number of an edit'],
-])('%j is refused', (options, words) => {
+])('readSeen refuses %j', (options, words) => {
   expect(() => readSeen('email', options)).toThrow(words);
 });

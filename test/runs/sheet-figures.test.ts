@@ -103,7 +103,7 @@ async function planSheet(bytes: Uint8Array, country: string | null) {
 }
 
 describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode) => {
-  it('gives exactly its 43 true changes, and at most 15 problems', async () => {
+  it('planImport finds exactly the 43 true changes, and at most 15 problems', async () => {
     const { rows: count, changes, problems, notInFile, notes } = await planSheet(encode(sheetOf(all)), '49');
     expect([count, truth.length]).toEqual([187, 43]);
     expect(changes).toEqual(truth);
@@ -118,14 +118,14 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
     expect(notes).toEqual([expect.stringContaining('5 cells of an error')]);
   });
 
-  it('proposes only true changes if no country is given', async () => {
+  it('planImport proposes only true changes if no country is given', async () => {
     const { changes, problems } = await planSheet(encode(sheetOf(all)), null);
     const isTrue = new Set(truth.map((one) => JSON.stringify(one)));
     expect(changes.filter((one) => !isTrue.has(JSON.stringify(one)))).toEqual([]);
     expect(problems.length).toBeLessThanOrEqual(25);
   });
 
-  it('changes no user if all columns but the ids are sorted', async () => {
+  it('planImport proposes no wrong change if all columns but the ids are sorted', async () => {
     const sorted = rows
       .map(([, ...cells]) => cells)
       .toSorted((a, b) => (a[1] ?? '').localeCompare(b[1] ?? ''));

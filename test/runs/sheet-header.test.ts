@@ -19,7 +19,7 @@ const looksLike = (line: number) => `line ${line} looks like the header: what is
 const byContent = (column: string, meaning: string) =>
   `the column "${column}" is read as ${meaning}, by its content`;
 
-describe('readSheet', () => {
+describe('the header of a sheet', () => {
   it.each([
     ['E-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 2, []],
     ['Personal Mai;;\n;;\nE-Mail;Vorname;Nachname\nanne@x.de;Anne;Berg\n', 4, [looksLike(3)]],
@@ -50,21 +50,21 @@ describe('readSheet', () => {
   });
 
   it.each([
-    ['emails under a name that says nothing', 'Vorname;Vorgesetzter\nNeu;bob@x.de\n'],
+    ['emails under the name of another thing', 'Vorname;Vorgesetzter\nNeu;bob@x.de\n'],
     ['two columns of emails', 'Vorname;privat;Büro\nAnne;a@x.de;b@x.de\n'],
     ['a column of emails with other cells', 'Vorname;Kontakt\nAnne;anne@x.de\nBert;Bert\n'],
     ['digits without a plus sign', 'Vorname;Nr\nAnne;0012345678\n'],
     ['values in place of a header', 'anne@x.de;Anne\nbert@x.de;Bert\n'],
-  ])('requires a header for %s', async (_, text) => {
+  ])('refuses a sheet without a clear column of an id, an email or a phone: %s', async (_, text) => {
     await expect(readSheet(text)).rejects.toThrow('No column of the file is the id, the email or the phone');
   });
 
-  it('decides against the content of a column, if people are found without it', async () => {
+  it('ignores emails under an unknown header if the sheet has a column of ids', async () => {
     const { first, notes } = await readSheet('id;Vorname;Vorgesetzte\n1;Anne;chef@x.de\n');
     expect([first, notes]).toEqual([{ id: '1', first_name: 'Anne' }, []]);
   });
 
-  it('judges columns by their first twenty rows', async () => {
+  it('finds a column of emails by its first twenty rows', async () => {
     const rows = Array.from({ length: 30 }, (_, n) => `${n < 20 ? `a${n}@x.de` : 'keine'};Anne\n`);
     expect(await readSheet(`;Vorname\n${rows.join('')}`)).toMatchObject({
       first: { email: 'a0@x.de' },

@@ -5,11 +5,11 @@ const jwt = 'Authentication: API Secret JWT';
 const signed: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
-  'answers anything else with 401 and the JSON string "Unauthorized"',
+  'answers 401 "Unauthorized" to a missing, malformed or expired token',
 ];
 const accepted: Proof = [
   'emulator/authentication.test.ts',
-  'takes a JWT, with any extra claims, and the legacy API key',
+  'accepts a JWT, with or without extra claims, and the legacy API key',
 ];
 
 const authentication: readonly Row[] = [
@@ -69,8 +69,8 @@ const authentication: readonly Row[] = [
         'service/token.test.ts',
         'a token expires by its age even if the wall clock was set back (N21, R8, S40)',
       ],
-      ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
-      conforms('a token may be used again, and may have further claims'),
+      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
+      conforms('the service accepts a token twice, and with further claims'),
     ],
   }),
   rule(jwt, '8. secrets and tokens never stand in a log', {
@@ -82,7 +82,7 @@ const authentication: readonly Row[] = [
         'keeps tokens out of errors and events, whatever a hostile server repeats (S7)',
       ],
       ['system/command-line.test.ts', 'prints neither the secret key nor a token at log level debug (S32)'],
-      ['emulator/emulator.test.ts', 'the control endpoint shows the requests, and none of its own'],
+      ['emulator/emulator.test.ts', 'the control endpoint lists all requests except its own'],
     ],
   }),
   rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
@@ -104,7 +104,7 @@ const authentication: readonly Row[] = [
         'system/check.test.ts',
         'reports which of two secrets is in use, and when the old one was last needed (S44)',
       ],
-      ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
+      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
     ],
   }),
   rule('Authentication: legacy key', 'the team API key as the Bearer', {
@@ -127,23 +127,20 @@ const errors: readonly Row[] = [
     client: ['service/answer.ts', 'readRefusal', 'words at best, never needed'],
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [
-      conforms('errors are a JSON string'),
+      conforms('an error has a JSON string as its body'),
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
     ],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'Endpoint.bad_data'],
-    tests: [
-      documented,
-      ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
-    ],
+    tests: [documented, ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB']],
     status: '400',
   }),
   rule('Errors', '400 `error`: the user endpoints', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'refused'],
-    tests: [documented, conforms('a user that does not exist is a 400 with the label error')],
+    tests: [documented, conforms('an update of an unknown user gets 400 with the label error')],
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
@@ -166,7 +163,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
       ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
-      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
+      ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
     ],
     status: '404',
   }),
@@ -189,7 +186,7 @@ const errors: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'follows a sane Retry-After: seconds or a date by the service clock'],
       ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever Retry-After contains (N17)'],
-      ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
+      ['emulator/authentication.test.ts', 'sends Retry-After and counts a minute as the variants set'],
     ],
     variants: ['retry-after'],
   }),
@@ -199,7 +196,7 @@ const errors: readonly Row[] = [
     tests: [
       documented,
       ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer (N18)'],
-      ['emulator/faults.test.ts', 'faults instead of an answer › %s: one update gets a %i and has no effect'],
+      ['emulator/faults.test.ts', 'faults instead of an answer › %s: answers with %i, and writes nothing'],
     ],
     status: 'default',
   }),
@@ -220,7 +217,7 @@ const errors: readonly Row[] = [
         'reconcile/push.test.ts',
         'retries the request user by user, then field by field, and holds only the refused value (A21)',
       ],
-      ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
+      ['emulator/users.test.ts', 'answers 400 and writes nothing if one user of the request is invalid'],
     ],
     variants: ['unknown-user', 'unknown-role', 'refused-update'],
   }),
@@ -246,14 +243,14 @@ const limits: readonly Row[] = [
         'service/token.test.ts',
         'a token expires by its age even if the wall clock was set back (N21, R8, S40)',
       ],
-      ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
+      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
     ],
   }),
   rule('Limits', 'at most 2 API Secrets', {
     client: ['service/token.ts', 'Credentials.next', 'one in place and one to come, no third'],
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
-      ['emulator/authentication.test.ts', 'accepts two secrets at once, never three'],
+      ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
       ['service/faults.test.ts', 'fails if both secrets are refused'],
     ],
   }),
@@ -267,7 +264,7 @@ const limits: readonly Row[] = [
         'service/pages.test.ts',
         'a listing comes complete that gives %i rows and skips as many as requested (A6)',
       ],
-      ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
     ],
     variants: ['limit-cap', 'over-cap'],
   }),
@@ -276,7 +273,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
       ['service/client.test.ts', 'updateUsers makes no request for an empty map, and rejects 26 users'],
-      ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
+      ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB'],
     ],
   }),
 ];

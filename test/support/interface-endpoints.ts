@@ -3,7 +3,7 @@ import { conforms, type Proof, type Row, type Source } from './interface-row.ts'
 
 const section = 'Endpoints';
 const sent: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
-const taken: Proof = ['emulator/manners.test.ts', 'covers all sixteen endpoints'];
+const taken: Proof = ['emulator/manners.test.ts', 'these tests call all sixteen endpoints'];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
   const [file = '', declaration = ''] = emulator.split(' ');
@@ -29,8 +29,8 @@ const message = (method: string): Source => [
 const listings = 'emulator/rules/paged-endpoints.ts listingEndpoints';
 const schedules = 'emulator/rules/schedule-endpoints.ts scheduleEndpoints';
 const read = conforms('each reading endpoint answers 200 with JSON');
-const one = conforms('one tag and one survey are as the listings show them');
-const scheduled = conforms('a message is scheduled, read, replaced and cancelled');
+const one = conforms('a tag or a survey by its id equals its row in the listing');
+const scheduled = conforms('schedule endpoints create, replace and cancel a message');
 
 const withId = [
   'GET /v1/survey/{id}',
@@ -75,7 +75,7 @@ export const endpointRows: readonly Row[] = [
       'POST /v1/tag',
       message('createTag'),
       'emulator/rules/tag-endpoints.ts tagEndpoints',
-      conforms('a created tag can be read'),
+      conforms('the service returns a created tag by its id'),
     ),
     variants: ['same-tag', 'tag-names', 'tag-spaces'],
   },
@@ -84,7 +84,7 @@ export const endpointRows: readonly Row[] = [
     'POST /v1/conversations/read',
     message('readConversation'),
     'emulator/rules/conversation-endpoints.ts conversationEndpoints',
-    conforms('a conversation is marked as read'),
+    conforms('conversations/read answers 200, and 400 to {}'),
   ),
   endpoint('POST /v1/schedule', message('createSchedule'), schedules, scheduled),
   endpoint('GET /v1/schedule/{id}', message('schedule'), schedules, scheduled),
@@ -97,7 +97,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'reads one tag by its id'],
-      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for an unknown id, 400 for a bad id'],
+      ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
   },
@@ -109,7 +109,7 @@ export const endpointRows: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', '%s is a count (N4)'],
       ['service/faults.test.ts', '%s is not a count (N4)'],
-      ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
+      ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
     ],
     variants: ['count-body'],
     field: { at: ['POST /v1/contacts/count response'], path: '', type: 'string' },
@@ -124,7 +124,7 @@ export const endpointRows: readonly Row[] = [
         'service/wire.test.ts',
         'decodeString throws for another value than a string, and for another string than the given one',
       ],
-      ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
+      ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
     ],
     field: { at: ['POST /v1/conversations/read response'], path: '', type: 'string' },
   },
@@ -135,7 +135,7 @@ export const endpointRows: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelling takes only the string `ok`'],
-      ['emulator/schedules.test.ts', 'messages can be created, read, replaced and cancelled'],
+      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
   },

@@ -9,8 +9,8 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
       ['service/faults.test.ts', 'sends a GET with a body, over at most %i kept connections (N14)'],
-      ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
-      ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
+      ['emulator/users.test.ts', 'answers users that match the emails or the phones in the body of a GET'],
+      ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
     variants: ['email-lookup'],
   }),
@@ -22,7 +22,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
-      ['emulator/users.test.ts', 'plays the four answers to no filter'],
+      ['emulator/users.test.ts', 'answers a request without a filter as the variant unfiltered-users sets'],
       ['system/check.test.ts', 'for a service of variant %j, the probe "%s" reports %j'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
@@ -32,7 +32,7 @@ export const noteRows: readonly Row[] = [
     client: ['model/user.ts', 'UserPatch', 'half a name cannot be expressed'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
-      ['emulator/users.test.ts', 'overwrites both halves of a name if only one is sent'],
+      ['emulator/users.test.ts', 'empties the half of a name that an update does not send'],
       [
         'service/wire.test.ts',
         'a patch has only changed fields, both halves of a name, digits of a phone, an exact role (S71)',
@@ -44,7 +44,7 @@ export const noteRows: readonly Row[] = [
     client: ['reconcile/push/outcome.ts', 'judge', 'compares what was answered with what was sent'],
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
-      ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
+      ['emulator/users.test.ts', 'normalises, cuts or clears written values as the variants set'],
       ['reconcile/push.test.ts', 'sends only %s; base and mirror take the bytes of the service (A19)'],
     ],
     variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
@@ -63,7 +63,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
-      ['emulator/schedules.test.ts', 'messages get a 400 if a required field is missing or wrong'],
+      ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
   }),
@@ -76,7 +76,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
       ['service/client.test.ts', 'createSchedule accepts %s as on time'],
-      ['emulator/schedules.test.ts', 'a repeated local_id makes no second message, or does'],
+      ['emulator/schedules.test.ts', 'creates one message for each local_id, unless local-id=ignored'],
     ],
     variants: ['local-id'],
   }),
@@ -89,10 +89,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
-      [
-        'emulator/schedules.test.ts',
-        'take every target family, other offsets, and anything when the rules are off',
-      ],
+      ['emulator/schedules.test.ts', 'accepts each kind of target, and any time if grid and margin are off'],
     ],
     variants: ['schedule-grid', 'schedule-margin'],
   }),
@@ -105,7 +102,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
-      ['emulator/pages.test.ts', 'come newest first, or as asked; an unknown order is ignored or refused'],
+      ['emulator/pages.test.ts', 'listings sort newest first or as asked, or refuse an unknown order'],
       ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
     ],
     variants: ['order', 'unknown-order'],
@@ -115,7 +112,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
     ],
     variants: ['default-limit'],
   }),
@@ -124,8 +121,8 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
       ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit (A6)'],
-      ['emulator/pages.test.ts', 'number their pages: %s'],
-      ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
+      ['emulator/pages.test.ts', 'listings number their pages as the variant pages=%s sets'],
+      ['emulator/pages.test.ts', 'the listing of surveys numbers its pages as the variant survey-pages sets'],
     ],
     variants: ['pages', 'field-pages', 'survey-pages'],
   }),

@@ -9,7 +9,7 @@ const general: readonly Row[] = [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', 'refuses %s, and accepts it with anyContentType (N10)'],
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
+      ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
     variants: ['empty-list'],
   }),
@@ -19,8 +19,8 @@ const general: readonly Row[] = [
     tests: [
       ['service/client.test.ts', 'the base URL %s is refused'],
       ['service/faults.test.ts', 'an authority of our own is trusted by file'],
-      ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
-      ['emulator/emulator.test.ts', 'refuses plain HTTP except on loopback'],
+      ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection at the fault reset-in'],
+      ['emulator/emulator.test.ts', 'refuses to start with plain HTTP except on loopback'],
     ],
   }),
   rule('General rules', '2. calls without authentication fail', {
@@ -35,7 +35,7 @@ const general: readonly Row[] = [
     client: ['service/call-outcome.ts', 'AnswerMetadata.requestId', 'in every event and every error'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
-      conforms('every response carries X-Request-Id, each its own'),
+      conforms('every response carries a unique X-Request-Id'),
       ['service/requests.test.ts', '%i %s: an error with status, label and request id'],
     ],
   }),
@@ -44,8 +44,8 @@ const general: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/schedules.test.ts', 'messages get a 400 if a required field is missing or wrong'],
-      ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
+      ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
+      ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
     ],
   }),
   rule('General rules', '4. inbox ids come from the inbox listing', {
@@ -61,9 +61,9 @@ const fields: readonly Row[] = [
     client: ['mirror/db/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      conforms('a user has the documented fields, of the documented types'),
+      conforms('users/get answers users with fields of the documented types'),
       ['service/fields.test.ts', '%s: every documented field is taken'],
-      ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
+      ['emulator/users.test.ts', 'answers with blank, null, missing and extra fields as the variants set'],
     ],
     variants: ['fraction'],
   }),
@@ -86,7 +86,7 @@ const fields: readonly Row[] = [
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
       ['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called (A11)'],
-      ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
+      ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
@@ -101,7 +101,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/encode.ts', 'phoneText'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
+      ['emulator/users.test.ts', 'answers with blank, null, missing and extra fields as the variants set'],
     ],
     variants: ['phones'],
   }),
@@ -109,8 +109,8 @@ const fields: readonly Row[] = [
     client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision hangs on it'],
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
-      conforms('an update moves updated_at'),
-      ['emulator/users.test.ts', 'keeps fields that were not sent, and moves updated_at each time'],
+      conforms('an update never moves updated_at back'),
+      ['emulator/users.test.ts', 'keeps fields that an update does not send, and moves updated_at'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['updated-at'],
@@ -125,7 +125,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['emulator/schedules.test.ts', 'messages can be created, read, replaced and cancelled'],
+      ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
     ],
     variants: ['schedule-answer'],
   }),
@@ -134,7 +134,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'a count for each combination'],
     tests: [
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
-      ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
+      ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
     ],
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
@@ -142,7 +142,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
+      ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['revisions'],
   }),
@@ -179,7 +179,7 @@ const open: readonly Row[] = [
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
+      ['emulator/pages.test.ts', 'repeats no row, but skips rows of equal timestamps (%s digits)'],
     ],
     variants: ['fraction'],
   }),
@@ -202,8 +202,8 @@ const open: readonly Row[] = [
     ],
     tests: [
       ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
-      ['emulator/schedules.test.ts', 'messages cannot be changed once they are sent: %s, and %s'],
-      ['emulator/schedules.test.ts', 'messages read as missing once they are cancelled, or as deleted'],
+      ['emulator/schedules.test.ts', 'by sent-change=%s, sent-read=%s, a sent message gets %i, %i'],
+      ['emulator/schedules.test.ts', 'shows a cancelled message as deleted if cancelled-read=shown'],
     ],
     variants: ['sent-change', 'sent-read', 'cancelled-read'],
   }),
