@@ -54,8 +54,8 @@ const calls: Record<keyof typeof endpoints, (client: ServiceClient) => Promise<u
 };
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
-describe('every endpoint', () => {
-  test.each(names)('%s: sends the method, the path and a signed token', async (name) => {
+describe('each endpoint of the client', () => {
+  test.each(names)('sends the method and path of %s, and a signed token', async (name) => {
     const { client, server } = await openPair(respond);
     await calls[name](client);
     const { method, path } = endpoints[name];
@@ -72,7 +72,7 @@ describe('every endpoint', () => {
     expect(findOperation(method, path.replace('{id}', '5'))).toEqual(endpoints[name]);
   });
 
-  test.each(names)('%s: a client that only reads sends no write (O9)', async (name) => {
+  test.each(names)('a read-only client sends %s only if it is a read (O9)', async (name) => {
     const { client, server } = await openPair(respond, { mode: 'read-only' });
     const done = await calls[name](client).then(
       () => 'sent',
@@ -87,7 +87,7 @@ describe('every endpoint', () => {
   });
 
   test.each(['tag', 'survey', 'schedule'] as const)(
-    '%s: returns null after a 404, and fails after any other refusal',
+    'reading one %s returns null after a 404, and fails after a 403',
     async (name) => {
       let status = 404;
       const { client } = await openPair((socket) => socket.write(json(status, 'error')));
@@ -97,14 +97,14 @@ describe('every endpoint', () => {
     },
   );
 
-  test('cancelling takes only the string `ok`', async () => {
+  test('cancelSchedule() fails if the service answers another string than `ok`', async () => {
     const { client } = await openAnswered(json(200, 'not ok'));
     await expect(client.cancelSchedule(5n)).rejects.toMatchObject({ phase: 'sent' });
   });
 });
 
-describe('users', () => {
-  test('users() reads all users for an empty filter, and none for phones of signs alone', async () => {
+describe('reading and updating users', () => {
+  test('users() reads all users for an empty filter, and nothing for phones without digits', async () => {
     const { client, server } = await openPair(respond);
     await client.users({ emails: [], phones: [] });
     expect(server.requests[0]?.body).toBe('{}');
@@ -116,7 +116,7 @@ describe('users', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('updateUsers makes no request for an empty map, and rejects 26 users', async () => {
+  test('updateUsers() sends nothing for an empty map, and throws for 26 users', async () => {
     const { client, server } = await openPair(respond);
     await client.updateUsers(new Map());
     const many = new Map(Array.from({ length: 26 }, (_, i) => [BigInt(i + 1), { roleId: 4n }]));
@@ -125,7 +125,7 @@ describe('users', () => {
   });
 });
 
-describe('schedules are checked before they are sent', () => {
+describe('createSchedule, replaceSchedule', () => {
   const changed = (change: Partial<Record<keyof ScheduleRequest, unknown>>) =>
     ({ ...schedule, ...change }) as ScheduleRequest;
   test.each([
@@ -137,12 +137,12 @@ describe('schedules are checked before they are sent', () => {
     ['two targets', changed({ listId: 4n }), 'and 2 are'],
     ['an empty list of targets', changed({ phoneNumber: undefined, targets: [] }), 'targets is empty'],
     ['a phone without digits', changed({ phoneNumber: '+' }), 'phone_number holds no digits'],
-    ['nothing to say', changed({ content: { text: '' } }), 'content has no text'],
-    ['no RFC 3339 time', changed({ executeAt: '2030-01-01 00:30' }), 'execute_at is not an RFC 3339 time'],
-    ['no such time', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is not an RFC 3339 time'],
-    ['off the quarter', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
-    ['too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
-  ])('refuses %s', async (_name, request, message) => {
+    ['an empty text', changed({ content: { text: '' } }), 'content has no text'],
+    ['a time without a T', changed({ executeAt: '2030-01-01 00:30' }), 'execute_at is not an RFC 3339 time'],
+    ['a 13th month', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is not an RFC 3339 time'],
+    ['a time at minute 31', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
+    ['a time that is too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
+  ])('reject a schedule with %s unsent', async (_name, request, message) => {
     const { client, server } = await openPair(respond);
     for (const send of [() => client.createSchedule(request), () => client.replaceSchedule(5n, request)]) {
       await expect(send()).rejects.toMatchObject({
@@ -154,7 +154,7 @@ describe('schedules are checked before they are sent', () => {
   });
 
   test.each(['2030-01-01T00:15:00Z', '2030-01-01T02:30:00.000+02:00', '2030-01-01T06:15:00+05:45'])(
-    'createSchedule accepts %s as on time',
+    'createSchedule sends a schedule for the allowed time %s',
     async (executeAt) => {
       const { client, server } = await openPair(respond);
       const { localId } = await client.createSchedule({ ...schedule, executeAt, localId: 'mine' });
@@ -166,7 +166,7 @@ describe('schedules are checked before they are sent', () => {
     },
   );
 
-  test('checks the 15 minutes ahead by the service’s clock once an answer has given it', async () => {
+  test('createSchedule refuses a time that is 10 minutes ahead by the service’s clock', async () => {
     const clock = createHeldClock();
     const date = new Date(clock.now() + 20 * 60_000).toUTCString();
     const { client } = await openAnswered(json(200, { id: 7, members: [] }, { Date: date }), { clock });
@@ -175,7 +175,7 @@ describe('schedules are checked before they are sent', () => {
   });
 });
 
-describe('any call', () => {
+describe('request and requestPages', () => {
   test('request() sends method, path and body, and returns value, status and headers', async () => {
     const { client, server } = await openAnswered(json(200, { any: 1 }, { 'X-Other': 'yes' }));
     const reply = await client.request('POST', '/v1/anything?x=1', { a: 1n });
@@ -195,7 +195,7 @@ describe('any call', () => {
     '/v1/',
     '/v1/x#y',
     'https://x/v1/y',
-  ])('request() refuses the path %s', async (path) => {
+  ])('request() and requestPages() refuse the path %s before they send anything', async (path) => {
     const { client, server } = await openPair(respond);
     await expect(client.request('GET', path)).rejects.toMatchObject({ code: 'usage' });
     await expect(client.requestPages('POST', path)).rejects.toMatchObject({ code: 'usage' });
@@ -233,7 +233,7 @@ describe('any call', () => {
   });
 });
 
-describe('settings', () => {
+describe('the settings of a client', () => {
   const secret = { secretId: 'x', secretKey: createSecret('y') };
   test.each([
     ['http://service.example', 'https'],
@@ -245,7 +245,7 @@ describe('settings', () => {
     ['https://service.example/#', 'a query or a fragment'],
     ['service.example', 'is not a URL'],
     ['', 'is not a URL'],
-  ])('the base URL %s is refused', (url, message) => {
+  ])('checkBaseUrl rejects the base URL "%s"', (url, message) => {
     expect(() => checkBaseUrl(url)).toThrow(expect.objectContaining({ code: 'configuration' }));
     expect(() => checkBaseUrl(url)).toThrow(message);
     expect(() => checkBaseUrl(url)).not.toThrow('canary');
@@ -258,11 +258,11 @@ describe('settings', () => {
     ['http://localhost:80', 'http://localhost', ''],
     ['http://127.9.9.9:1', 'http://127.9.9.9:1', ''],
     ['http://[::1]:1', 'http://[::1]:1', ''],
-  ])('the base URL %s is taken', (url, origin, pathPrefix) => {
+  ])('checkBaseUrl splits %s into its origin and path prefix', (url, origin, pathPrefix) => {
     expect(checkBaseUrl(url)).toEqual({ origin, pathPrefix });
   });
 
-  test('a path in the base URL stands before every path', async () => {
+  test('puts the path of the base URL in front of the path of each request', async () => {
     const { server } = await openPair(respond);
     const { client } = openClient(`${server.baseUrl}/gateway/`);
     await client.list(inboxes, { memory: nothingLearned });
@@ -281,13 +281,13 @@ describe('settings', () => {
     [{ http: { concurrency: 0 } }],
     [{ http: { totalDeadlineMs: -1 } }],
     [{ http: { caFile: '/does/not/exist' } }],
-  ])('createClient refuses settings that make no sense at once', (options) => {
+  ])('openClient throws at once for settings that cannot work, like an empty secret', (options) => {
     expect(() => openClient('https://service.example', options)).toThrow(
       expect.objectContaining({ code: 'configuration' }),
     );
   });
 
-  test('sends the legacy key unchanged, and warns that it is planned for deprecation', async () => {
+  test('sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key', async () => {
     const { client, server, events } = await openPair(respond, {
       credentials: { apiKey: createSecret('key-canary') },
     });
@@ -297,7 +297,7 @@ describe('settings', () => {
     expect(client.credentials()).toMatchObject([{ credential: 'api-key', inUse: true }]);
   });
 
-  test('credentials may be secrets or text for the id, and print as neither (S39)', async () => {
+  test('accepts a secret object as the id, and prints no id or key in events or JSON (S39)', async () => {
     const credentials = { secretId: createSecret(secretId), secretKey: createSecret(secretKey) };
     const { client, events } = await openPair(respond, { credentials });
     await client.team();
@@ -305,7 +305,7 @@ describe('settings', () => {
   });
 });
 
-test('a stop lets a request in flight finish, refuses the next, and ends a wait (R2)', async () => {
+test('a stop signal lets the request in flight finish, and rejects the next call unsent (R2)', async () => {
   const stop = new AbortController();
   const { client, server } = await openPair(
     (socket, request) => {
@@ -321,7 +321,7 @@ test('a stop lets a request in flight finish, refuses the next, and ends a wait 
   expect(server.requests).toHaveLength(1);
 });
 
-test('reads tags by page: one request a page and two for the end', async () => {
+test('the client reads 250 tags in three requests for pages, and finds the end with two more', async () => {
   const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
   const { client, server } = await openPair((socket, request) => {
     const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };

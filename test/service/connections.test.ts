@@ -20,7 +20,7 @@ async function open(answer: Respond = respond, clients = 2) {
   return { server, connections, client };
 }
 
-test('clients in a row reuse the connection of the first, whatever their mode', async () => {
+test('clients that run one after another share one connection, read-only or not', async () => {
   const { server, connections, client } = await open(respond, 1);
   for (const mode of ['read-only', 'read-write', 'read-only'] as const) {
     const one = client({ mode, http: { concurrency: 1 } });
@@ -34,7 +34,7 @@ test('clients in a row reuse the connection of the first, whatever their mode', 
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('each client opens one connection for each request in flight', async () => {
+test('two clients with a concurrency of 3 open six connections for 12 requests', async () => {
   let waiting: (() => void)[] = [];
   const { server, client } = await open((socket) => {
     waiting.push(() => socket.write(json(200, team)));
@@ -59,7 +59,7 @@ async function openHeld() {
   return { server, client, answers, arrive };
 }
 
-test('a client that closes waits for its own requests alone', async () => {
+test('close() waits for requests of its own client, and does not wait for another client', async () => {
   const { client, answers, arrive } = await openHeld();
   const [one, other] = [client(), client()];
   const own = one.team();
@@ -82,7 +82,7 @@ test('a client that closes waits for its own requests alone', async () => {
   expect((await others[1])?.id).toBe(7n);
 });
 
-test('a client that is stopped gives up its own requests alone', async () => {
+test('a stop signal ends requests of its own client, and another client gets its answer', async () => {
   const { server, client, answers, arrive } = await openHeld();
   const stop = new AbortController();
   const [one, other] = [client({ signal: stop.signal, graceMs: 20 }), client()];
@@ -99,7 +99,7 @@ test('a client that is stopped gives up its own requests alone', async () => {
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('clients with other settings, or other authorities in the same file, open other connections', async () => {
+test('opens separate connections for each origin, each setting and each content of the CA file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
   onTestFinished(async () => rmSync(folder, { recursive: true }));
   const caFile = join(folder, 'ca.pem');

@@ -43,8 +43,8 @@ const matrix = variantNames.flatMap((name) => {
 /** A quarter of an hour seven times: the matrix has a grid of 15 minutes, and one of 7. */
 const onEveryGridMs = 7 * 15 * 60_000;
 
-describe('every variant', () => {
-  test.each(['', ...matrix])('every call succeeds: %s', async (variant) => {
+describe('the emulator', () => {
+  test.each(['', ...matrix])('every client call succeeds in the variant %s', async (variant) => {
     const emulator = await openEmulator({ variants: parseVariants(variant === '' ? [] : [variant]) });
     const { client } = openClient(emulator.url, { clock: createHeldClock(Date.now()) });
     const { team } = emulator;

@@ -54,7 +54,7 @@ function writeLast(socket: Socket, text: string, end = 'RST') {
 
 const whole = json(200, team);
 
-test('a reset after any number of bytes is an error, never a shorter answer (N1)', async () => {
+test('a read fails if the connection is reset after any number of bytes of the answer (N1)', async () => {
   let cut = 0;
   const { client, server } = await openPair((socket) => writeLast(socket, whole.slice(0, cut)), once);
   for (cut = 0; cut < whole.length; cut += 1) {
@@ -65,8 +65,8 @@ test('a reset after any number of bytes is an error, never a shorter answer (N1)
 
 test.each<readonly [string, Respond, number]>([
   ['in the middle of an answer', (socket) => writeLast(socket, whole.slice(0, -3)), 0],
-  ['as a kept connection is used again', (socket) => socket.destroy(), 1],
-])('a connection that breaks %s: repeats a read, and no write (N1, N15)', async (_, breakIt, at) => {
+  ['when it is reused', (socket) => socket.destroy(), 1],
+])('repeats a read, and not a write, if the connection closes %s (N1, N15)', async (_, breakIt, at) => {
   const respond: Respond = (socket, request) => {
     if (request.index === at) breakIt(socket, request);
     else socket.write(request.path === '/v1/team' ? whole : updated);
@@ -79,24 +79,24 @@ test.each<readonly [string, Respond, number]>([
   expect(writing.server.requests).toHaveLength(at + 1);
 });
 
-describe('truncated chunks', () => {
+describe('a chunked answer', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
   const chunks = '2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n';
 
-  test.each(ends)('chunks cut off by %s are an error (N2)', async (end) => {
+  test.each(ends)('contactCount() fails if a %s cuts the chunks off at any byte (N2)', async (end) => {
     let cut = 0;
     const { client } = await openPair((socket) => writeLast(socket, head + chunks.slice(0, cut), end), once);
     for (cut = 1; cut < chunks.length; cut += 1)
       expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', phase: 'sent' });
   });
 
-  test('accepts whole chunks', async () => {
+  test('contactCount() reads the count from complete chunks', async () => {
     const { client } = await openAnswered(head + chunks);
     expect(await client.contactCount({})).toBe(12n);
   });
 });
 
-test.each(ends)('"12" closed by %s is not taken for the count 12 (N3)', async (end) => {
+test.each(ends)('contactCount() rejects an answer of unknown length that a %s ends (N3)', async (end) => {
   const text = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12';
   const { client } = await openPair((socket) => writeLast(socket, text, end), once);
   const error = await failure(client.contactCount({}));
@@ -104,9 +104,9 @@ test.each(ends)('"12" closed by %s is not taken for the count 12 (N3)', async (e
   expect(error.message).toContain('neither a length nor chunks');
 });
 
-describe('the count', () => {
+describe('contactCount', () => {
   test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
-    '%s is a count (N4)',
+    'accepts the answer %s as a count (N4)',
     async (body) => {
       const { client } = await openAnswered(answer(200, body));
       expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
@@ -133,14 +133,14 @@ describe('the count', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('%s is not a count (N4)', async (body) => {
+  ])('rejects the answer %s as a count (N4)', async (body) => {
     const { client } = await openAnswered(answer(200, body));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
 
-describe('a write whose answer does not come', () => {
-  test('sends a write once, ends it as `sent`, and closes its connection (N5)', async () => {
+describe('a write without an answer', () => {
+  test('fails at the deadline as `sent`, closes its connection and is not repeated (N5)', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body));
     const timers = holdTimers();
@@ -155,7 +155,7 @@ describe('a write whose answer does not come', () => {
   });
 });
 
-test('one byte at a time does not outlive the total deadline (N7, S53)', async () => {
+test('a read fails at the total deadline if the answer drips in byte by byte (N7, S53)', async () => {
   let drops = 0;
   const { client, server } = await openPair(
     (socket) => {
@@ -182,15 +182,15 @@ test('one byte at a time does not outlive the total deadline (N7, S53)', async (
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-describe('a server that accepts and says nothing', () => {
-  test('fails at the headers deadline if no answer comes (N8)', async () => {
+describe('a server that accepts connections and never answers', () => {
+  test('a read fails at the headers deadline (N8)', async () => {
     const { client } = await openPair(() => undefined, { ...once, http: { headersTimeoutMs: 100 } });
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent' });
     expect(error.message).toContain('HEADERS_TIMEOUT');
   });
 
-  test('fails at the connect deadline without a TLS handshake, before it sends anything (N8)', async () => {
+  test('a write fails unsent at the connect deadline if the TLS handshake does not finish (N8)', async () => {
     const { server } = await openPair(() => undefined);
     const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
       ...once,
@@ -211,8 +211,8 @@ const pages = [
   '%PDF-1.4',
 ];
 
-describe('a write that another server answers with 200', () => {
-  test.each(pages)('leaves it unknown whether it was carried out: %s (N9, S10)', async (page) => {
+describe('a write that another server answers with status 200', () => {
+  test.each(pages)('fails with phase `sent`, without a repeat, for the body %s (N9, S10)', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openAnswered(answer(200, page, { 'Content-Type': type }), once);
       const error = await write(client);
@@ -223,7 +223,7 @@ describe('a write that another server answers with 200', () => {
   });
 });
 
-describe("a proxy's page in place of an answer", () => {
+describe("a proxy's page with status 200 in place of an answer", () => {
   const page = (type: string) => answer(200, '<html>Back soon</html>', { 'Content-Type': type });
 
   test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s (N9)', async (type) => {
@@ -232,7 +232,7 @@ describe("a proxy's page in place of an answer", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('fails a read within the budget if a proxy keeps answering (N9)', async () => {
+  test('a read fails after four requests if the proxy answers each of them (N9)', async () => {
     const { client, server } = await openAnswered(page('text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
@@ -241,9 +241,9 @@ describe("a proxy's page in place of an answer", () => {
   });
 });
 
-describe('JSON under another name', () => {
+describe('the content type of a JSON answer', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
-    'refuses %s, and accepts it with anyContentType (N10)',
+    'a read rejects "%s", and accepts it with the setting anyContentType (N10)',
     async (type) => {
       const named = json(200, team, { 'Content-Type': type });
       const strict = await openAnswered(named);
@@ -260,7 +260,7 @@ describe('JSON under another name', () => {
     'Application/JSON; charset=utf-8',
     'application/json;v=1',
     'application/hal+json',
-  ])('%s is JSON', async (type) => {
+  ])('a read accepts %s', async (type) => {
     const { client } = await openAnswered(json(200, team, { 'Content-Type': type }));
     expect((await client.team()).id).toBe(7n);
   });
@@ -268,7 +268,7 @@ describe('JSON under another name', () => {
 
 describe('compressed answers', () => {
   test.each(['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip'])(
-    '%s is refused unread (N11, S52)',
+    'a read rejects an answer with the encoding "%s", and is not repeated (N11, S52)',
     async (encoding) => {
       const { client, server } = await openAnswered(json(200, team, { 'Content-Encoding': encoding }));
       const error = await read(client);
@@ -278,14 +278,14 @@ describe('compressed answers', () => {
     },
   );
 
-  test('`identity` is not an encoding', async () => {
+  test('a read accepts an answer with the encoding `identity`', async () => {
     const { client } = await openAnswered(json(200, team, { 'Content-Encoding': 'identity' }));
     expect((await client.team()).id).toBe(7n);
   });
 });
 
-describe('endless answers', () => {
-  test('the connection is closed at the limit (N12, R4)', async () => {
+describe('an answer that is too long', () => {
+  test('a read fails and closes its connection at maxResponseBytes (N12, R4)', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write(
@@ -305,7 +305,7 @@ describe('endless answers', () => {
     await eventually('its connection is closed', () => server.closed() === 1);
   });
 
-  test('an endless error keeps its status', async () => {
+  test('a read reports the status of a 403 whose body is too long', async () => {
     const { client } = await openPair((socket) => {
       socket.write(answer(403, '"x"', { 'Content-Length': '9999999999' }));
       for (let i = 0; i < 20; i += 1) socket.write(' '.repeat(8_192));
@@ -313,7 +313,7 @@ describe('endless answers', () => {
     expect(await read(client)).toMatchObject({ phase: 'answered', status: 403 });
   });
 
-  test('refuses more rows than any page has (N12)', async () => {
+  test('users() rejects an answer with 250,001 rows (N12)', async () => {
     const body = `{"memberships":[${'{},'.repeat(250_000)}{}]}`;
     const { client } = await openAnswered(answer(200, body));
     const error = await failure(client.users({ emails: [], phones: [] }));
@@ -333,17 +333,17 @@ test.each([
   ['a negative length', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: -1\r\n\r\n${body}`],
   ['a length in words', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: five\r\n\r\n${body}`],
   ['garbage', 'garbage garbage garbage\r\n\r\n'],
-  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
-  ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
-])('%s is an error, and the connection is not used again (N13)', async (_name, text) => {
+  ['the greeting of another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['an HTTP version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
+  ['binary data', '\u0000\u0001\u0002\u0003'.repeat(50)],
+])('a call fails, and its connection is not reused, if the server sends %s (N13)', async (_name, text) => {
   const { client, server } = await openAnswered(text, { ...once, http: { totalDeadlineMs: hungAfterMs } });
   expect(await write(client)).toMatchObject({ code: 'service', phase: 'sent' });
   expect(await read(client)).toMatchObject({ code: 'service', phase: 'sent' });
   expect(server.connections()).toBe(2);
 });
 
-test.each([1, 4])('sends a GET with a body, over at most %i kept connections (N14)', async (concurrency) => {
+test.each([1, 4])('sends GETs with a body over at most %i connections (N14)', async (concurrency) => {
   const respond: Respond = (socket, request) => {
     socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
   };
@@ -358,8 +358,8 @@ test.each([1, 4])('sends a GET with a body, over at most %i kept connections (N1
   expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
 });
 
-describe('a storm of 429', () => {
-  test('a storm of 429 gets few requests and long pauses, and the call after it succeeds (N16)', async () => {
+describe('429 answers', () => {
+  test('sends fewer than 40 requests in 30 minutes of 429s, and the next call succeeds (N16)', async () => {
     let storming = true;
     const { client, server, clock, events } = await openPair((socket, request) => {
       if (storming) socket.write(json(429, 'too many requests'));
@@ -383,7 +383,7 @@ describe('a storm of 429', () => {
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
   });
 
-  test('a 429 stops all calls, not only its own (N16)', async () => {
+  test('a 429 for four calls delays all later requests of the client by a second or more (N16)', async () => {
     const clock = createHeldClock();
     const times: number[] = [];
     const { client, server } = await openPair(
@@ -400,7 +400,7 @@ describe('a storm of 429', () => {
 });
 
 describe('beforeSend', () => {
-  test('beforeSend runs after the wait for the rate, and its error ends the call before it is sent (R6)', async () => {
+  test('runs after the wait for the rate limit, and ends the call unsent if it rejects (R6)', async () => {
     const { client, server, clock } = await openAnswered(updated, {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
@@ -417,7 +417,7 @@ describe('beforeSend', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('beforeSend runs again before a write leaves again after a 401', async () => {
+  test('runs again before a write is repeated after a 401', async () => {
     const { client, server, clock } = await openPair(
       firstThen((socket) => {
         clock.advance(60_000);
@@ -434,11 +434,11 @@ describe('beforeSend', () => {
   });
 });
 
-describe('hostile Retry-After', () => {
+describe('the header Retry-After', () => {
   const absurd = ['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'];
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
-  test('pauses for 1 s to 15 min, whatever Retry-After contains (N17)', () => {
+  test('choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -461,7 +461,7 @@ describe('hostile Retry-After', () => {
     );
   });
 
-  test('follows a sane Retry-After: seconds or a date by the service clock', () => {
+  test('parseRetryAfter reads seconds or a date, and returns null for nonsense', () => {
     expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
     expect(parseRetryAfter('30', 0)).toBe(30_000);
     expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
@@ -472,16 +472,16 @@ describe('hostile Retry-After', () => {
     }
   });
 
-  test.each(absurd)('503 with %s: a read waits within bounds, or gives up (N17)', async (header) => {
+  test.each(absurd)('a read waits at most 30 s after a 503 with Retry-After %s (N17)', async (header) => {
     const { client, clock } = await openAnswered(json(503, 'error', { 'Retry-After': header }));
     expect(await read(client)).toMatchObject({ status: 503 });
     expect(Math.max(0, ...clock.slept)).toBeLessThanOrEqual(30_000);
   });
 });
 
-describe('5xx', () => {
+describe('5xx answers', () => {
   test.each([500, 502, 503, 504, 520])(
-    'does not repeat a write after a %i, and reports the answer (N18)',
+    'fails a write after a %i with its label, and does not repeat it (N18)',
     async (status) => {
       const { client, server } = await openAnswered(json(status, 'error'));
       expect(await write(client)).toMatchObject({
@@ -494,7 +494,7 @@ describe('5xx', () => {
     },
   );
 
-  test('repeats a read with growing waits, up to a limit', async () => {
+  test('the client repeats a read three times with growing pauses, then fails', async () => {
     const { client, server, clock } = await openAnswered(json(502, 'error'), { random: () => 0.999 });
     expect(await failure(client.contactCount({}))).toMatchObject({ status: 502 });
     expect(server.requests).toHaveLength(4);
@@ -503,13 +503,13 @@ describe('5xx', () => {
     expect(backoffs).toEqual(backoffs.toSorted((a, b) => a - b));
   });
 
-  test('retries are a budget: a service that is down is not hammered (N18)', async () => {
+  test('the client sends 70 requests for 50 failing reads, as they share a retry budget (N18)', async () => {
     const { client, server } = await openAnswered(json(500, 'error'));
     for (let i = 0; i < 50; i += 1) await read(client);
     expect(server.requests.length).toBe(70);
   });
 
-  test('the body of an error is words at best, and never needed', async () => {
+  test('takes the label of an error from a JSON body, and works without one', async () => {
     const labels = [
       ['<html>502</html>', undefined],
       ['', undefined],
@@ -532,8 +532,8 @@ function claimsOf(request: RawRequest) {
 }
 const issuer = (request: RawRequest) => claimsOf(request).iss;
 
-describe('401 in the middle of a run', () => {
-  test('tries one fresh token after a 401 at any call, then fails (N19)', async () => {
+describe('401 answers', () => {
+  test('repeats a write once with a fresh token after a 401, then fails (N19)', async () => {
     for (let k = 0; k < 5; k += 1) {
       const { client, server } = await openPair((socket, request) => {
         socket.write(request.index >= k ? json(401, 'Unauthorized') : json(200, team));
@@ -544,7 +544,7 @@ describe('401 in the middle of a run', () => {
     }
   });
 
-  test('a single 401 is mended by a fresh token, for a write as well', async () => {
+  test('the client repeats an update with a fresh token after one 401, and the update succeeds', async () => {
     const { client, server, clock } = await openPair((socket, request) => {
       socket.write(request.index === 1 ? json(401, 'Unauthorized') : updated);
     });
@@ -557,7 +557,7 @@ describe('401 in the middle of a run', () => {
   });
 });
 
-describe('rotation', () => {
+describe('rotation of the two secrets', () => {
   const credentials = {
     secretId: 'old',
     secretKey: createSecret('old-key'),
@@ -567,7 +567,7 @@ describe('rotation', () => {
   test.each([
     ['old', 'new'],
     ['new', 'old'],
-  ])('%s is revoked, in the middle of a push or before: %s takes over (N20)', async (revoked, other) => {
+  ])('after a refusal of the %s secret, signs with the %s secret (N20)', async (revoked, other) => {
     let revokedYet = false;
     const { client, server, events } = await openPair(
       (socket, request) => {
@@ -589,13 +589,13 @@ describe('rotation', () => {
     );
   });
 
-  test('fails if both secrets are refused', async () => {
+  test('the client fails a write if the service refuses both secrets', async () => {
     const { client, server } = await openAnswered(json(401, 'Unauthorized'), { credentials });
     expect(await write(client)).toMatchObject({ code: 'credentials' });
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('verifies the next secret, uses it, and sees the old secret idle (N20, S43)', async () => {
+  test('checkCredentials() switches to the next secret, and reports both secrets (N20, S43)', async () => {
     const { client, server, clock } = await openAnswered(json(200, []), { credentials });
     await client.list(inboxes, { memory: nothingLearned });
     const lastNeeded = clock.now();
@@ -610,9 +610,9 @@ describe('rotation', () => {
   });
 
   test.each([
-    ['takes', json(200, { id: 41 }), true],
-    ['refuses', json(401, 'Unauthorized'), false],
-  ])('checks a secret by the team if there are no inboxes: the team %s it', async (_, answer, accepted) => {
+    ['accepts the secret after a 200', json(200, { id: 41 }), true],
+    ['rejects the secret after a 401', json(401, 'Unauthorized'), false],
+  ])('checkCredentials() reads the team if the inboxes are a 404, and %s', async (_, answer, accepted) => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(request.path === '/v1/team' ? answer : json(404, 'Not Found')),
     );
@@ -621,7 +621,7 @@ describe('rotation', () => {
   });
 });
 
-describe('clocks that differ', () => {
+describe("a clock that differs from the service's clock", () => {
   /** A service that takes a token from 0 to 300 s old by its own clock. */
   const judge =
     (serviceNow: () => number): Respond =>
@@ -649,7 +649,7 @@ describe('clocks that differ', () => {
     },
   );
 
-  test('leaves a clock beyond the bound uncorrected, and warns (N21)', async () => {
+  test('the client warns and fails if the clocks differ by more than correctUpToMs (N21)', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
       judge(() => clock.now() + 600_000),
@@ -662,9 +662,9 @@ describe('clocks that differ', () => {
 });
 
 test.each([
-  ['a name that does not resolve', 'https://does-not-exist.invalid', 'no connection to the service'],
+  ['a host name that does not resolve', 'https://does-not-exist.invalid', 'no connection to the service'],
   ['a port that refuses the connection', 'http://127.0.0.1:9', 'ECONNREFUSED'],
-])('%s: repeats a write, and reports it as unsent (N22)', async (_, baseUrl, words) => {
+])('repeats a write to %s, and reports it as not sent (N22)', async (_, baseUrl, words) => {
   const { client, events } = openClient(baseUrl, { retry: { attempts: 2 } });
   const error = await write(client);
   expect(error).toMatchObject({ phase: 'not-sent', status: undefined });
@@ -697,7 +697,7 @@ describe('atStart', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('atStart keeps the first byte from leaving if the handshake took too long (R6)', async () => {
+  test('stops an update after a slow TLS handshake before any byte is sent, if it throws (R6)', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -715,7 +715,7 @@ describe('atStart', () => {
     expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
   });
 
-  test('atStart runs for no call whose deadline has passed, and the next call is sent', async () => {
+  test('does not run for an update past its deadline, and runs for the next update', async () => {
     const { client, server, gate } = await openGate({ connectTimeoutMs: 2 * hungAfterMs });
     gate.shut();
     const asked: string[] = [];
@@ -739,7 +739,7 @@ describe('atStart', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('atStart runs again on a kept connection', async () => {
+  test('runs before each update on a kept connection, and stops an update by throwing', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -754,7 +754,7 @@ describe('atStart', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('atStart runs once for an update that was cut off, which stays reported as sent', async () => {
+  test('runs once for an update that ends with a reset, and the update fails as `sent`', async () => {
     const { client, server } = await openPair((socket) => socket.resetAndDestroy(), once);
     let asked = 0;
     const atStart = () => {
@@ -766,14 +766,14 @@ describe('atStart', () => {
   });
 });
 
-describe('certificates', () => {
+describe('TLS certificates', () => {
   async function openTls(issued: { key: string; cert: string }, http: { caFile?: string } = {}) {
     const server = await listenRaw((socket) => socket.write(updated), issued);
     onTestFinished(() => server.close());
     return { server, ...openClient(server.baseUrl, { http }) };
   }
 
-  test('an authority of our own is trusted by file', async () => {
+  test('the client trusts a private authority whose certificate is in caFile', async () => {
     const { client, server } = await openTls(authority.issue({ host: '127.0.0.1' }), { caFile });
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
     expect(server.requests).toHaveLength(1);
@@ -784,7 +784,7 @@ describe('certificates', () => {
     ['for another host', () => authority.issue({ host: 'other.example' }), true],
     ['from an unknown authority', () => authority.issue({ host: '127.0.0.1' }), false],
   ])(
-    'fails once, before it sends anything, for a certificate that is %s (N23, S51)',
+    'the client fails a write unsent, without a repeat, if the certificate is %s (N23, S51)',
     async (_name, issue, trusted) => {
       const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
       const error = await write(client);
@@ -795,7 +795,7 @@ describe('certificates', () => {
     },
   );
 
-  test('the environment cannot switch verification off (N23, S3)', async () => {
+  test('the client verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0 (N23, S3)', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -810,7 +810,7 @@ describe('certificates', () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'never follows a %i, to another host or the same (N24, S4)',
+  'fails a write after a %i, and follows the redirect neither to another host nor to the same (N24, S4)',
   async (status) => {
     const other = await openAnswered(updated);
     for (const location of [
@@ -837,7 +837,7 @@ const old = {
   user_updated_at: '2020-01-01T00:00:00Z',
 };
 
-test('reads both times of an old answer, and takes no clock from its `Date` (N25)', async () => {
+test('reads both times of a user in a cached answer, and ignores its `Date` as a clock (N25)', async () => {
   const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
   const { client } = await openAnswered(json(200, { memberships: [old] }, headers));
   const { users } = await client.users({ emails: [], phones: [] });
@@ -847,7 +847,7 @@ test('reads both times of an old answer, and takes no clock from its `Date` (N25
   expect(client.clockOffsetMs()).toBeNull();
 });
 
-test('keeps tokens out of errors and events, whatever a hostile server repeats (S7)', async () => {
+test('keeps tokens and the key out of errors and events if a server repeats tokens (S7)', async () => {
   const { client, server, events } = await openPair((socket, request) => {
     const said = request.headers['authorization'] ?? '';
     const [, token = ''] = said.split(' ');

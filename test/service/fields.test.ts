@@ -204,14 +204,14 @@ const fields = names.flatMap((name) =>
     .map(({ path, type }) => [name, path, type] as const),
 );
 
-describe('every documented field', () => {
-  test.each(names)('%s: every documented field is taken', async (name) => {
+describe('the fields of an answer', () => {
+  test.each(names)('the client reads every documented field of %s', async (name) => {
     const row = sampleOf(cases[name].shape);
     const read = await openReader(name);
     expect(await read(row)).toStrictEqual(expected(name, row));
   });
 
-  test.each(fields)('%s, %s: missing, null or of another type', async (name, path, type) => {
+  test.each(fields)('reads or rejects %s with %s missing, null or mistyped', async (name, path, type) => {
     const { shape, required, absent } = caseOf(name);
     const row = sampleOf(shape);
     const whole = expected(name, row);
@@ -263,7 +263,7 @@ const swapped = fields.filter(([name, path, type]) => {
   return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
 });
 
-test.each(swapped)('reads a number for a text of %s, %s, and the reverse', async (name, path, type) => {
+test.each(swapped)('converts in %s the field %s between number and text', async (name, path, type) => {
   const row = sampleOf(cases[name].shape);
   const read = await openReader(name);
   const [sent, taken] = plainly[type] ?? [];
@@ -276,7 +276,7 @@ test.each(swapped)('reads a number for a text of %s, %s, and the reverse', async
 
 const exactIds = ['Inbox', 'User (users/get)', 'Contact field', 'Tag (tags)', 'Survey (surveys)'] as const;
 
-test.each(exactIds)('%s: an id past 2^53 is exact, and one past 2^63 is refused (A8)', async (name) => {
+test.each(exactIds)('reads an id of %s above 2^53 exactly, and rejects the id 2^63 (A8)', async (name) => {
   const read = await openReader(name);
   const row = { ...sampleOf(cases[name].shape), name: 'n' };
   expect(await read({ ...row, id: 9007199254740993n })).toMatchObject({ id: 9007199254740993n });
@@ -326,7 +326,7 @@ function leftOver(value: unknown): readonly unknown[] {
   );
 }
 
-test.each(names)('%s: the emulator answers every documented field', async (name) => {
+test.each(names)('the emulator sends each field of %s that it emulates', async (name) => {
   const emulator = await openEmulator({ users: 3, tags: 3, fields: 3 });
   const { client } = openClient(emulator.url, { clock: systemClock });
   const { team } = emulator;

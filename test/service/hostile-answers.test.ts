@@ -54,7 +54,7 @@ const shorter: readonly (readonly [call: string, bytes: number])[] = [
   ['tags', 8_388_608],
 ];
 
-describe('An answer that is made to take all memory', () => {
+describe('an answer that is built to use up all memory', () => {
   let next: () => Buffer = () => Buffer.alloc(0);
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -80,7 +80,7 @@ describe('An answer that is made to take all memory', () => {
     return JSON.parse(stdout) as { readonly outcome: string; readonly rssMb: number }[];
   };
 
-  it(`costs less than ${mostRssMb} MB, and is taken or refused in words`, async () => {
+  it(`users() uses less than ${mostRssMb} MB, and returns users or fails with a clear message`, async () => {
     const all = Object.entries(bodies);
     const readings: number[] = [];
     // The collector may come late in one process on a busy machine, and not in three.
@@ -97,7 +97,7 @@ describe('An answer that is made to take all memory', () => {
     expect(Math.min(...readings)).toBeLessThan(mostRssMb);
   });
 
-  it('fails a call once its answer is longer than the call can require (S6)', async () => {
+  it('a call fails if a count exceeds 65,536 bytes or a page 8,388,608 bytes (S6)', async () => {
     next = () => of('1,');
     const answers = await read(shorter.map(([call]) => call));
     expect(answers.map(({ outcome }) => outcome)).toEqual(

@@ -7,11 +7,11 @@ import { measureBounds } from '../../src/service/json-bounds.ts';
 describe('measureBounds', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key ${n}":[],`).join('');
   it.each([
-    ['values: four bytes each', '[1,234567890,12,', null],
-    ['values: less than four bytes each', '[1,234,12,', 'it has 4 values in 10 bytes'],
-    ['texts: twelve bytes each', '["345678901"', null],
-    ['texts: less than twelve bytes each', '["34567890"', 'it has 1 texts in 11 bytes'],
-    ['keys, which are no texts', '{"a":1234,"b":5678}', null],
+    ['values of four bytes each', '[1,234567890,12,', null],
+    ['values of less than four bytes each', '[1,234,12,', 'it has 4 values in 10 bytes'],
+    ['texts of twelve bytes each', '["345678901"', null],
+    ['texts of less than twelve bytes each', '["34567890"', 'it has 1 texts in 11 bytes'],
+    ['keys, which do not count as texts', '{"a":1234,"b":5678}', null],
     ['one number of 16 digits in 64 bytes', `[1234567890123456${' '.repeat(47)}`, null],
     [
       'one number of 16 digits in 63 bytes',
@@ -36,8 +36,8 @@ describe('measureBounds', () => {
     ['10,001 different keys', `{${keys(10_001)}`, 'it has more than 10000 different keys'],
     ['the same keys again and again', `[${`{${keys(3)}},`.repeat(10_000)}`, null],
     ['a text that does not end', '["abcdefghijklmn\\', null],
-    ['nothing', '', null],
-  ])('finds the part of %s that takes too much memory', (_, text, excess) => {
+    ['an empty body', '', null],
+  ])('returns the limit that is exceeded, or null, for %s', (_, text, excess) => {
     expect(measureBounds(Buffer.from(text)).excess).toBe(excess);
   });
 });
@@ -46,12 +46,12 @@ it.each([
   ['a number of 16 digits', '[{"id":1234567890123456', true],
   ['a number of 15 digits', '[{"id":123456789012345', false],
   ['16 digits within a text', '[{"id":"1234567890123456"', false],
-])('says of %s whether only a bigint holds it exactly', (_, text, hasLongNumber) => {
+])('measureBounds reports for %s whether its exact value needs a bigint', (_, text, hasLongNumber) => {
   expect(measureBounds(Buffer.from(text.padEnd(64)))).toEqual({ excess: null, hasLongNumber });
 });
 
-describe('A body as it comes in', () => {
-  it('a body takes as many bytes as its limit, and not one more', () => {
+describe('createBody', () => {
+  it('accepts bytes up to its limit, and refuses the next byte', () => {
     const body = createBody(100);
     expect(body.add(Buffer.alloc(60))).toBe(true);
     expect(body.add(Buffer.alloc(40))).toBe(true);
@@ -62,7 +62,7 @@ describe('A body as it comes in', () => {
   const piece = fc
     .tuple(fc.oneof(fc.nat(40), fc.constantFrom(32_767, 32_768, 65_536, 65_537)), fc.nat(255))
     .map(([length, byte]) => Buffer.alloc(length, byte));
-  it('a body holds all bytes, in pieces of any size, up to its limit', () => {
+  it('returns all bytes that were added, in pieces of any size, up to its limit', () => {
     fc.assert(
       fc.property(fc.array(piece), (chunks) => {
         const whole = Buffer.concat(chunks);

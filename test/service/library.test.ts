@@ -55,7 +55,7 @@ function pageOf(body: string) {
 const namesIn = (row: object | null | undefined) => Object.keys(row ?? {}).toSorted();
 
 test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
-  'refuses the id "%s", which would be another path',
+  'the client rejects the id "%s", which would change the path, before it sends a request',
   async (id) => {
     const { server, client } = await openRaw(() => json(200, {}));
     const given = id as unknown as bigint;
@@ -73,7 +73,7 @@ test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
   },
 );
 
-describe('every endpoint', () => {
+describe('the methods of a client', () => {
   test('reads each resource with all its documented fields', async () => {
     const { client } = await openEmulated();
     const [inbox] = await client.inboxes();
@@ -99,7 +99,7 @@ describe('every endpoint', () => {
     expect(await client.contactCount()).toBe(1_234);
   });
 
-  test('finds and updates users in plain values', async () => {
+  test('users() finds a user by email, and updateUsers() sends only the given fields', async () => {
     const { client, emulator } = await openEmulated();
     const { users } = await client.users({});
     expect(users).toHaveLength(30);
@@ -118,7 +118,7 @@ describe('every endpoint', () => {
     await expect(client.updateUsers([{ id: 1n }, { id: 1n }])).rejects.toThrow(RangeError);
   });
 
-  test('writes tags, conversations and schedules', async () => {
+  test('creates a tag, marks a conversation read, creates, replaces and cancels a schedule', async () => {
     const { client } = await openEmulated();
     const { id } = await client.createTag('VIP');
     expect(await client.tag(id)).toMatchObject({ id, tag: 'VIP' });
@@ -137,7 +137,7 @@ describe('every endpoint', () => {
     expect(await client.schedule(created.id)).toBeNull();
   });
 
-  test('a field that is left out or of another type is null, and the latter is in `raw`', async () => {
+  test('users() returns null for a missing or mistyped field, and keeps the odd value in `raw`', async () => {
     const { client } = await openAnswered(json(200, { memberships: [{ id: 1, name: ['Ann'], role_id: 4 }] }));
     const { users } = await client.users({ emails: ['ann@example.com'] });
     expect(users).toEqual([
@@ -146,8 +146,8 @@ describe('every endpoint', () => {
   });
 });
 
-describe('listings', () => {
-  test('listings return each row once, and cost fewer requests the second time', async () => {
+describe('listings, read row by row', () => {
+  test('tags() returns each tag once, and sends fewer requests the second time', async () => {
     const { client, emulator } = await openEmulated({ variants: { pages: 'base-1-empty' } });
     const first = await Array.fromAsync(client.tags());
     expect(new Set(first.map(({ id }) => id)).size).toBe(45);
@@ -156,7 +156,7 @@ describe('listings', () => {
     expect(emulator.requests.length - asked).toBeLessThan(asked);
   });
 
-  test('a listing sends its filter with each page', async () => {
+  test('tags() sends its filter with the request for each page', async () => {
     const bodies: object[] = [];
     const { client } = await openRaw((socket, { body }) => {
       bodies.push(JSON.parse(body) as object);
@@ -166,7 +166,7 @@ describe('listings', () => {
     expect(bodies).toEqual([0, 1].map((page) => ({ archived: true, filter: 'x', limit: 30, page })));
   });
 
-  test('listings yield rows while pages arrive, and request few pages ahead', async () => {
+  test('tags() yields rows while pages arrive, and requests fewer than 12 pages ahead', async () => {
     const pages = new Set<number>();
     const respond: Respond = (socket, { path, body }) => {
       if (path.endsWith('/count')) return socket.write(answer(200, '"5"'));
@@ -187,7 +187,7 @@ describe('listings', () => {
     expect(taken.map(({ id }) => Number(id))).toEqual(Array.from({ length: 15_000 }, (_, at) => at + 1));
   });
 
-  test('listings request no page after the loop is left', async () => {
+  test('tags() requests no page after a `break` ends the loop', async () => {
     const { client, server } = await openRaw((socket, { body }) => {
       const { page, rows } = pageOf(body);
       // The third page and those after it are never answered.
@@ -199,7 +199,7 @@ describe('listings', () => {
     expect(server.requests).toHaveLength(asked);
   });
 
-  test('listings throw after the last row if rows may be missing', async () => {
+  test('tags() throws after the last row if another row could not be read', async () => {
     const { client } = await openRaw((socket, { body }) => {
       socket.write(json(200, pageOf(body).page === 0 ? [{ id: 1, tag: 'a' }, { id: 'none' }] : []));
     });
@@ -214,7 +214,7 @@ describe('listings', () => {
     expect(taken).toEqual([1n]);
   });
 
-  test('listings throw if the service does not have them', async () => {
+  test('tags() and inboxes() throw an error with status 404 if the service answers 404', async () => {
     const { client } = await openAnswered(json(404, 'error'));
     await expect(client.tags().next()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
     await expect(client.inboxes()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
@@ -223,11 +223,11 @@ describe('listings', () => {
 
 describe('the options of createClient', () => {
   test.each([
-    ['http', { baseUrl: 'http://service.example.net', secretId, secretKey }],
+    ['a base URL with http', { baseUrl: 'http://service.example.net', secretId, secretKey }],
     ['no secret', { baseUrl: 'https://service.example.net' }],
-    ['half a secret', { baseUrl: 'https://service.example.net', secretId }],
-    ['no concurrency', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
-  ])('wrong settings throw at once: %s', (_, options) => {
+    ['a secret id without its key', { baseUrl: 'https://service.example.net', secretId }],
+    ['a concurrency of 0', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
+  ])('createClient throws a configuration error for %s', (_, options) => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
   });
 
@@ -240,7 +240,7 @@ describe('the options of createClient', () => {
     expect(await client.contactCount()).toBe(1_234);
   });
 
-  test('createClient sends the legacy key unchanged, and warns the listener', async () => {
+  test('createClient sends a legacy API key unchanged, and reports a warning to onEvent', async () => {
     const warnings: string[] = [];
     const onEvent: OnEvent = (event) => {
       if (event.kind === 'warning') warnings.push(event.code);
@@ -251,7 +251,7 @@ describe('the options of createClient', () => {
     expect(warnings).toEqual(['legacy-api-key']);
   });
 
-  test('an undefined option takes its default', async () => {
+  test('createClient uses the default of an option that is undefined', async () => {
     const { client } = await openEmulated(
       {},
       { concurrency: undefined as unknown as number, rate: undefined },
@@ -259,14 +259,14 @@ describe('the options of createClient', () => {
     expect((await client.team()).members).toHaveLength(30);
   });
 
-  test('a client that only reads refuses to write, before anything is sent', async () => {
+  test('a read-only client rejects a write before it sends anything', async () => {
     const { client, server } = await openRaw(() => {}, { readOnly: true });
     await expect(client.createTag('VIP')).rejects.toMatchObject({ phase: 'not-sent' });
     expect(server.requests).toEqual([]);
   });
 });
 
-describe('cancelling', () => {
+describe('cancelling a call by its signal', () => {
   const reason = new Error('the person went away');
   const cancelled = { name: 'ServiceError', code: 'stopped', cause: reason };
   const unsent = { ...cancelled, phase: 'not-sent' };
@@ -279,7 +279,7 @@ describe('cancelling', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('a call in flight that is cancelled rejects, as sent with an unknown outcome', async () => {
+  test('a call in flight rejects with phase `sent` when it is cancelled', async () => {
     const stop = new AbortController();
     const { client, server } = await openRaw(() => stop.abort(reason));
     await expect(client.createTag('VIP', { signal: stop.signal })).rejects.toMatchObject({
@@ -289,7 +289,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a queued call that is cancelled ends at once, and the call in front of it is answered', async () => {
+  test('a queued call rejects unsent when it is cancelled, and the call before it succeeds', async () => {
     const stop = new AbortController();
     const waiting: (() => void)[] = [];
     const { client, server } = await openRaw(
@@ -306,7 +306,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a call that is cancelled while it waits for the pace ends at once, and the next is sent', async () => {
+  test('a call that waits for the rate limit rejects when cancelled, and the next succeeds', async () => {
     const stop = new AbortController();
     const { client } = await openAnswered(answer(200, '"5"'), {
       rate: { perMinute: 240, burst: 1 },
@@ -319,7 +319,7 @@ describe('cancelling', () => {
     expect(await third).toBe(5);
   });
 
-  test('a call that is cancelled between two attempts ends its pause', async () => {
+  test('a call that pauses before a retry rejects when it is cancelled, and sends no retry', async () => {
     const stop = new AbortController();
     const { client, server } = await openAnswered(json(500, 'error'), {
       retry: { baseMs: 900_000_000, maxMs: 900_000_000 },
@@ -331,7 +331,7 @@ describe('cancelling', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a call that was answered is answered, whenever it is cancelled afterwards', async () => {
+  test('a call returns its answer if it is cancelled after the answer arrived', async () => {
     const stop = new AbortController();
     const { client } = await openAnswered(json(200, { id: 5 }), {
       onEvent: ({ kind }) => {
@@ -341,7 +341,7 @@ describe('cancelling', () => {
     expect(await client.createTag('VIP', { signal: stop.signal })).toMatchObject({ id: 5n });
   });
 
-  test('a cancelled listing ends while its next page is awaited', async () => {
+  test('a listing that waits for its next page rejects when it is cancelled', async () => {
     const stop = new AbortController();
     const { client } = await openRaw((socket, { body }) => {
       const { page, rows } = pageOf(body);
@@ -357,7 +357,7 @@ describe('cancelling', () => {
   });
 });
 
-describe('the end', () => {
+describe('closing a client', () => {
   test('close() lets requests in flight finish, and rejects waiting and later calls', async () => {
     const { client, server } = await openAnswered(answer(200, '"5"'), {
       concurrency: 1,
@@ -373,7 +373,7 @@ describe('the end', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('`await using` closes', async () => {
+  test('`await using` closes all connections when its block ends', async () => {
     const { server } = await openAnswered(answer(200, '"5"'));
     {
       await using client = open(server.baseUrl);

@@ -8,8 +8,8 @@ const read = (listing: VariantListing, memory = nothingLearned, size?: number) =
   readListing({ fetchPage: listing.fetchPage, memory, size, maxPages: 500 });
 const ids = (rows: readonly { readonly id: bigint }[]) => new Set(rows.map(({ id }) => id));
 
-describe.each(numbered)('a listing with %s', (paging) => {
-  test('a listing comes complete twice, for any number of rows and limit (A6)', async () => {
+describe.each(numbered)('readListing, if pages are numbered "%s"', (paging) => {
+  test('reads all rows twice, for any number of rows and any page limit (A6)', async () => {
     const listingOf = fc.record({
       n: fc.integer({ min: 0, max: 250 }),
       cap: fc.option(fc.integer({ min: 1, max: 300 }), { nil: Number.MAX_SAFE_INTEGER }),
@@ -31,7 +31,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
   });
 
   test.each([10, 37, 100])(
-    'a listing comes complete that gives %i rows and skips as many as requested (A6)',
+    'reads all rows if the service gives only %i rows a page and skips as many as requested (A6)',
     async (cap) => {
       for (const n of [1, cap - 1, cap, cap + 1, 2 * cap - 1, 2 * cap, 450]) {
         const listing = createVariantListing({ paging, cap, skipsByLimit: true, rows: makeRows(n) });
@@ -42,7 +42,7 @@ describe.each(numbered)('a listing with %s', (paging) => {
     },
   );
 
-  test('a listing loses no row to rows that are added at the front between any two requests (A4)', async () => {
+  test('reads all earlier rows if a row is added at the front between any two requests (A4)', async () => {
     for (let at = 1; at < 12; at += 1) {
       const listing = createVariantListing({ paging, rows: makeRows(35) });
       const before = ids(listing.rows);
@@ -61,13 +61,13 @@ test.each([
   ['base 1, 0 like 1', 3],
   ['base 1, 0 empty', 4],
   ['base 1, 0 refused', 3],
-] as const)('a listing with %s makes %i requests more than it has pages', async (paging, besides) => {
+] as const)('readListing with paging "%s" sends %i requests more than pages', async (paging, besides) => {
   const listing = createVariantListing({ paging, rows: makeRows(45) });
   const { memory } = await read(listing, nothingLearned, 20);
   expect(await read(listing, memory, 20)).toMatchObject({ status: 'complete', requests: 3 + besides });
 });
 
-test('A service that ignores `page` is left after two repeats, and its listing is incomplete (A5)', async () => {
+test('readListing returns incomplete after two repeats if the service ignores `page` (A5)', async () => {
   const listing = createVariantListing({ paging: 'page ignored', cap: 10, rows: makeRows(25) });
   const result = await read(listing, nothingLearned, 10);
   expect(result).toMatchObject({
@@ -78,7 +78,7 @@ test('A service that ignores `page` is left after two repeats, and its listing i
   });
 });
 
-test('requests the size of a one-page listing the next time, and the largest page once it has grown', async () => {
+test('readListing requests the known page size, and the largest size once rows were added', async () => {
   const listing = createVariantListing({ rows: makeRows(37) });
   const first = await read(listing);
   expect(first).toMatchObject({ requests: 4, memory: { limit: 37 } });
@@ -89,12 +89,12 @@ test('requests the size of a one-page listing the next time, and the largest pag
   expect(grown).toMatchObject({ status: 'complete', count: 38, requests: 4, memory: { limit: null } });
 });
 
-test('A listing of 2,500 rows is read by thousands', async () => {
+test('readListing reads 2,500 rows in five requests', async () => {
   const listing = createVariantListing({ rows: makeRows(2_500) });
   expect(await read(listing)).toMatchObject({ status: 'complete', count: 2_500, requests: 5 });
 });
 
-test('A page that is empty by mistake is noticed by the next one', async () => {
+test('readListing returns incomplete if a page with rows follows an empty page', async () => {
   const listing = createVariantListing({ rows: makeRows(45) });
   const fetchPage: VariantListing['fetchPage'] = async (query) =>
     query.page === 2 ? { rows: [], rejected: [] } : await listing.fetchPage(query);
@@ -102,7 +102,7 @@ test('A page that is empty by mistake is noticed by the next one', async () => {
   expect(result).toMatchObject({ status: 'incomplete', because: 'page 2 was empty and page 3 was not' });
 });
 
-test('A later row of the same id takes the place of an earlier one (A3)', async () => {
+test('readListing returns the row that was read last if two pages have the same id (A3)', async () => {
   const listing = createVariantListing({ rows: makeRows(12) });
   listing.before = (request) => {
     if (request === 2) listing.rows = listing.rows.map((row) => ({ ...row, updated: 'later' }));
@@ -112,7 +112,7 @@ test('A later row of the same id takes the place of an earlier one (A3)', async 
   expect(rows.filter((row) => row.id === 3n)).toEqual([{ id: 3n, updated: 'later' }]);
 });
 
-test.each(numbered)('A listing whose service has changed to %s is read whole (A7)', async (paging) => {
+test.each(numbered)('readListing reads all rows after a new page size, paging "%s" (A7)', async (paging) => {
   for (const [limit, isLargest] of [
     [10, true],
     [50, true],
@@ -125,14 +125,14 @@ test.each(numbered)('A listing whose service has changed to %s is read whole (A7
   }
 });
 
-test('A listing of more pages than the cap is incomplete (A5)', async () => {
+test('readListing returns incomplete if there are more than maxPages pages (A5)', async () => {
   const listing = createVariantListing({ rows: makeRows(600) });
   const of = { fetchPage: listing.fetchPage, memory: nothingLearned, size: 10, maxPages: 50 };
   const result = await readListing(of);
   expect(result).toMatchObject({ status: 'incomplete', because: 'there are more than 50 pages', count: 510 });
 });
 
-test('A service that repeats its last page for ever is left after two repeats (A5)', async () => {
+test('readListing returns incomplete if the service repeats its last page twice (A5)', async () => {
   const listing = createVariantListing({ rows: makeRows(25) });
   const fetchPage: VariantListing['fetchPage'] = (query) =>
     listing.fetchPage({ ...query, page: Math.min(query.page ?? 0, 2) });
@@ -143,7 +143,7 @@ test('A service that repeats its last page for ever is left after two repeats (A
   });
 });
 
-test('A rejected row costs completeness and nothing else (A9)', async () => {
+test('readListing returns incomplete with all readable rows if one row is rejected (A9)', async () => {
   const listing = createVariantListing({ rows: makeRows(25) });
   const rejected = [{ resource: 'tags', id: null, reason: 'no id', excerpt: '{}' }];
   const fetchPage: VariantListing['fetchPage'] = async (query) => {

@@ -34,8 +34,8 @@ function openRate(settings: Partial<RateSettings> = {}, signal?: AbortSignal) {
   return { clock, rate };
 }
 
-describe('rate', () => {
-  test.each([1, 2, 3])('sends at most the limit in any 60 s, and 95 %% of it (seed %i)', async (seed) => {
+describe('createRate', () => {
+  test.each([1, 2, 3])('sends up to 500 requests in 60 s, on average 475 or more (seed %i)', async (seed) => {
     const { arrivals, refused, perMinute } = await saturate(slidingLog(500), 10, {}, seed);
     expect(refused).toBe(0);
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);
@@ -43,12 +43,12 @@ describe('rate', () => {
   });
 
   test.each([
-    ['a fixed window', fixedWindow(500, 17_000), 0],
-    ['a bucket of 500', bucket(500, 500), 0],
-    ['a bucket of 60', bucket(500, 60), 0],
-    ['a bucket of 20', bucket(500, 20), 2],
-    ['a bucket of 5', bucket(500, 5), 15],
-  ])('%s: learns the rate from a few 429s', async (_name, limiter, most) => {
+    ['a limiter with a fixed window', fixedWindow(500, 17_000), 0],
+    ['a limiter with a bucket of 500', bucket(500, 500), 0],
+    ['a limiter with a bucket of 60', bucket(500, 60), 0],
+    ['a limiter with a bucket of 20', bucket(500, 20), 2],
+    ['a limiter with a bucket of 5', bucket(500, 5), 15],
+  ])('gets few 429s from %s, and still sends 200 requests a minute', async (_name, limiter, most) => {
     const { refused, perMinute } = await saturate(limiter, 15);
     expect(refused).toBeLessThanOrEqual(most);
     expect(perMinute).toBeGreaterThanOrEqual(most > 0 ? 200 : 465);
@@ -61,7 +61,7 @@ describe('rate', () => {
     [7, 1],
     [1, 1],
     [500, 0.2],
-  ])('gets no 429 at %i a minute with a share of %f', async (perMinute, share) => {
+  ])('gets no 429 at a limit of %i requests a minute with a share of %f', async (perMinute, share) => {
     const { arrivals, refused } = await saturate(slidingLog(perMinute * share), perMinute > 1_000 ? 2 : 5, {
       perMinute,
       share,
@@ -71,7 +71,7 @@ describe('rate', () => {
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(perMinute * share);
   });
 
-  test('gets most of the remaining rate with few 429s while another client uses a fifth', async () => {
+  test('sends 200 requests a minute with few 429s while another client sends 100 of 500', async () => {
     const limiter = slidingLog(500);
     let next = 0;
     const shared: Limiter = (now) => {
@@ -83,7 +83,7 @@ describe('rate', () => {
     expect(perMinute).toBeGreaterThanOrEqual(200);
   });
 
-  test('sends a burst at once, and later calls evenly', async () => {
+  test('sends the first 20 calls at once, and later calls at equal intervals', async () => {
     const { clock, rate } = openRate();
     const times: number[] = [];
     const call = async () => {
@@ -97,7 +97,7 @@ describe('rate', () => {
     for (const gap of gaps) expect(gap).toBeCloseTo(60_000 / 475, 3);
   });
 
-  test('calls leave first come, first served', async () => {
+  test('sends waiting calls in the order of their arrival', async () => {
     const { clock, rate } = openRate({ burst: 1 });
     const order: number[] = [];
     const calls = Array.from({ length: 10 }, async (_, i) => {
@@ -108,7 +108,7 @@ describe('rate', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  test('several refusals of one burst cause one pause', async () => {
+  test('pauses once for four 429s of the same burst, and longer for the next 429', async () => {
     const { clock, rate } = openRate();
     const slots = await clock.run(Promise.all(Array.from({ length: 4 }, () => rate.acquire())));
     const pauses = await Promise.all(slots.map((slot) => rate.throttled(slot, null, null)));
@@ -118,7 +118,7 @@ describe('rate', () => {
     expect(await rate.throttled(next, null, null)).toMatchObject({ pauseMs: 2_000, inARow: 2 });
   });
 
-  test('reports a pause to the shared pace, and delays a call that already has its place', async () => {
+  test('reports a pause to the rate limit of all processes, and delays a waiting call', async () => {
     const clock = createVirtualClock();
     const paused: number[] = [];
     const own = createOwnPlaces(clock);
@@ -141,7 +141,7 @@ describe('rate', () => {
     expect([paused, clock.now()]).toEqual([[5_000], 5_020]);
   });
 
-  test('a shared limit that fails ends that call and no other', async () => {
+  test('fails a call if the shared rate limit fails, and lets the next call pass', async () => {
     const clock = createVirtualClock();
     let calls = 0;
     const own = createOwnPlaces(clock);
@@ -156,7 +156,7 @@ describe('rate', () => {
   });
 });
 
-describe('rate: places in blocks', () => {
+describe('createRate with a rate limit that processes share', () => {
   const worlds = [
     ['one process', { processes: 1 }, 475],
     ['three processes', { processes: 3 }, 475],
@@ -165,7 +165,7 @@ describe('rate: places in blocks', () => {
     ['one process, statements of a second', { processes: 1, statementMs: 1_000 }, 400],
     ['a latency of half a second', { processes: 1, latencyMs: 500 }, 450],
     [
-      'three processes that have places left of an hour ago',
+      'three processes that have unused slots of an hour ago',
       { processes: 3, statementMs: 2_000, callsBefore: 3 },
       300,
     ],
@@ -173,7 +173,7 @@ describe('rate: places in blocks', () => {
     ['handshakes and spikes of 20 s', { processes: 3, spikeMs: 20_000 }, 430],
   ] as const;
 
-  test.each(worlds)('%s: uses the allowed rate, and never exceeds it', async (_name, world, least) => {
+  test.each(worlds)('sends 300 to 500 requests a minute with %s', async (_name, world, least) => {
     for (const seed of [1, 2, 3]) {
       const { arrivals, perMinute } = await playSaturated({ ...world, minutes: 5, seed });
       expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);
@@ -182,7 +182,7 @@ describe('rate: places in blocks', () => {
   });
 });
 
-test('a stop ends every wait: for the pace, for a pause, for an answer', async () => {
+test('createRate rejects waiting and later calls once its signal aborts', async () => {
   for (const settings of [{ burst: 1 }, { perMinute: 1 }] as const) {
     const stop = new AbortController();
     const { clock, rate } = openRate(settings, stop.signal);

@@ -15,7 +15,7 @@ const openRows = (rowsOf: (page: number) => readonly object[]) =>
   });
 
 describe('a listing without pages', () => {
-  test('reads a listing without pages in one request', async () => {
+  test('client.list reads all rows in one request', async () => {
     const { client, server } = await openAnswered(json(200, [{ id: 1 }, { id: 2 }]));
     const seen: number[] = [];
     const listing = await client.list(inboxes, { ...asked, onPage: (rows) => seen.push(rows) });
@@ -27,7 +27,7 @@ describe('a listing without pages', () => {
     ]);
   });
 
-  test('a listing without pages ends incomplete if a row cannot be read', async () => {
+  test('client.list returns incomplete if a row cannot be read', async () => {
     const { client } = await openAnswered(json(200, [{ id: 1 }, { name: 'x' }]));
     expect(await client.list(inboxes, asked)).toMatchObject({
       status: 'incomplete',
@@ -37,7 +37,7 @@ describe('a listing without pages', () => {
     });
   });
 
-  test.each([400, 403, 500])('a listing without pages fails if it gets a %i', async (status) => {
+  test.each([400, 403, 500])('client.list fails if the service answers %i', async (status) => {
     const { client } = await openAnswered(json(status, 'error'), { retry: { attempts: 1 } });
     await expect(client.list(inboxes, asked)).rejects.toMatchObject({ status });
   });
@@ -55,7 +55,7 @@ describe('the digests of a listing', () => {
   test.each([
     [inboxes, 1],
     [tags, 3],
-  ])('digests show for $name whether the same requests get the same answers', async (listed, pages) => {
+  ])('client.list reports $name as known while its answers stay the same', async (listed, pages) => {
     let name = 'one';
     const { client, server } = await openRows((page) => twoOn(0, name)(page));
     const options = { ...asked, size: 2, filter: listed === tags ? { archived: true } : {} };
@@ -70,14 +70,14 @@ describe('the digests of a listing', () => {
     expect(await client.list(listed, known)).toMatchObject({ isKnown: false });
   });
 
-  test('digests belong to pages of the size that the service gives', async () => {
+  test('client.list recognizes an unchanged listing by the digests of the last run', async () => {
     const { client } = await openRows(twoOn(0));
     const { digests, memory, requests } = await client.list(tags, asked);
     expect([requests, digests?.length]).toEqual([4, 3]);
     expect(await client.list(tags, knowing(digests, memory.limit))).toMatchObject({ isKnown: true });
   });
 
-  test('digests stay null if pages begin at 1, so that page 0 is empty', async () => {
+  test('client.list returns no digests if page 0 is empty because pages begin at 1', async () => {
     const { client } = await openRows(twoOn(1));
     expect(await client.list(tags, { ...asked, size: 2 })).toMatchObject({
       status: 'complete',
@@ -85,7 +85,7 @@ describe('the digests of a listing', () => {
     });
   });
 
-  test('digests count for nothing once a page is refused', async () => {
+  test('client.list reports a listing as not known if the service refuses a page', async () => {
     const { client } = await openPair((socket, { body }) => {
       const { page } = JSON.parse(body) as { page: number };
       socket.write(page === 0 ? json(400, 'no page 0') : json(200, page === 1 ? [{ id: 1 }] : []));
@@ -97,7 +97,7 @@ describe('the digests of a listing', () => {
   });
 });
 
-test.each([inboxes, surveys])('$name: counts as not offered if its path is a 404', async (listed) => {
+test.each([inboxes, surveys])('client.list marks $name as not offered if it gets a 404', async (listed) => {
   const { client } = await openAnswered(json(404, 'not found'));
   expect(await client.list(listed, asked)).toMatchObject({
     status: 'complete',
@@ -106,7 +106,7 @@ test.each([inboxes, surveys])('$name: counts as not offered if its path is a 404
   });
 });
 
-test.each([0, 1, 2])('a 404 for a later page fails the listing: %i pages were known', async (pages) => {
+test.each([0, 1, 2])('client.list fails if a later page is a 404 and %i pages were known', async (pages) => {
   const { client } = await openPair((socket, { body }) => {
     const { page } = JSON.parse(body) as { page: number };
     socket.write(page === 0 ? json(200, [{ id: 1 }, { id: 2 }]) : json(404, 'not found'));

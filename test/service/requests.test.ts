@@ -165,8 +165,8 @@ function typeOf(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-describe('requests', () => {
-  test.each(names)('%s: every documented field reaches the wire', async (name) => {
+describe('the request bodies of the client', () => {
+  test.each(names)('the client sends every documented field of %s', async (name) => {
     const { client, server } = await openPair(respond);
     for (const one of cases[name]) await one.call(client);
     const received = server.requests.map(
@@ -185,13 +185,13 @@ describe('requests', () => {
     expect(seen).toEqual(Object.fromEntries(fieldsOf(shape).map(({ path, type }) => [path, type])));
   });
 
-  test('an id past 2^53 is sent digit by digit', async () => {
+  test('the client sends ids above 2^53 with all their digits', async () => {
     const { client, server } = await openAnswered(json(200, { memberships: [] }));
     await client.updateUsers(new Map([[9007199254740993n, { roleId: 9007199254740995n }]]));
     expect(server.requests[0]?.body).toBe('{"users":[{"id":9007199254740993,"role_id":9007199254740995}]}');
   });
 
-  test('sends an empty body with a GET that documents none', async () => {
+  test('the client sends no body and no content type with a GET that documents no body', async () => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(json(200, request.path === '/v1/inboxes' ? [] : { id: 5, members: [] })),
     );
@@ -207,7 +207,7 @@ describe('requests', () => {
 });
 
 const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
-test.each(operations)('%s: asks for credentials, takes either kind, and is counted', async (operation) => {
+test.each(operations)('the emulator checks credentials and rate limit of %s', async (operation) => {
   const emulator = await openEmulator({ apiKey: 'legacy' });
   const path = operation.replace('{id}', '1');
   expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
@@ -231,7 +231,7 @@ const errors: readonly (readonly [number, string, (client: ServiceClient) => Pro
   [500, 'error', update],
 ];
 
-test.each(errors)('%i %s: an error with status, label and request id', async (status, label, ask) => {
+test.each(errors)('fails a call on %i "%s" with label and request id', async (status, label, ask) => {
   const { client } = await openAnswered(json(status, label));
   const error: unknown = await ask(client).catch((reason: unknown) => reason);
   expect(error).toMatchObject({

@@ -50,10 +50,10 @@ const failures: Record<FailureReason, Record<Failure['phase'], readonly [read: b
   cancelled: { 'not-sent': [false, false], sent: [false, false] },
 };
 
-describe('retry', () => {
+describe('nextStep', () => {
   for (const reason of Object.keys(failures) as FailureReason[]) {
     for (const phase of ['not-sent', 'sent'] as const) {
-      test(`${reason}, ${phase}`, () => {
+      test(`repeats a ${phase} read or write after "${reason}" only if the table allows it`, () => {
         const [read, write] = failures[reason][phase];
         expect(step('read', failed(reason, phase)).kind).toBe(read ? 'retry' : 'give-up');
         expect(step('write', failed(reason, phase)).kind).toBe(write ? 'retry' : 'give-up');
@@ -61,29 +61,29 @@ describe('retry', () => {
     }
   }
 
-  test.each([400, 403, 404, 405, 409, 418, 422])('repeats nothing after a %i', (status) => {
+  test.each([400, 403, 404, 405, 409, 418, 422])('repeats no read and no write after a %i', (status) => {
     expect(step('read', refusal(status)).kind).toBe('give-up');
     expect(step('write', refusal(status)).kind).toBe('give-up');
   });
 
-  test.each([500, 502, 503, 504, 599])('repeats a read after a %i, and no write', (status) => {
+  test.each([500, 502, 503, 504, 599])('repeats a read after a %i, and does not repeat a write', (status) => {
     expect(step('read', refusal(status)).kind).toBe('retry');
     expect(step('write', refusal(status)).kind).toBe('give-up');
   });
 
-  test('repeats reads and writes after a 401, which had no effect', () => {
+  test('repeats reads and writes with new authorization after a 401', () => {
     for (const effect of ['read', 'write'] as const) {
       expect(step(effect, refusal(401)).kind).toBe('reauthorize');
       expect(step(effect, answered).kind).toBe('done');
     }
   });
 
-  test('repeats a read after a 429, and no write, whose values grow old in the pause', () => {
+  test('repeats a read after a 429, and does not repeat a write', () => {
     expect(step('read', refusal(429))).toMatchObject({ kind: 'retry', afterMs: 0, costs: false });
     expect(step('write', refusal(429)).kind).toBe('give-up');
   });
 
-  test('gives up after as many tries as allowed, and after as many 429s', () => {
+  test('gives up a read after the allowed number of failures or the allowed number of 429s', () => {
     const { attempts, throttles } = defaultRetrySettings;
     expect(step('read', refusal(500), { failures: attempts - 1, throttles: 0 }).kind).toBe('retry');
     expect(step('read', refusal(500), { failures: attempts, throttles: 0 }).kind).toBe('give-up');
@@ -91,7 +91,7 @@ describe('retry', () => {
     expect(step('read', refusal(429), { failures: 0, throttles }).kind).toBe('give-up');
   });
 
-  test('pauses longer after each failure, and never shorter than a sane Retry-After', () => {
+  test('pauses longer after each failure, follows a Retry-After of 7 s, gives up at 600 s', () => {
     expect(step('read', refusal(500))).toMatchObject({ afterMs: 500 });
     expect(step('read', refusal(500), { failures: 3, throttles: 0 })).toMatchObject({ afterMs: 2_000 });
     expect(step('read', refusal(503, '7'))).toMatchObject({ afterMs: 7_000 });

@@ -9,8 +9,8 @@ function open() {
   return { clock, tokens };
 }
 
-describe('a token', () => {
-  it.each(['advance', 'jump'] as const)('a token lasts four minutes, by either clock: %s', async (pass) => {
+describe('createTokens', () => {
+  it.each(['advance', 'jump'] as const)('makes a new token after 240 s if the clocks %s', async (pass) => {
     const { clock, tokens } = open();
     const serial = async () => (await tokens.authorization()).serial;
     const first = await serial();
@@ -20,7 +20,7 @@ describe('a token', () => {
     expect(await serial()).toBe(first + 1);
   });
 
-  it('a token expires by its age even if the wall clock was set back (N21, R8, S40)', async () => {
+  it('makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)', async () => {
     const { clock, tokens } = open();
     const { serial } = await tokens.authorization();
     clock.advance(240_000);
@@ -33,7 +33,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('a token that fails to be made fails its calls, and the next call makes its own', async () => {
+it('createTokens fails both waiting calls if signing fails, and signs again for the next call', async () => {
   const { tokens } = open();
   // The platform fails once, as where it is out of memory.
   const sign = vi.spyOn(crypto.subtle, 'sign').mockRejectedValueOnce(new Error('no memory'));

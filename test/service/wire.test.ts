@@ -28,7 +28,7 @@ const users = (text: string) => decodeMemberships(reply(`{"memberships":[${text}
 const decodeTag = decodeListed(tagsListed);
 const tags = (text: string) => decodePage(reply(`[${text}]`), 'tags', decodeTag);
 
-describe('json', () => {
+describe('reading and writing JSON', () => {
   test.each([
     ['9007199254740991', 9007199254740991],
     ['9007199254740992', 9007199254740992n],
@@ -38,11 +38,11 @@ describe('json', () => {
     ['0.50000000000000000', 0.5],
     ['1e400', Number.POSITIVE_INFINITY],
     ['{"a":[1,{"b":12345678901234567890}]}', { a: [1, { b: 12345678901234567890n }] }],
-  ])('%s is read exactly', (text, value) => {
+  ])('parseJson reads %s exactly', (text, value) => {
     expect(parseJson(text).value).toEqual(value);
   });
 
-  test('any 64-bit integer survives the way there and back (A8)', () => {
+  test('toJson and parseJson keep any 64-bit integer exact (A8)', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: maxId }), (id) => {
         const back = (parseJson(toJson({ id })).value as { id: number | bigint }).id;
@@ -51,7 +51,7 @@ describe('json', () => {
     );
   });
 
-  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone (A13)', async () => {
+  test('decodeUtf8 turns bytes that are not UTF-8 into lone surrogates of their text (A13)', async () => {
     const bytes = Buffer.concat([
       Buffer.from('["a","'),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),
@@ -69,7 +69,7 @@ describe('json', () => {
     ]);
   });
 
-  test('an integer past 2^53 stays exact, in a long answer as well', async () => {
+  test('readAnswer reads an integer above 2^53 exactly in a short and in a long answer', async () => {
     const headers = { 'content-length': '1', 'content-type': 'application/json' };
     for (const blanks of [0, 4_194_304]) {
       const body = createBody(5_000_000);
@@ -79,14 +79,14 @@ describe('json', () => {
     }
   });
 
-  test('text is suspicious exactly if a string may hold a NUL or half a surrogate pair', () => {
+  test('parseJson reports a text as suspicious only if it escapes a NUL or a surrogate', () => {
     expect(parseJson('"a\\u0000"').suspicious).toBe(true);
     expect(parseJson('"\\uD83D\\ude00"').suspicious).toBe(true);
     expect(parseJson('"\\u00e9 \\n é 😀"').suspicious).toBe(false);
   });
 });
 
-describe('ids', () => {
+describe('the ids of rows', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
     'rejects a row with the id %s, and keeps its neighbours (A9)',
     async (id) => {
@@ -99,7 +99,7 @@ describe('ids', () => {
   );
 
   test.each(['null', '1', '"a"', '[]', '[[1]]', 'true', '{}', '{"tag":"a"}'])(
-    '%s is not a row',
+    'rejects %s as a row, and keeps the row after it',
     async (row) => {
       expect(await tags(`${row},{"id":3}`)).toMatchObject({ rows: [{ id: 3n }], rejected: [{ id: null }] });
     },
@@ -114,13 +114,13 @@ describe('values that cannot be stored', () => {
     ['a lone low surrogate', '"\\uDC00x"', 'a text holds half a surrogate pair'],
     ['a NUL deep inside', '{"a":[{"b":"\\u0000"}]}', 'a text holds a NUL'],
     ['a NUL in a name', '{"a\\u0000":1}', 'a text holds a NUL'],
-    ['far too much of it', `"${'x'.repeat(262_145)}"`, 'a text is longer than 262144 characters'],
+    ['a text of 262,145 characters', `"${'x'.repeat(262_145)}"`, 'a text is longer than 262144 characters'],
     ['a number of more than 1000 digits', `1${'0'.repeat(1000)}`, beyond],
     ['a number of 200,000 digits', `-${'9'.repeat(200_000)}`, beyond],
     ['a number with an exponent above 300', '1e301', beyond],
     ['a number with an exponent that no double has', '-1e200000', beyond],
     ['a number with an exponent below -300', '1e-301', beyond],
-  ])('%s rejects its row and no other (A12, A13)', async (_name, value, reason) => {
+  ])('rejects the row with %s, and keeps the rows around it (A12, A13)', async (_name, value, reason) => {
     for (const flawed of [`"name":${value}`, `"unknown":${value}`, `"unknown":{"a":[${value}]}`]) {
       const answer = await users(`{"id":1,"name":"Ann"},{"id":2,${flawed}},{"id":3}`);
       expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
@@ -142,7 +142,7 @@ describe('values that cannot be stored', () => {
     expect((await users('{"id":1,"name":"\\ud83d\\ude00"}')).users).toMatchObject([{ name: '😀' }]);
   });
 
-  test('rejects a row nested deeper than 32 levels, even 200,000, and keeps its neighbour (A11)', async () => {
+  test('rejects a row nested deeper than 32 levels, and keeps the row after it (A11)', async () => {
     const deep = (levels: number) => `{"id":1,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
     expect((await tags(deep(31))).rows).toHaveLength(1);
     expect((await tags(deep(32))).rejected).toMatchObject([
@@ -154,25 +154,25 @@ describe('values that cannot be stored', () => {
     });
   });
 
-  test('an excerpt shows nothing that moves or hides text', async () => {
+  test('escapes characters that move or hide text in the excerpt of a rejected row', async () => {
     const [row] = (await tags('{"id":0,"tag":"\\u202eevil\\u200b\\u001b[31m\u{e0041}"}')).rejected;
     expect(row?.excerpt).toBe('{"id":0,"tag":"\\u202eevil\\u200b\\u001b[31m\\udb40\\udc41"}');
   });
 });
 
-describe('users', () => {
-  test('musterd reads an absent value, null and an empty text as three different values (A10)', async () => {
+describe('decodeMemberships', () => {
+  test('reads a missing value, null and an empty text as three different values (A10)', async () => {
     const [user] = (await users('{"id":1,"email":null,"phone":""}')).users;
     expect(user).toEqual({ id: 1n, email: null, phone: '', raw: {} });
     expect(user !== undefined && 'name' in user).toBe(false);
   });
 
-  test('shows an unreadable value cut short', async () => {
+  test('cuts an unreadable phone of 5,000 characters to less than 100', async () => {
     const [user] = (await users(`{"id":1,"phone":["${'5'.repeat(5000)}"]}`)).users;
     expect(JSON.stringify(user?.phone).length).toBeLessThan(100);
   });
 
-  test('keeps unknown fields in `raw`, whatever they are called (A11)', async () => {
+  test('keeps unknown fields in `raw`, even one called `__proto__` (A11)', async () => {
     const [user] = (
       await users(
         '{"id":1,"__proto__":{"polluted":true},"constructor":1,"toString":"x","big":12345678901234567890}',
@@ -184,7 +184,7 @@ describe('users', () => {
   });
 
   test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
-    '%s is not an answer',
+    'rejects the answer %s',
     async (text) => {
       await expect(decodeMemberships(reply(text))).rejects.toThrow(
         expect.objectContaining({
@@ -197,8 +197,8 @@ describe('users', () => {
   );
 });
 
-describe('bodies that are sent', () => {
-  test('a patch has only changed fields, both halves of a name, digits of a phone, an exact role (S71)', () => {
+describe('the body of a request for users', () => {
+  test('encodeUserPatch writes only changed fields, and of a phone only the digits (S71)', () => {
     const encode = (patch: UserPatch) => toJson(encodeUserPatch(9007199254740993n, patch));
     const id = '"id":9007199254740993';
     expect(encode({})).toBe(`{${id}}`);
@@ -211,22 +211,22 @@ describe('bodies that are sent', () => {
     expect(encode({ roleId: maxId })).toBe(`{${id},"role_id":9223372036854775807}`);
   });
 
-  test('refuses to clear an email or a role', () => {
+  test('encodeUserPatch throws if a patch clears an email or a role', () => {
     expect(() => encodeUserPatch(1n, { email: null })).toThrow(RangeError);
     expect(() => encodeUserPatch(1n, { roleId: null })).toThrow(RangeError);
   });
 
-  test('a filter names only the given addresses', () => {
+  test('encodeUserFilter leaves out an empty list of emails or phones', () => {
     expect(encodeUserFilter({ emails: [], phones: [] })).toEqual({});
     expect(encodeUserFilter({ emails: ['a@b'], phones: [] })).toEqual({ email: ['a@b'] });
     expect(encodeUserFilter({ emails: [], phones: ['+1 5'] })).toEqual({ phone: ['15'] });
   });
 });
 
-describe('the team', () => {
+describe('decodeTeam', () => {
   const decode = (text: string) => decodeTeam(reply(text));
 
-  test('reads members with and without extra keys', async () => {
+  test('reads members with missing and with additional fields', async () => {
     const members = [
       { id: 1, name: 'Ann', role: 'admin' },
       { id: 2, email: 'b@example.com', phone: '+15550100', role: [4] },
@@ -244,14 +244,14 @@ describe('the team', () => {
     });
   });
 
-  test('a member without an id is rejected alone', async () => {
+  test('rejects a member without an id, and keeps the member after it', async () => {
     expect(await decode('{"id":7,"members":[{"name":"x"},{"id":2}]}')).toMatchObject({
       members: [{ id: 2n }],
       rejected: [{ resource: 'team members', id: null }],
     });
   });
 
-  test('a field of the team that cannot be stored costs neither team nor members', async () => {
+  test('rejects fields of the team that cannot be stored, and keeps the team and its members', async () => {
     const team = await decode('{"id":7,"name":"a\\u0000","x":"\\ud800","members":[{"id":1}]}');
     expect(team).toMatchObject({ id: 7n, name: null, raw: {}, members: [{ id: 1n }] });
     expect(team.rejected).toMatchObject([
@@ -272,8 +272,8 @@ describe('the team', () => {
   });
 });
 
-describe('tags and other answers', () => {
-  test('reads one tag by its id', async () => {
+describe('decoders of single answers', () => {
+  test('decodeOne reads the requested tag, and throws for another id, a list, a NUL', async () => {
     expect(await decodeOne(reply('{"id":5,"tag":"a"}'), 'tag', 5n, decodeTag)).toMatchObject({
       id: 5n,
       tag: 'a',
@@ -287,22 +287,22 @@ describe('tags and other answers', () => {
     );
   });
 
-  test.each(['null', '{}', '"x"', '{"tags":[]}'])('%s is not a list', async (text) => {
+  test.each(['null', '{}', '"x"', '{"tags":[]}'])('decodePage throws for the answer %s', async (text) => {
     await expect(decodePage(reply(text), 'tags', decodeTag)).rejects.toThrow('without a list of tags');
   });
 
-  test('decodeString throws for another value than a string, and for another string than the given one', () => {
+  test('decodeString throws if the answer is not a string, or not the expected string', () => {
     expect(decodeString(reply('"done"'))).toBe('done');
     expect(() => decodeString(reply('"no"'), 'ok')).toThrow('the string "ok"');
     expect(() => decodeString(reply('1'))).toThrow('a string');
   });
 
-  test('decodeWriteResult throws without an id', () => {
+  test('decodeWriteResult throws if the answer has no id', () => {
     expect(() => decodeWriteResult(reply('{"rev":1}'))).toThrow('a write result with an id');
   });
 });
 
-test('never breaks a decoder, and every row is either taken or rejected (A11)', async () => {
+test('decodeMemberships reads or rejects every row of random JSON, and never throws (A11)', async () => {
   const row = fc.oneof(
     fc.jsonValue({ stringUnit: 'binary' }),
     fc.constantFrom({ id: 1, a: 'b\0' }, { id: 2, 'a\ud800': 1 }, { id: 3, a: ['\udc00'] }),

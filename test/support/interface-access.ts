@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, rule, withoutPath } from './interface-row.ts';
 
 const jwt = 'Authentication: API Secret JWT';
-const signed: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
+const signed: Proof = ['service/client.test.ts', 'sends the method and path of %s, and a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
   'answers 401 "Unauthorized" to a missing, malformed or expired token',
@@ -16,7 +16,7 @@ const authentication: readonly Row[] = [
   rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
     client: ['service/token.ts', 'Credentials'],
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes'],
-    tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
+    tests: [['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s']],
   }),
   rule(jwt, '1. a Secret ID and a Secret Key', {
     client: ['service/token.ts', 'ApiSecret'],
@@ -42,7 +42,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead (N21)'],
-      ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
+      ['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s'],
     ],
     variants: ['future-iat'],
   }),
@@ -67,7 +67,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/token.test.ts',
-        'a token expires by its age even if the wall clock was set back (N21, R8, S40)',
+        'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
       ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
       conforms('the service accepts a token twice, and with further claims'),
@@ -79,7 +79,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'keeps tokens out of errors and events, whatever a hostile server repeats (S7)',
+        'keeps tokens and the key out of errors and events if a server repeats tokens (S7)',
       ],
       ['system/command-line.test.ts', 'prints neither the secret key nor a token at log level debug (S32)'],
       ['emulator/emulator.test.ts', 'the control endpoint lists all requests except its own'],
@@ -91,7 +91,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'verifies the next secret, uses it, and sees the old secret idle (N20, S43)',
+        'checkCredentials() switches to the next secret, and reports both secrets (N20, S43)',
       ],
     ],
   }),
@@ -99,7 +99,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'Credentials.next'],
     emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
-      ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over (N20)'],
+      ['service/faults.test.ts', 'after a refusal of the %s secret, signs with the %s secret (N20)'],
       [
         'system/check.test.ts',
         'reports which of two secrets is in use, and when the old one was last needed (S44)',
@@ -113,14 +113,14 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'sends the legacy key unchanged, and warns that it is planned for deprecation',
+        'sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key',
       ],
       accepted,
     ],
   }),
 ];
 
-const documented: Proof = ['service/requests.test.ts', '%i %s: an error with status, label and request id'];
+const documented: Proof = ['service/requests.test.ts', 'fails a call on %i "%s" with label and request id'];
 
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
@@ -128,7 +128,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('an error has a JSON string as its body'),
-      ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
+      ['service/faults.test.ts', 'takes the label of an error from a JSON body, and works without one'],
     ],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
@@ -148,7 +148,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'tries one fresh token after a 401 at any call, then fails (N19)'],
+      ['service/faults.test.ts', 'repeats a write once with a fresh token after a 401, then fails (N19)'],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
     status: '401',
@@ -162,7 +162,7 @@ const errors: readonly Row[] = [
     client: ['service/call.ts', 'nullIfMissing', 'null'],
     emulator: ['emulator/wire/endpoint.ts', 'notFound'],
     tests: [
-      ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
+      ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
       ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
     ],
     status: '404',
@@ -174,7 +174,7 @@ const errors: readonly Row[] = [
       documented,
       [
         'service/faults.test.ts',
-        'a storm of 429 gets few requests and long pauses, and the call after it succeeds (N16)',
+        'sends fewer than 40 requests in 30 minutes of 429s, and the next call succeeds (N16)',
       ],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -184,8 +184,8 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
-      ['service/faults.test.ts', 'follows a sane Retry-After: seconds or a date by the service clock'],
-      ['service/faults.test.ts', 'pauses for 1 s to 15 min, whatever Retry-After contains (N17)'],
+      ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],
+      ['service/faults.test.ts', 'choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)'],
       ['emulator/authentication.test.ts', 'sends Retry-After and counts a minute as the variants set'],
     ],
     variants: ['retry-after'],
@@ -195,7 +195,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'does not repeat a write after a %i, and reports the answer (N18)'],
+      ['service/faults.test.ts', 'fails a write after a %i with its label, and does not repeat it (N18)'],
       ['emulator/faults.test.ts', 'faults instead of an answer › %s: answers with %i, and writes nothing'],
     ],
     status: 'default',
@@ -204,9 +204,9 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
-      ['service/faults.test.ts', 'repeats a read with growing waits, up to a limit'],
-      ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
-      ['service/retry.test.ts', 'repeats a read after a %i, and no write'],
+      ['service/faults.test.ts', 'the client repeats a read three times with growing pauses, then fails'],
+      ['service/faults.test.ts', 'takes the label of an error from a JSON body, and works without one'],
+      ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
     ],
   }),
   rule('Errors', '2. what else is a 400 (not shown)', {
@@ -228,8 +228,8 @@ const limits: readonly Row[] = [
     client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rules/rate-limit.ts', 'createRateLimit'],
     tests: [
-      ['service/rate-limiter.test.ts', 'sends at most the limit in any 60 s, and 95 %% of it (seed %i)'],
-      ['service/rate-limiter.test.ts', '%s: uses the allowed rate, and never exceeds it'],
+      ['service/rate-limiter.test.ts', 'sends up to 500 requests in 60 s, on average 475 or more (seed %i)'],
+      ['service/rate-limiter.test.ts', 'sends 300 to 500 requests a minute with %s'],
       ['mirror/rate-limits.test.ts', 'gives three processes that ask at once 60 separate times to send at'],
       ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
     ],
@@ -241,7 +241,7 @@ const limits: readonly Row[] = [
     tests: [
       [
         'service/token.test.ts',
-        'a token expires by its age even if the wall clock was set back (N21, R8, S40)',
+        'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
       ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
     ],
@@ -251,7 +251,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
-      ['service/faults.test.ts', 'fails if both secrets are refused'],
+      ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets'],
     ],
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
@@ -259,10 +259,10 @@ const limits: readonly Row[] = [
     client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit (A6)'],
+      ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],
       [
         'service/pages.test.ts',
-        'a listing comes complete that gives %i rows and skips as many as requested (A6)',
+        'reads all rows if the service gives only %i rows a page and skips as many as requested (A6)',
       ],
       ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
     ],
@@ -272,7 +272,7 @@ const limits: readonly Row[] = [
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
     emulator: ['emulator/wire/web-server.ts', 'settings.bodyLimit'],
     tests: [
-      ['service/client.test.ts', 'updateUsers makes no request for an empty map, and rejects 26 users'],
+      ['service/client.test.ts', 'updateUsers() sends nothing for an empty map, and throws for 26 users'],
       ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB'],
     ],
   }),
@@ -290,7 +290,7 @@ const versioning: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'sends the legacy key unchanged, and warns that it is planned for deprecation',
+        'sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key',
       ],
       ['system/check.test.ts', 'warns about the legacy key (S50)'],
     ],
@@ -298,7 +298,7 @@ const versioning: readonly Row[] = [
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
     client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
-    tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called (A11)']],
+    tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)']],
     variants: ['extra-fields'],
   }),
 ];

@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, type Source } from './interface-row.ts';
 
 const section = 'Endpoints';
-const sent: Proof = ['service/client.test.ts', '%s: sends the method, the path and a signed token'];
+const sent: Proof = ['service/client.test.ts', 'sends the method and path of %s, and a signed token'];
 const taken: Proof = ['emulator/manners.test.ts', 'these tests call all sixteen endpoints'];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
@@ -96,7 +96,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
-      ['service/wire.test.ts', 'reads one tag by its id'],
+      ['service/wire.test.ts', 'decodeOne reads the requested tag, and throws for another id, a list, a NUL'],
       ['emulator/schedules.test.ts', 'tag and survey answer 404 to an unknown id, and 400 to a bad id'],
     ],
     field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
@@ -107,8 +107,8 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
-      ['service/faults.test.ts', '%s is a count (N4)'],
-      ['service/faults.test.ts', '%s is not a count (N4)'],
+      ['service/faults.test.ts', 'accepts the answer %s as a count (N4)'],
+      ['service/faults.test.ts', 'rejects the answer %s as a count (N4)'],
       ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
     ],
     variants: ['count-body'],
@@ -122,7 +122,7 @@ export const endpointRows: readonly Row[] = [
     tests: [
       [
         'service/wire.test.ts',
-        'decodeString throws for another value than a string, and for another string than the given one',
+        'decodeString throws if the answer is not a string, or not the expected string',
       ],
       ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
     ],
@@ -134,7 +134,7 @@ export const endpointRows: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeString.expected'],
     emulator: ['emulator/wire/answer-schemas.ts', 'cancelled'],
     tests: [
-      ['service/client.test.ts', 'cancelling takes only the string `ok`'],
+      ['service/client.test.ts', 'cancelSchedule() fails if the service answers another string than `ok`'],
       ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
     ],
     field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
@@ -144,6 +144,6 @@ export const endpointRows: readonly Row[] = [
     name: 'every endpoint asks for credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
     emulator: ['emulator/wire/answer-request.ts', 'admit'],
-    tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
+    tests: [['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s']],
   },
 ];

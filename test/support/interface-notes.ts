@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'sends a GET with a body, over at most %i kept connections (N14)'],
+      ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
       ['emulator/users.test.ts', 'answers users that match the emails or the phones in the body of a GET'],
       ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
@@ -35,7 +35,7 @@ export const noteRows: readonly Row[] = [
       ['emulator/users.test.ts', 'empties the half of a name that an update does not send'],
       [
         'service/wire.test.ts',
-        'a patch has only changed fields, both halves of a name, digits of a phone, an exact role (S71)',
+        'encodeUserPatch writes only changed fields, and of a phone only the digits (S71)',
       ],
     ],
     variants: ['email-update'],
@@ -52,7 +52,7 @@ export const noteRows: readonly Row[] = [
   rule(section, '2. further attributes of UpdateUser (not shown)', {
     client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
     emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'lets them through, unread'],
-    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
+    tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (not shown)', {
     client: [
@@ -62,7 +62,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
-      ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
+      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s unsent'],
       ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
     ],
     variants: ['schedule-creator'],
@@ -75,7 +75,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
-      ['service/client.test.ts', 'createSchedule accepts %s as on time'],
+      ['service/client.test.ts', 'createSchedule sends a schedule for the allowed time %s'],
       ['emulator/schedules.test.ts', 'creates one message for each local_id, unless local-id=ignored'],
     ],
     variants: ['local-id'],
@@ -88,7 +88,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
-      ['service/client.test.ts', 'schedules are checked before they are sent › refuses %s'],
+      ['service/client.test.ts', 'createSchedule, replaceSchedule › reject a schedule with %s unsent'],
       ['emulator/schedules.test.ts', 'accepts each kind of target, and any time if grid and margin are off'],
     ],
     variants: ['schedule-grid', 'schedule-margin'],
@@ -96,14 +96,14 @@ export const noteRows: readonly Row[] = [
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
-    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
+    tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '5. accepted values of `order` (not shown)', {
     client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'listings sort newest first or as asked, or refuse an unknown order'],
-      ['service/emulator.test.ts', 'every variant › every call succeeds: %s'],
+      ['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s'],
     ],
     variants: ['order', 'unknown-order'],
   }),
@@ -111,7 +111,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/page.ts', 'PageQuery.limit', 'always sends `limit`'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
     ],
     variants: ['default-limit'],
@@ -120,7 +120,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'a listing comes complete twice, for any number of rows and limit (A6)'],
+      ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],
       ['emulator/pages.test.ts', 'listings number their pages as the variant pages=%s sets'],
       ['emulator/pages.test.ts', 'the listing of surveys numbers its pages as the variant survey-pages sets'],
     ],

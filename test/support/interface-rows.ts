@@ -45,11 +45,11 @@ function fieldRows(resource: Resource, tests: (path: string) => readonly Proof[]
   });
 }
 
-const takenApart: Proof = ['service/fields.test.ts', '%s, %s: missing, null or of another type'];
-const whole: Proof = ['service/fields.test.ts', '%s: every documented field is taken'];
-const noAnswer: Proof = ['service/wire.test.ts', 'users › %s is not an answer'];
-const played: Proof = ['service/fields.test.ts', '%s: the emulator answers every documented field'];
-const sent: Proof = ['service/requests.test.ts', '%s: every documented field reaches the wire'];
+const takenApart: Proof = ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'];
+const whole: Proof = ['service/fields.test.ts', 'the client reads every documented field of %s'];
+const noAnswer: Proof = ['service/wire.test.ts', 'decodeMemberships › rejects the answer %s'];
+const played: Proof = ['service/fields.test.ts', 'the emulator sends each field of %s that it emulates'];
+const sent: Proof = ['service/requests.test.ts', 'the client sends every documented field of %s'];
 
 /** Which the emulator does not answer by itself: it plays no campaigns. */
 export const unplayed = ['meta.campaign_id', 'meta.campaign_step_id', 'meta.campaign_target_phone'];

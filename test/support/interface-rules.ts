@@ -7,8 +7,8 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
-      ['service/faults.test.ts', 'refuses %s, and accepts it with anyContentType (N10)'],
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['service/faults.test.ts', 'a read rejects "%s", and accepts it with the setting anyContentType (N10)'],
+      ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
     variants: ['empty-list'],
@@ -17,8 +17,8 @@ const general: readonly Row[] = [
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
-      ['service/client.test.ts', 'the base URL %s is refused'],
-      ['service/faults.test.ts', 'an authority of our own is trusted by file'],
+      ['service/client.test.ts', 'checkBaseUrl rejects the base URL "%s"'],
+      ['service/faults.test.ts', 'the client trusts a private authority whose certificate is in caFile'],
       ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection at the fault reset-in'],
       ['emulator/emulator.test.ts', 'refuses to start with plain HTTP except on loopback'],
     ],
@@ -27,8 +27,8 @@ const general: readonly Row[] = [
     client: ['service/call.ts', 'attempt.authorization', 'no call leaves without'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
-      ['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted'],
-      ['service/client.test.ts', '%s: sends the method, the path and a signed token'],
+      ['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s'],
+      ['service/client.test.ts', 'sends the method and path of %s, and a signed token'],
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
@@ -36,14 +36,14 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries a unique X-Request-Id'),
-      ['service/requests.test.ts', '%i %s: an error with status, label and request id'],
+      ['service/requests.test.ts', 'fails a call on %i "%s" with label and request id'],
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
     client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/schedules.test.ts', 'answers 400 to a message if a required field is missing or wrong'],
       ['emulator/schedules.test.ts', 'conversations/read answers 400 without a known inbox and a known user'],
     ],
@@ -51,7 +51,7 @@ const general: readonly Row[] = [
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
-    tests: [['service/emulator.test.ts', 'every variant › every call succeeds: %s']],
+    tests: [['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
 ];
@@ -62,7 +62,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('users/get answers users with fields of the documented types'),
-      ['service/fields.test.ts', '%s: every documented field is taken'],
+      ['service/fields.test.ts', 'the client reads every documented field of %s'],
       ['emulator/users.test.ts', 'answers with blank, null, missing and extra fields as the variants set'],
     ],
     variants: ['fraction'],
@@ -71,8 +71,8 @@ const fields: readonly Row[] = [
     client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
-      ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused (A8)'],
-      ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
+      ['service/fields.test.ts', 'reads an id of %s above 2^53 exactly, and rejects the id 2^63 (A8)'],
+      ['service/requests.test.ts', 'the client sends ids above 2^53 with all their digits'],
       ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
     ],
   }),
@@ -84,8 +84,8 @@ const fields: readonly Row[] = [
     ],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
-      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
-      ['service/wire.test.ts', 'keeps unknown fields in `raw`, whatever they are called (A11)'],
+      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
+      ['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
@@ -93,14 +93,14 @@ const fields: readonly Row[] = [
   rule('Inbox', '`invited`: a list of strings', {
     client: ['model/listed/inboxes.ts', 'inboxes.invited', 'of any other type, it stays in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
-    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
+    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
     variants: ['invited'],
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
     client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares digits alone'],
     emulator: ['emulator/wire/encode.ts', 'phoneText'],
     tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/users.test.ts', 'answers with blank, null, missing and extra fields as the variants set'],
     ],
     variants: ['phones'],
@@ -118,13 +118,13 @@ const fields: readonly Row[] = [
   rule('Scheduled message', '`execute`: the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule.execute'],
-    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
+    tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule('Write result', 'creating or updating a tag or a schedule answers one', {
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
-      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
+      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
       ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
     ],
     variants: ['schedule-answer'],
@@ -133,7 +133,7 @@ const fields: readonly Row[] = [
     client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
     emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'a count for each combination'],
     tests: [
-      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
     ],
   }),
@@ -141,7 +141,7 @@ const fields: readonly Row[] = [
     client: ['model/listed/contact-fields.ts', 'contactFields', 'kept where they are; nothing hangs on them'],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
-      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
+      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['revisions'],
@@ -178,7 +178,7 @@ const open: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
+      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
       ['emulator/pages.test.ts', 'repeats no row, but skips rows of equal timestamps (%s digits)'],
     ],
     variants: ['fraction'],
@@ -186,12 +186,12 @@ const open: readonly Row[] = [
   rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
     client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
-    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
+    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
     client: ['model/listed/tags.ts', 'tags.color', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
-    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
+    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
   }),
   rule('States and transitions', 'of any resource (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
@@ -201,7 +201,7 @@ const open: readonly Row[] = [
       'a message that was sent cannot be changed',
     ],
     tests: [
-      ['service/client.test.ts', '%s: returns null after a 404, and fails after any other refusal'],
+      ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
       ['emulator/schedules.test.ts', 'by sent-change=%s, sent-read=%s, a sent message gets %i, %i'],
       ['emulator/schedules.test.ts', 'shows a cancelled message as deleted if cancelled-read=shown'],
     ],
