@@ -42,33 +42,15 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
   it('approves the named edits with the values that the person saw, and records the approval in the ledger', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
+    const letPass = (id: bigint, field: string, base: string, mirror: string | null) =>
+      [id, field, 'limit', 'abc', 'approved', base, mirror, base, null] as const;
     expect(
       await run(`select user_id, field, reason, batch, decision, base_value, mirror_value, service_value, until
         from sync.held_fields where decision = 'approved' order by 1, 2`),
     ).toEqual([
-      [
-        1n,
-        'email',
-        'limit',
-        'abc',
-        'approved',
-        'old@example.com',
-        'new@example.com',
-        'old@example.com',
-        null,
-      ],
-      [1n, 'phone', 'limit', 'abc', 'approved', '15550100', null, '15550100', null],
-      [
-        5n,
-        'email',
-        'limit',
-        'abc',
-        'approved',
-        'old@example.com',
-        'new@example.com',
-        'old@example.com',
-        null,
-      ],
+      letPass(1n, 'email', 'old@example.com', 'new@example.com'),
+      letPass(1n, 'phone', '15550100', null),
+      letPass(5n, 'email', 'old@example.com', 'new@example.com'),
     ]);
     expect(
       await run(

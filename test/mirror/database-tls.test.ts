@@ -70,6 +70,22 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a connection to
     }
   }
 
+  /** What a listener for edits is told first. */
+  const heardBy = async (search: string) => {
+    const url = new URL(server.url);
+    url.search = search;
+    const heard = Promise.withResolvers<string>();
+    const listener = createListener({
+      url: url.href,
+      onEdit: () => undefined,
+      onListening: () => heard.resolve('listening'),
+      onLost: ({ message }) => heard.resolve(message),
+    });
+    const words = await heard.promise;
+    await listener.close();
+    return words;
+  };
+
   test.each(['require', 'verify-ca', 'verify-full'])(
     'sslmode=%s accepts only a certificate for that host by the given authority (S55)',
     async (mode) => {
@@ -97,17 +113,7 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a connection to
     });
 
     test('the listener for edits still verifies the certificate', async () => {
-      const url = new URL(server.url);
-      url.search = 'sslmode=verify-full';
-      const heard = Promise.withResolvers<string>();
-      const listener = createListener({
-        url: url.href,
-        onEdit: () => undefined,
-        onListening: () => heard.resolve('listening'),
-        onLost: ({ message }) => heard.resolve(message),
-      });
-      expect(await heard.promise).toMatch(/certificate/);
-      await listener.close();
+      expect(await heardBy('sslmode=verify-full')).toMatch(/certificate/);
     });
 
     test('the shared queue still verifies the certificate', async () => {
@@ -126,16 +132,6 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a connection to
 
   test('a missing sslrootcert file fails the connection with ENOENT, and the process continues', async () => {
     expect((await connect('sslrootcert=/nowhere/ca.pem')).error).toMatch(/ENOENT/);
-    const url = new URL(server.url);
-    url.search = 'sslrootcert=/nowhere/ca.pem';
-    const lost = Promise.withResolvers<string>();
-    const listener = createListener({
-      url: url.href,
-      onEdit: () => undefined,
-      onListening: () => lost.resolve('listening'),
-      onLost: ({ message }) => lost.resolve(message),
-    });
-    expect(await lost.promise).toMatch(/ENOENT/);
-    await listener.close();
+    expect(await heardBy('sslrootcert=/nowhere/ca.pem')).toMatch(/ENOENT/);
   });
 });

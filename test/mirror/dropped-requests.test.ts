@@ -50,6 +50,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
   const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
   const musterd = (...args: readonly string[]) => runMusterd(args, { DATABASE_URL: database.url });
   const drop = () => musterd('migrate', '--drop-requests', join(folder.path, 'requests.jsonl'));
+  const migrateNow = () => migrate(database.db, { keepRequests: async () => {} });
 
   beforeAll(async () => {
     loaded = await createTestDatabase({ server, empty: true });
@@ -124,7 +125,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       await sql(
         `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
       );
-      await drop();
+      await migrateNow();
       expect(await sql('select user_id, field, state, reason from report.held order by 1')).toEqual([
         [1n, 'phone', 'held', 'returned'],
         [2n, 'phone', 'held', 'limit'],
@@ -140,7 +141,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
           (1, 'resolve', '{"email": "old"}', '{"email": "web"}', '{"email": "web"}', 'ada'),
           (2, 'resolve', '{"email": "old"}', '{"email": "web"}', '{"email": "mine"}', 'ada')) v (user_id, kind, base, old, new, decided_by)
         group by 1, 2, 4, 5, 6, 7, 8, 9`);
-      await drop();
+      await migrateNow();
       expect(
         await sql(`select user_id, kind, field, old_text, new_text, decided_by from report.changes
           where run_id = (select max(run_id) from sync.runs where command = 'resolve') order by 1, 2`),
@@ -168,7 +169,7 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
         order by 1, 2, 3`;
       const messenger = String((await sql(`select 'musterd_messenger'::regrole::oid::text`)).flat()[0]);
       const before = (await sql(rights)).filter(([, grantee]) => grantee !== messenger);
-      await drop();
+      await migrateNow();
       expect(await sql(rights)).toEqual(before);
       // Whoever may approve may choose a side, which was a command of the owner's.
       const mayCall = (name: string) =>
@@ -203,12 +204,12 @@ describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on
       ['view', 'select id from mirror.scheduled_messages'],
     ])('migrate names a foreign %s of dropped objects, and changes nothing: %s', async (kind, query) => {
       await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
-      await expect(migrate(database.db, { keepRequests: async () => {} })).rejects.toThrow(
+      await expect(migrateNow()).rejects.toThrow(
         /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,
       );
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
       await sql(`drop ${kind} ours.mine`);
-      await migrate(database.db, { keepRequests: async () => {} });
+      await migrateNow();
     });
   });
 

@@ -596,8 +596,9 @@ describe('openEmbedded as a user other than root', () => {
     CACHE_DIRECTORY: undefined,
     TMPDIR: home,
   });
-  const start = async (environment: Record<string, string | undefined>) => {
+  const start = async (environment: Record<string, string | undefined>, before = () => {}) => {
     const { options, embedded } = prepare();
+    before();
     const child = await openElsewhere({ ...options, embedded, environment });
     closers.push(async () => await child.kill());
     return child;
@@ -630,16 +631,10 @@ describe('openEmbedded as a user other than root', () => {
     const uid = isRoot ? nobody().uid : process.getuid?.();
     const home = join(folder, 'home');
     const trap = join(home, `musterd-${uid}`);
-    const outcome = (async () => {
-      const { options, embedded } = prepare();
+    const outcome = start({ ...plain(home), HOME: '/nonexistent' }, () => {
       mkdirSync(trap);
       chmodSync(trap, 0o777);
-      return await openElsewhere({
-        ...options,
-        embedded,
-        environment: { ...plain(home), HOME: '/nonexistent' },
-      });
-    })();
+    });
     await expect(outcome).rejects.toThrow(/No folder is usable/);
   });
 });

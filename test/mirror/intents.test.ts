@@ -11,6 +11,7 @@ import type { ServiceValue, UserPatch } from '../../src/model/user.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 import { useDatabase } from '../support/use-database.ts';
+import { columnsOf } from './columns-of.ts';
 
 const teamId = 41n;
 const database = useDatabase();
@@ -466,27 +467,9 @@ const taken = {
   phone: '+15550177',
   roleId: 11n,
 };
-const inMirror = {
-  first_name: 'Robin',
-  last_name: 'Doe',
-  email: 'robin1@example.com',
-  phone: '15550177',
-  role_id: 9n,
-};
-const inBase = {
-  first_name: 'Anne',
-  last_name: 'Berg',
-  email: 'anne@example.com',
-  phone: '15550100',
-  role_id: 3n,
-};
-const takenInSql = {
-  first_name: 'Robin',
-  last_name: 'D.',
-  email: 'ROBIN@example.com',
-  phone: '+15550177',
-  role_id: 11n,
-};
+const inMirror = columnsOf(robin());
+const inBase = columnsOf(agreedBefore);
+const takenInSql = columnsOf(taken);
 const newer = {
   createdAt: '2026-02-01T00:00:00Z',
   updatedAt: '2026-02-02T00:00:00Z',
@@ -559,9 +542,7 @@ describe('applyResults of a confirmed field', () => {
     const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
     for (const id of [1, 2]) expect(await agreed(id)).toMatchObject(inBase);
     expect(await apply(...results.toReversed())).toEqual([]);
-    const othersInSql = { ...others.name, email: 'E@example.com', phone: '1', role_id: 12n };
-    const { first, last, ...columns } = othersInSql;
-    const second = { first_name: first, last_name: last, ...columns, name: 'Robin E.' };
+    const second = { ...columnsOf(others), name: 'Robin E.' };
     expect([await mirrored(1), await agreed(1)]).toMatchObject(Array(2).fill(takenInSql));
     expect([await mirrored(2), await agreed(2)]).toMatchObject(Array(2).fill(second));
     expect(await ledger()).toMatchObject([
@@ -759,24 +740,13 @@ describe('applyResults of an unconfirmed field', () => {
 
     it('keeps the approval spent if the outcome is changed, ineffective, refused or unknown (A20)', async () => {
       const intent = await openDecided();
-      const outcomes = {
-        name: 'changed',
-        email: 'ineffective',
-        phone: 'refused',
-        roleId: 'unknown',
-      } as const;
-      await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
+      await apply(resultOf(intent, { outcomes: { ...none, roleId: 'unknown' }, seen: null, closed: false }));
       expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
     });
 
     it('takes a field out of its batch if the result holds the field', async () => {
       const intent = await openDecided();
-      const outcomes = {
-        name: 'confirmed',
-        email: 'ineffective',
-        phone: 'refused',
-        roleId: 'unanswered',
-      } as const;
+      const outcomes = { ...none, name: 'confirmed', roleId: 'unanswered' } as const;
       const holds = (['email', 'phone', 'roleId'] as const).map(
         (field): Hold => ({
           ...hold,

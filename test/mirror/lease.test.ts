@@ -38,6 +38,12 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
         and pid <> pg_backend_pid()`.execute(other.kysely);
     return Number(rows[0]?.count ?? 0n);
   };
+  const setLease = (team: string, values: string) =>
+    database.rows(`update sync.leases set ${values} where team = '${team}'`);
+  const expired = `expires_at = clock_timestamp() - interval '1 s'`;
+  const dead = `process = '1', pid = 4194304`;
+  const isHeld = (of: Promise<unknown>) => expect(of).rejects.toMatchObject({ code: 'lease-held' });
+  const isLost = (of: Promise<unknown>) => expect(of).rejects.toMatchObject({ code: 'lease-lost' });
   const expiry = async (team: string) => {
     const { rows } = await sql<{ left_ms: number }>`
       select (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as left_ms
@@ -62,10 +68,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   /** It is later by so much, here and in the database. */
   const pass = async (team: string, ms: number) => {
     nowMs += ms;
-    await sql`
-      update sync.leases set expires_at = expires_at - ${ms} * interval '1 ms' where team = ${team}`.execute(
-      other.kysely,
-    );
+    await setLease(team, `expires_at = expires_at - ${ms} * interval '1 ms'`);
   };
   /** Each lease that is held here is renewed. */
   const tick = () => vi.advanceTimersByTime(ttlMs / 4);
@@ -164,9 +167,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
       expect(isOver()).toBe(true);
     });
     lease.require();
-    await other.transaction(async (tx) => {
-      await sql`update sync.leases set lease_id = gen_random_uuid() where team = 'known'`.execute(tx);
-    });
+    await setLease('known', 'lease_id = gen_random_uuid()');
     for (let quarter = 1; quarter <= 4; quarter += 1) {
       await pass('known', ttlMs / 4);
       await renewals(4);
@@ -178,9 +179,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   it('a transaction extends the lease only if less than half of its time is left', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs });
     const expireIn = async (share: number) => {
-      await sql`
-        update sync.leases set expires_at = clock_timestamp() + ${share * ttlMs} * interval '1 ms'
-        where team = 'extended'`.execute(other.kysely);
+      await setLease('extended', `expires_at = clock_timestamp() + ${share * ttlMs} * interval '1 ms'`);
       return await expiresAt('extended');
     };
     const early = await expireIn(0.9);
@@ -220,10 +219,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     const first = await takeLease(database.db, 'renewed', { ttlMs });
     await pass('renewed', ttlMs);
     const thief = await askSlowly('renewed', async () => {
-      await sql`
-        update sync.leases set expires_at = clock_timestamp() + interval '10 min' where team = 'renewed'`.execute(
-        other.kysely,
-      );
+      await setLease('renewed', `expires_at = clock_timestamp() + interval '10 min'`);
     });
     expect(thief).toMatchObject({ code: 'lease-held' });
     await first.check();
@@ -232,14 +228,10 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
 
   it('an expired lease passes to the next process, and the old holder cannot commit any more (D15, R5)', async () => {
     const first = await takeLease(database.db, 'expired', { ttlMs });
-    await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'expired'`.execute(
-      other.kysely,
-    );
+    await setLease('expired', expired);
     const second = await takeLease(other, 'expired', { ttlMs });
-    await expect(first.check()).rejects.toMatchObject({ code: 'lease-lost' });
-    await expect(fenced(database.db, first, () => Promise.resolve())).rejects.toMatchObject({
-      code: 'lease-lost',
-    });
+    await isLost(first.check());
+    await isLost(fenced(database.db, first, () => Promise.resolve()));
     await first.release();
     await second.check();
     await second.release();
@@ -247,32 +239,31 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
 
   it('fenced() rejects a write once the lease has expired, even if the lease is still free', async () => {
     const lease = await takeLease(database.db, 'idle', { ttlMs });
-    await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'idle'`.execute(
-      other.kysely,
-    );
+    await setLease('idle', expired);
     let written = false;
     const write = () => {
       written = true;
       return Promise.resolve();
     };
-    await expect(fenced(database.db, lease, write)).rejects.toMatchObject({ code: 'lease-lost' });
+    await isLost(fenced(database.db, lease, write));
     expect(written).toBe(false);
     await lease.release();
   });
 
   it('takeLease takes the lease of a dead process of this host at once', async () => {
     const first = await takeLease(database.db, 'dead', { ttlMs });
-    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'dead'`.execute(other.kysely);
+    await setLease('dead', dead);
     const second = await takeLease(other, 'dead', { ttlMs });
-    await expect(first.check()).rejects.toMatchObject({ code: 'lease-lost' });
+    await isLost(first.check());
     await second.release();
   });
 
   it('takeLease fails with lease-held if the holder is a process of another host', async () => {
     const first = await takeLease(database.db, 'remote', { ttlMs });
-    await sql`
-      update sync.leases set host = host || ' of another', process = '1', pid = 4194304, lease_id = gen_random_uuid()
-      where team = 'remote'`.execute(other.kysely);
+    await setLease(
+      'remote',
+      `host = host || ' of another', process = '1', pid = 4194304, lease_id = gen_random_uuid()`,
+    );
     const before = await expiresAt('remote');
     await expect(takeLease(other, 'remote', { ttlMs })).rejects.toMatchObject({
       code: 'lease-held',
@@ -284,11 +275,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
 
   it('takeLease fails with lease-held after a short retry if another transaction has locked the lease (D15)', async () => {
     const first = await takeLease(database.db, 'locked', { ttlMs });
-    await other.transaction(async (tx) => {
-      await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'locked'`.execute(
-        tx,
-      );
-    });
+    await setLease('locked', expired);
     await other.transaction(async (tx) => {
       await sql`select from sync.leases where team = 'locked' for update`.execute(tx);
       const asked = takeLease(counted, 'locked', { ttlMs }).catch((error: unknown) => error);
@@ -317,9 +304,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
 
   it('takeLease retries until the locked row of a dead holder is free', async () => {
     await takeLease(database.db, 'killed', { ttlMs });
-    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'killed'`.execute(
-      other.kysely,
-    );
+    await setLease('killed', dead);
     let second: Promise<Lease> | undefined;
     await other.transaction(async (tx) => {
       await sql`select from sync.leases where team = 'killed' for update`.execute(tx);
@@ -333,9 +318,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
 
   it('the lease of a dead holder goes to the faster of two processes, and takeLease fails for the slower one', async () => {
     await takeLease(database.db, 'faster', { ttlMs });
-    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'faster'`.execute(
-      other.kysely,
-    );
+    await setLease('faster', dead);
     const faster: Lease[] = [];
     const slower = await askSlowly('faster', async () => {
       faster.push(await takeLease(other, 'faster', { ttlMs }));
@@ -351,10 +334,11 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   it('takeLease cuts the lease of a dead holder to its normal length after the clock was set back (R8)', async () => {
     const dead = await takeLease(database.db, 'set back', { ttlMs });
     // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
-    await sql`
-      update sync.leases set host = 'elsewhere', lease_id = gen_random_uuid(),
-        expires_at = clock_timestamp() + interval '1 day' where team = 'set back'`.execute(other.kysely);
-    await expect(takeLease(other, 'set back', { ttlMs })).rejects.toMatchObject({ code: 'lease-held' });
+    await setLease(
+      'set back',
+      `host = 'elsewhere', lease_id = gen_random_uuid(), expires_at = clock_timestamp() + interval '1 day'`,
+    );
+    await isHeld(takeLease(other, 'set back', { ttlMs }));
     expect(await expiry('set back')).toBeLessThanOrEqual(ttlMs);
     await pass('set back', ttlMs);
     const next = await takeLease(other, 'set back', { ttlMs });
@@ -367,25 +351,17 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     ['59 min, shorter than the requested hour', '59 min', 3_600_000],
   ])('takeLease does not shorten a lease that lasts %s', async (_, ahead, askedMs) => {
     const first = await takeLease(database.db, 'long ago', { ttlMs });
-    await sql`update sync.leases set expires_at = clock_timestamp() + ${ahead}::interval where team = 'long ago'`.execute(
-      other.kysely,
-    );
+    await setLease('long ago', `expires_at = clock_timestamp() + interval '${ahead}'`);
     const before = await expiresAt('long ago');
-    await expect(takeLease(other, 'long ago', { ttlMs: askedMs })).rejects.toMatchObject({
-      code: 'lease-held',
-    });
+    await isHeld(takeLease(other, 'long ago', { ttlMs: askedMs }));
     expect(await expiresAt('long ago')).toBe(before);
     await first.release();
   });
 
   it('the next renewal restores the length of a lease that the takeLease of another process has cut', async () => {
     const lease = await takeLease(database.db, 'alive', { ttlMs });
-    await sql`update sync.leases set expires_at = clock_timestamp() + interval '1 day' where team = 'alive'`.execute(
-      other.kysely,
-    );
-    await expect(takeLease(other, 'alive', { ttlMs: ttlMs / 2 })).rejects.toMatchObject({
-      code: 'lease-held',
-    });
+    await setLease('alive', `expires_at = clock_timestamp() + interval '1 day'`);
+    await isHeld(takeLease(other, 'alive', { ttlMs: ttlMs / 2 }));
     expect(await expiry('alive')).toBeLessThanOrEqual(ttlMs / 2);
     await eventually('it is renewed', async () => {
       tick();

@@ -69,16 +69,27 @@ describe('the guessed split of a name', () => {
     expect(await split()).toBe('known');
   });
 
-  it('the split becomes known after a hold of the last name once the first name is edited', async () => {
-    await meetHeld();
-    await edit(`first_name = 'Anne'`);
-    expect(await split()).toBe('known');
-  });
-
-  it('the split becomes known if two statements set both halves before any run', async () => {
-    await meet();
-    await edit(`last_name = 'Garcia'`, 'first_name = first_name');
-    expect(await split()).toBe('known');
+  it.each([
+    ['known after a hold of the last name once the first name is edited', meetHeld, [`first_name = 'Anne'`]],
+    [
+      'known if two statements set both halves before any run',
+      meet,
+      [`last_name = 'Garcia'`, 'first_name = first_name'],
+    ],
+    [
+      'guessed if a program sets both halves to their own values and the user has no hold',
+      meet,
+      [`first_name = first_name, last_name = last_name, phone = '15550162'`],
+    ],
+    [
+      'guessed if another field is held for a conflict',
+      () => meet().then(() => wait('phone', 'conflict')),
+      ['first_name = first_name, last_name = last_name'],
+    ],
+  ])('the split is %s', async (says, begin, statements) => {
+    await begin();
+    await edit(...statements);
+    expect(await split()).toBe(says.split(' ')[0]);
   });
 
   it('the split stays guessed if an editor sets only the held half again, or only the phone', async () => {
@@ -108,12 +119,6 @@ describe('the guessed split of a name', () => {
     ]);
   });
 
-  it('the split stays guessed if a program sets both halves to their own values and the user has no hold', async () => {
-    await meet();
-    await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
-    expect(await split()).toBe('guessed');
-  });
-
   it.each([
     'first_name = first_name',
     'last_name = last_name',
@@ -134,12 +139,5 @@ describe('the guessed split of a name', () => {
     expect(await split()).toBe('guessed');
     await edit(`first_name = 'Anne', last_name = 'Garcia'`);
     expect(await split()).toBe('known');
-  });
-
-  it('the split stays guessed if another field is held for a conflict', async () => {
-    await meet();
-    await wait('phone', 'conflict');
-    await edit('first_name = first_name, last_name = last_name');
-    expect(await split()).toBe('guessed');
   });
 });

@@ -1,18 +1,14 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
-import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { writeRejectedRows } from '../../src/mirror/listings/listings.ts';
 import { hasRun } from '../../src/mirror/users/moved-fields.ts';
 import { checkTeam, pinTeam, readTeamId } from '../../src/mirror/team/pinned-teams.ts';
-import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
-import { readName } from '../../src/mirror/users/users-read.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -35,14 +31,7 @@ beforeAll(() =>
     for (const statement of [
       `insert into sync.teams (team, team_id) values ('one', 41), ('two', 42)`,
       `insert into mirror.teams (team_id, name) values (41, 'First'), (42, 'Second')`,
-      `insert into mirror.users (team_id, id, name, first_name, resolved, gone_at, edited_at, edited_by) values
-         (41, 1, 'Anne', 'Anne', true, null, '2026-03-01', 'anne'), (41, 2, 'Bert', 'Bert', true, null, null, null),
-         (41, 3, 'Carl', 'Carl', true, now(), null, null), (42, 1, 'Dora', 'Dora', true, null, null, null)`,
-      `insert into mirror.user_lookups (team_id, email) values (41, 'one@example.com'), (42, 'two@example.com')`,
       `insert into sync.runs (team, team_id, command) values ('one', 41, 'daemon'), ('one', 41, 'daemon'), ('two', 42, 'daemon')`,
-      `insert into sync.changes (team_id, user_id, run_id, kind, state, request_id) values
-         (41, 1, 2, 'push', 'open', 'mine'), (41, 2, 2, 'push', 'open', 'other'), (42, 1, 3, 'push', 'open', 'theirs'),
-         (41, 1, 1, 'push', 'closed', 'over')`,
     ])
       await sql.raw(statement).execute(tx);
   }),
@@ -81,21 +70,6 @@ it('finishRun ends only its own run, and a second finishRun changes nothing', as
   ).toEqual(['1 43 partial a 2 3 x 1 true', '2 41 running  0 0   false', '3 42 running  0 0   false']);
   expect(await hasRun(database.db.kysely, 'one', 3n)).toBe(false);
   expect(await hasRun(database.db.kysely, 'one', 2n)).toBe(true);
-});
-
-it('reads of a user or a team ignore the rows of another team', async () => {
-  const { kysely } = database.db;
-  expect(await readLookups(kysely, 41n)).toEqual({ emails: ['one@example.com'], phones: [] });
-  expect((await readGuardHistory(kysely, 41n)).population).toBe(2);
-  expect(await readName(kysely, 42n, 1n)).toEqual({ first: 'Dora', last: '' });
-  expect(await readName(kysely, 42n, 2n)).toBeNull();
-  expect(await readLastEdit(kysely, 41n, 1n)).toEqual({ at: new Date('2026-03-01'), by: 'anne' });
-  expect(await readLastEdit(kysely, 42n, 1n)).toBeNull();
-  expect(await readLastEdit(kysely, 42n, 2n)).toBeNull();
-  expect(await readOpenPush(kysely, 41n, 1n)).toMatchObject({ runId: 2n, requestId: 'mine' });
-  expect(await readOpenPush(kysely, 41n, 2n)).toMatchObject({ requestId: 'other' });
-  expect(await readOpenPush(kysely, 42n, 1n)).toMatchObject({ requestId: 'theirs' });
-  expect(await readOpenPush(kysely, 42n, 2n)).toBeNull();
 });
 
 it('pinTeam and checkTeam reject a second name for a team, and a second team for a name', async () => {

@@ -74,7 +74,6 @@ describe('earlier pushes without effect', () => {
     ['unsent in a request that left', [phone('unsent', '1', { hasLeft: true }), phone('ineffective')], 2],
     ['a push of another value', [phone('ineffective', '2')], undefined],
     ['a push of another user', [phone('ineffective', '1', { user: 2 })], undefined],
-    ['a push of another team', [phone('ineffective', '1', { team: 42 })], undefined],
     ['a pull', [phone('ineffective', '1', { kind: 'pull' })], undefined],
     ['a push before a confirmed push', [phone('ineffective'), phone('confirmed', '2')], undefined],
     ['two around a confirmed push', [phone('ineffective'), phone('confirmed', '2'), phone('missing')], 1],
@@ -159,7 +158,6 @@ describe('readGuardHistory', () => {
     ['a push 23 hours ago', { ...phone, hoursAgo: 23 }, true],
     ['a push 25 hours ago', { ...phone, hoursAgo: 25 }, false],
     ['an approved push', { ...phone, approved: true }, false],
-    ['a push of another team', { ...phone, team: 42 }, false],
     ['a settled field', { ...phone, kind: 'settle' }, false],
     ['an open push', { new: { phone: '1' }, state: 'open' }, true],
     ['a push that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
@@ -176,7 +174,6 @@ describe('readGuardHistory', () => {
     ['a limit on one field only', { alone: true }, false, []],
     ['an approved limit', { decision: 'approved' }, false, []],
     ['a limit on a user who has left', { user: 2 }, false, []],
-    ['a limit in another team', { team: 42 }, false, []],
   ])('returns users whom a limit holds, and the age of the report: %s', async (_, given, isOld, waiting) => {
     const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
     await sql`

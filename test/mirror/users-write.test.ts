@@ -16,6 +16,7 @@ import type {
 import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 import { useDatabase } from '../support/use-database.ts';
+import { columnsOf } from './columns-of.ts';
 
 const teamId = 41n;
 const observed = { joined: '', role: null, resolved: true, gone: false };
@@ -101,20 +102,7 @@ const mirrored = (id = 1, team = 41) =>
 const agreed = (id = 1, team = 41) =>
   query(`select name, first_name, last_name, email, phone, role_id from sync.user_base
     where team_id = ${team} and id = ${id}`);
-const evaInSql = {
-  first_name: 'Eva',
-  last_name: 'Dahl',
-  email: 'eva@example.com',
-  phone: '15550200',
-  role_id: 4n,
-};
-const anneInSql = {
-  first_name: 'Anne',
-  last_name: 'Berg',
-  email: 'anne@example.com',
-  phone: '15550100',
-  role_id: 3n,
-};
+const [evaInSql, anneInSql] = [columnsOf(eva), columnsOf(anne)];
 
 describe('applyUsers, if the row is unchanged since its read', () => {
   it('writes the row and its base, only in its own team', async () => {

@@ -53,11 +53,7 @@ describe('judgeAbsences', () => {
     Object.entries(byMissing).map(([missing, is]) => [Number(missing), Number(population), is] as const),
   );
 
-  it.each(cases)('decides if %i missing rows of %i are marked as gone: %s', (missing, population, is) => {
-    expect(judged(missing, population)).toBe(is);
-  });
-
-  it.each([
+  const large = [
     [3, 30, 'due'],
     [4, 30, 'more than the limit'],
     [4, 40, 'due'],
@@ -72,16 +68,13 @@ describe('judgeAbsences', () => {
     [100, 100, 'all of them'],
     [10_000, 100_000, 'due'],
     [10_001, 100_000, 'more than the limit'],
-  ] as const)('decides if %i missing rows of %i are marked as gone: %s', (missing, population, is) => {
-    expect(judged(missing, population)).toBe(is);
-  });
-
-  it('refuses to mark rows as gone if the listing is empty or more than half of them are missing (A1)', () => {
-    expect(judgeAbsences(absent(51), 100, settings).refused).toContain('more than half');
-    expect(judgeAbsences(absent(100), 100, settings).refused).toContain('an empty list');
-    expect(judgeAbsences(absent(1), 1, settings).refused).toContain('an empty list');
-    expect(judgeAbsences([], 100, settings)).toEqual({ due: [], refused: null });
-  });
+  ] as const;
+  it.each([...cases, ...large])(
+    'decides if %i missing rows of %i are marked as gone: %s',
+    (missing, population, is) => {
+      expect(judged(missing, population)).toBe(is);
+    },
+  );
 
   it('marks a row as gone only after it was missing for the whole waiting time of the settings (A2)', () => {
     const rows: readonly AbsentRow[] = [
@@ -169,7 +162,7 @@ describe('judgeAbsences', () => {
     });
   });
 
-  it('leaves rows that a lookup finds out of both counts: missing rows and all rows', () => {
+  it('leaves rows that a lookup finds out of both counts: missing rows and all rows (A1)', () => {
     const grounds = decided('found', [4n, 3n, 2n]);
     const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
     expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');

@@ -11,7 +11,7 @@ import {
 } from '../../src/reconcile/guard/planned-push.ts';
 import { sayLeft, sayLimited, sayReviewed } from '../../src/reconcile/guard/refusal-words.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll, id, makeState, member } from './states.ts';
+import { holdAll, id, makeState, member, guardLimits } from './states.ts';
 
 const values: Values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
 const push = { kind: 'push', values, edit: 5n, ends: false } as const;
@@ -50,14 +50,7 @@ describe('earlier holds', () => {
 });
 
 describe('the limits on a run', () => {
-  const settings = {
-    maxRows: 5,
-    maxShare: 0.3,
-    maxRoleChanges: 3,
-    maxDrift: 0.2,
-    adminRoleIds: [],
-    isReviewed: false,
-  };
+  const settings = { ...guardLimits, maxShare: 0.3, adminRoleIds: [] };
   it.each([
     [19, 5],
     [20, 6],

@@ -17,18 +17,10 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernOf } from '../../src/reconcile/guard/concerned.ts';
 import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, makeState, member, shown } from './states.ts';
+import { holdAll, makeState, member, shown, guardLimits as settings } from './states.ts';
 import { inLists } from './in-lists.ts';
 import { splitName } from '../../src/model/name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
-
-const settings: GuardSettings = {
-  maxRows: 5,
-  maxShare: 0.2,
-  maxRoleChanges: 3,
-  adminRoleIds: [1n],
-  isReviewed: false,
-};
 
 const nobody: GuardHistory = { population: 0, pushedToday: new Set(), undone: [], waiting: [], isOld: false };
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
@@ -598,57 +590,7 @@ describe('a limit on single fields', () => {
 });
 
 describe('the demotion of an administrator', () => {
-  type Fate = 'sent' | 'waits for the next run' | 'waits for a whole run' | 'held';
-  const table: Record<
-    `another is left: ${YesNo}`,
-    Record<`a promotion is sent: ${YesNo}`, Record<`everybody was read: ${YesNo}`, Fate>>
-  > = {
-    'another is left: yes': {
-      'a promotion is sent: yes': { 'everybody was read: yes': 'sent', 'everybody was read: no': 'sent' },
-      'a promotion is sent: no': { 'everybody was read: yes': 'sent', 'everybody was read: no': 'sent' },
-    },
-    'another is left: no': {
-      'a promotion is sent: yes': {
-        'everybody was read: yes': 'waits for the next run',
-        'everybody was read: no': 'waits for the next run',
-      },
-      'a promotion is sent: no': {
-        'everybody was read: yes': 'held',
-        'everybody was read: no': 'waits for a whole run',
-      },
-    },
-  };
-  const cases = rowsOf(table).flatMap(([left, byPromotion]) =>
-    rowsOf(byPromotion).flatMap(([promoted, byRead]) =>
-      rowsOf(byRead).map(([read, fate]) => ({ left, promoted, read, fate })),
-    ),
-  );
-  const word = (text: string) => isYes(text.split(': ')[1] ?? '');
-  const fateOf = (given: Edits): Fate | undefined => {
-    const { plans, postponed, waiting } = judge(given);
-    const plan = planOf(plans, 1n);
-    expect(waiting).toEqual([]);
-    const is: Record<Fate, boolean> = {
-      sent: plan?.patch.roleId !== undefined,
-      'waits for the next run': postponed.get(1n) === 'next',
-      'waits for a whole run': postponed.get(1n) === 'whole',
-      held: plan?.holds.length === 1,
-    };
-    const found = rowsOf(is).flatMap(([one, yes]) => (yes ? [one] : []));
-    expect(found).toHaveLength(1);
-    return found[0];
-  };
-
-  it.each(cases)(
-    'sends or holds it ($left, $promoted, $read): $fate (O6, S70)',
-    ({ left, promoted, read, fate }) => {
-      const edits = { 1: { roleId: 4n }, ...(word(promoted) ? { 3: { roleId: 1n } } : {}) };
-      const shows = word(left) ? { 2: { roleId: 1n } } : {};
-      expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
-    },
-  );
-
-  it('postpones only the demotion, and sends another edited field of the user', () => {
+  it('postpones only the demotion, and sends another edited field of the user (O6, S70)', () => {
     const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
     const { plans } = judge({ edits });
     expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });

@@ -4,22 +4,13 @@ import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { judgeAbsences } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { look } from '../../src/reconcile/look.ts';
 import { planUsers, type RunContext } from '../../src/reconcile/plan-users.ts';
-import { holdAll, makeState } from './states.ts';
+import { holdAll, makeState, noLimits as guard, teamOf } from './states.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-
-const guard: GuardSettings = {
-  maxRows: 1_000_000,
-  maxShare: 1,
-  maxRoleChanges: 1_000_000,
-  adminRoleIds: [1n],
-  isReviewed: false,
-};
 
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
 const agreed = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555${id}`, roleId: 4n });
@@ -51,15 +42,7 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
   mirror.readAddresses = (whose) => addressesOf(whose === 'edited' ? ids.slice(0, edited) : whose);
   mirror.readPresentUsers = () => Promise.resolve(ids.map((id) => ({ id, ...agreed(id) })));
   const places: RunContext = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-  const team = {
-    id: 1n,
-    name: null,
-    listSize: null,
-    members: ids.map(member),
-    rejected: [],
-    raw: {},
-  };
-  return { places, team };
+  return { places, team: teamOf(ids.map(member)) };
 }
 
 const plans = (whom: 'everybody' | 'edited', phone: (id: Id) => string) => (count: number) => {

@@ -42,8 +42,6 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   nameSafety: NameSafety;
   /** What `markSent` asks. */
   checkLease: () => Promise<void>;
-  /** Called right before intents are opened. */
-  beforeIntents: () => void;
   /** An editor's statement. */
   edit(id: Id, values: Partial<NonNullable<UserState['mirror']>>): void;
   state(id: Id): UserState;
@@ -95,7 +93,6 @@ function shownBefore(plan: UserPlan, base: UserValues): UserValues {
 }
 
 function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]): OpenedIntents {
-  mirror.beforeIntents();
   const busy = plans.map(({ id }) => id).filter((id) => mirror.locked.has(id));
   const intents = plans.flatMap((plan): readonly Intent[] => {
     const { id } = plan;
@@ -190,7 +187,6 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     population: null,
     locked: new Set(),
     nameSafety: 'keeps',
-    beforeIntents: () => undefined,
     state: (id) => stateOf(mirror, id, undefined),
     differing: async (users) =>
       (await mirror.compareUsers({ users, roles: new Map(), leftOut: null })).differing,

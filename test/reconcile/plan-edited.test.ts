@@ -4,8 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
 import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
-import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { holdAll, makeState, member } from './states.ts';
+import { holdAll, makeState, member, guardLimits as guard, teamOf } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernedBy, concernOf, lookAround, readKnown } from '../../src/reconcile/guard/concerned.ts';
 import { look } from '../../src/reconcile/look.ts';
@@ -33,22 +32,6 @@ const stateOf = (id: Id, edit: Partial<MirrorUser> = {}, says: Partial<ServiceUs
   id,
 });
 const ids = [1n, 2n, 3n, 4n, 5n];
-const teamOf = (members: Team['members']): Team => ({
-  id: 1n,
-  name: '',
-  listSize: null,
-  members,
-  rejected: [],
-  raw: {},
-});
-const guard: GuardSettings = {
-  maxRows: 5,
-  maxShare: 0.2,
-  maxRoleChanges: 3,
-  adminRoleIds: [1n],
-  isReviewed: false,
-};
-
 /** As a run of the edits does. */
 async function planEdited(places: RunContext, team: Team, settings: Parameters<typeof planUsers>[2]) {
   const { ofUsers: edited } = await places.mirror.readAddresses('edited');

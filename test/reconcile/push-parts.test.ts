@@ -12,7 +12,7 @@ import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { makeIntent } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState, shown } from './states.ts';
+import { holdAll, makeState, shown, teamOf } from './states.ts';
 
 const settings = {
   batchSize: 25,
@@ -38,10 +38,7 @@ function createParts(users: number) {
   for (const intent of intents) mirror.intents.set(intent.userId, intent);
   const notes = createRunNotes(() => undefined);
   const places = {
-    ...createPushContext(
-      { service, mirror, notes, monotonicMs: () => 0, sendBlock: undefined },
-      { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} },
-    ),
+    ...createPushContext({ service, mirror, notes, monotonicMs: () => 0, sendBlock: undefined }, teamOf([])),
     sendByMs: 0,
   };
   return { ids, service, mirror, intents, notes, places };

@@ -8,7 +8,7 @@ import type { TeamMember } from '../../src/model/team-member.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { type Hold, isPush } from '../../src/model/user-plan.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, makeState, without } from './states.ts';
+import { holdAll, makeState, without, teamOf } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { pushEdits } from '../../src/reconcile/push/push.ts';
@@ -68,10 +68,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll, placeMs = 0 
       return clock.now;
     };
     const places = {
-      ...createPushContext(
-        { service, mirror, notes, monotonicMs, sendBlock },
-        { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} },
-      ),
+      ...createPushContext({ service, mirror, notes, monotonicMs, sendBlock }, teamOf(members)),
       users: new Map(service.held),
       approved,
     };
@@ -119,6 +116,25 @@ const robin: UserValues = {
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('many edits', () => {
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+  };
+  /** New roles of so many users, of which that of user 30 clears the name; each request waits for so many turns. */
+  const harming = (users: number, turnsOf: (request: number) => number) => {
+    const made = createStage({ users });
+    for (const id of made.ids) made.mirror.edit(id, { roleId: 9n });
+    made.service.take = (user, patch) => ({
+      ...takePatch(user, patch),
+      ...(user.id === 30n ? { name: '' } : {}),
+    });
+    let requests = 0;
+    made.service.beforeDispatch = () => {
+      requests += 1;
+      return turns(turnsOf(requests));
+    };
+    return made;
+  };
+
   it('pushes 1,000 edits in 80 requests: one read and one update for each batch of 25', async () => {
     const { service, mirror, run, ids } = createStage({ users: 1_000 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
@@ -141,7 +157,7 @@ describe('many edits', () => {
     service.beforeDispatch = async () => {
       inFlight += 1;
       most.push(inFlight);
-      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      await turns(50);
       inFlight -= 1;
     };
     await run();
@@ -166,18 +182,7 @@ describe('many edits', () => {
   });
 
   it('does not send waiting updates once an earlier update has harmed a name', async () => {
-    const { service, mirror, run, ids } = createStage({ users: 200 });
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.take = (user, patch) => ({
-      ...takePatch(user, patch),
-      ...(user.id === 30n ? { name: '' } : {}),
-    });
-    let waiting = 0;
-    service.beforeDispatch = async () => {
-      waiting += 1;
-      const turns = waiting * 100;
-      for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
-    };
+    const { service, mirror, run } = harming(200, (request) => 100 * request);
     const { breaker, error } = await run();
     expect({ open: breaker.open, error }).toEqual({ open: true, error: undefined });
     const sent = service.updates.flatMap((patches) => [...patches.keys()]);
@@ -189,17 +194,7 @@ describe('many edits', () => {
     ['is too late', undefined],
     ['is answered 429', 429],
   ])('reads no user again once an update has harmed a name, if a later update %s', async (_, status) => {
-    const { service, mirror, run, ids } = createStage({ users: 125 });
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.take = (user, patch) => ({
-      ...takePatch(user, patch),
-      ...(user.id === 30n ? { name: '' } : {}),
-    });
-    let waiting = 0;
-    service.beforeDispatch = async () => {
-      waiting += 1;
-      if (waiting > 2) for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
-    };
+    const { service, mirror, run } = harming(125, (request) => (request > 2 ? 50 : 0));
     if (status !== undefined) {
       // It has left by then, and its answer comes after that of the other.
       const update = service.updateUsers.bind(service);
@@ -207,7 +202,7 @@ describe('many edits', () => {
         if (!patches.has(60n)) return await update(patches, options);
         await options?.beforeSend?.();
         options?.atStart?.();
-        for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+        await turns(100);
         throw refusal(status);
       };
     }
@@ -226,9 +221,6 @@ describe('many edits', () => {
       await wait([...patches.keys()]);
       return answer;
     };
-  };
-  const turns = async (count: number) => {
-    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
   };
 
   it.each([
@@ -1044,16 +1036,6 @@ describe('a push without an answer', () => {
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
-  it('confirms the push in the next run if the service shows its value by then (N6)', async () => {
-    const { service, run, show } = lostStage(false);
-    await run();
-    service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
-    const { notes } = await run();
-    expect(service.updates).toEqual([]);
-    expect(show(1n)).toMatchObject({ open: undefined, row: { email: 'robin@example.com' } });
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
-  });
-
   it('keeps the push open while the service shows an older version of the user', async () => {
     const { service, mirror, run, show } = lostStage(true);
     const showOlder = (stale: boolean) => mirror.states.set(1n, { ...mirror.state(1n), stale });
@@ -1190,31 +1172,6 @@ describe('an update that leaves the name out', () => {
     return made;
   };
 
-  it('sends one such update first, in a request of its own, if its effect on the name is unknown', async () => {
-    const { service, run } = nameless('unknown');
-    await run();
-    expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
-  });
-
-  it('sends first the update of a user whose name could be restored and is not held', async () => {
-    const made = nameless('unknown');
-    const { service, run } = made;
-    rename(made, 2n, 'Anne Marie Berg');
-    made.mirror.edit(3n, { name: robin.name });
-    made.mirror.edit(1n, { name: { first: 'Anne', last: 'Berg' } });
-    service.held.set(3n, makeUser(3n, { name: 'Web Name' }));
-    service.refusesPatch = (_, id) => id === 4n;
-    await run();
-    expect(service.updates.slice(0, 3)).toEqual([
-      new Map([[1n, { email: 'new1@example.com' }]]),
-      new Map<Id, UserPatch>([
-        [2n, { email: 'new2@example.com' }],
-        [3n, { email: 'new3@example.com' }],
-      ]),
-      new Map([[4n, { email: 'new4@example.com' }]]),
-    ]);
-  });
-
   /** Three users, of whom each sends an email alone; their names, and whose is in conflict. */
   it.each([
     ['whose name has two words', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [], 2n],
@@ -1272,35 +1229,6 @@ describe('an update that leaves the name out', () => {
     });
     expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
-  });
-
-  it('holds the edit if the split of the name is a guess, until an editor marks the split as known (A16)', async () => {
-    const made = nameless('clears');
-    const { service, mirror, run, show } = made;
-    clearNames(made);
-    rename(made, 2n, 'Anne Marie Berg');
-    const { notes } = await run();
-    expect(sentIds(service.updates)).toEqual([[1n], [3n, 4n]]);
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 4, held: 1 } });
-    expect(show(2n)).toMatchObject({
-      open: undefined,
-      service: { name: 'Anne Marie Berg' },
-      held: [
-        {
-          field: 'email',
-          reason: 'unsupported',
-          detail:
-            'an update without the name clears it on this service, and the split of "Anne Marie Berg" is a guess: ' +
-            "set first_name and last_name, or name_split = 'known'",
-        },
-      ],
-    });
-    mirror.edit(2n, { split: 'known' });
-    await run();
-    expect(show(2n)).toMatchObject({
-      service: { name: 'Anne Marie Berg', email: 'new2@example.com' },
-      held: [],
-    });
   });
 });
 
@@ -1447,23 +1375,6 @@ describe('a push without effect', () => {
   });
 });
 
-describe('a push that leads to a third value', () => {
-  it('holds the field as a conflict with both values, and keeps base (A20)', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
-    service.take = (user) => ({ ...user, name: 'Ludwig van d' });
-    const { notes } = await run();
-    expect(show(1n)).toMatchObject({
-      row: { name: { first: 'Ludwig', last: 'van der Rohe' } },
-      base: { joined: 'Anne Berg' },
-      held: [{ field: 'name', reason: 'conflict', service: 'Ludwig van d' }],
-    });
-    expect(notes.counts).toEqual({ held: 1 });
-    expect((await run()).notes.counts).toEqual({});
-    expect(service.updates).toEqual([]);
-  });
-});
-
 describe('an update of an email that also changes the name', () => {
   it('stops all pushes of the run, and restores the name in the next run (A16)', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
@@ -1594,16 +1505,5 @@ describe('a recorded push of a run that ended early', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
     // Nothing was looked up but what is read right before the push.
     expect(service.filters).toHaveLength(1);
-  });
-
-  it('keeps a push open whose request may have left (N6)', async () => {
-    const { service, mirror, run, show } = createStage();
-    mirror.edit(1n, { email: 'robin@example.com' });
-    service.fault = () => ({ kind: 'lost', applied: false });
-    await run();
-    expect(show(1n).open).toEqual({ email: 'robin@example.com' });
-    await run();
-    expect(service.updates).toEqual([]);
-    expect(mirror.results.map(({ outcomes }) => outcomes.email)).toEqual(['unknown', 'unknown']);
   });
 });

@@ -106,7 +106,6 @@ function update(service: ServiceStandIn, patches: Patches): readonly ServiceUser
   });
 }
 
-/** The answer about everybody, by what this answers to an empty filter. */
 /** The same service with another answer about its users. */
 export const answeringBy = (service: ServiceStandIn, users: ServicePort['users']): ServiceStandIn => ({
   ...service,

@@ -1,5 +1,6 @@
 /** Everything that may be known of one user, made by hand or at random from small pools, so that values meet. */
 import fc from 'fast-check';
+import type { Team } from '../../src/model/team.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
 import { eachSingle, type Field, fields } from '../../src/model/fields.ts';
 import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
@@ -9,6 +10,7 @@ import type { Id } from '../../src/model/id.ts';
 import { joinName, type NamePair, splitName } from '../../src/model/name.ts';
 import { type BaseUser, readable, type ServiceUser } from '../../src/model/user.ts';
 import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/merge-field.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { anyText } from '../model/odd-texts.ts';
 
 export const id = 7n;
@@ -66,6 +68,26 @@ export function makeState(
 export function without(field: Field, user: ServiceUser = shown): ServiceUser {
   return Object.fromEntries(Object.entries(user).filter(([key]) => key !== field)) as unknown as ServiceUser;
 }
+
+/** The limits of a guard that a small team may reach. */
+export const guardLimits: GuardSettings = {
+  maxRows: 5,
+  maxShare: 0.2,
+  maxRoleChanges: 3,
+  adminRoleIds: [1n],
+  isReviewed: false,
+};
+/** Limits that no team of a test comes to. */
+export const noLimits = { ...guardLimits, maxRows: 1_000_000, maxShare: 1, maxRoleChanges: 1_000_000 };
+
+export const teamOf = (members: Team['members'], id = 1n): Team => ({
+  id,
+  name: null,
+  listSize: null,
+  members,
+  rejected: [],
+  raw: {},
+});
 
 export const member: TeamMember = { id, name: 'Anne Berg', role: 'agent', email: null, phone: null };
 

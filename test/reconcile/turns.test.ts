@@ -1,8 +1,7 @@
 /** What is made of a long listing lets others have their turn meanwhile. */
 import { expect, it } from 'vitest';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
-import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { holdAll, makeState } from './states.ts';
+import { holdAll, makeState, noLimits as lenient, teamOf } from './states.ts';
 import { type Look, look } from '../../src/reconcile/look.ts';
 import { noteLook, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
@@ -11,14 +10,6 @@ import { countTurns, turnsAtEachLook, turnsDuring } from '../support/turns.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-
-const lenient: GuardSettings = {
-  maxRows: 1_000_000,
-  maxShare: 1,
-  maxRoleChanges: 1_000_000,
-  adminRoleIds: [1n],
-  isReviewed: false,
-};
 
 const members = Array.from(
   { length: 3_000 },
@@ -73,9 +64,8 @@ it('A run yields to the event loop while it plans 1,000 users', async () => {
     return Promise.resolve([]);
   };
   const places = { service: createServiceStandIn([]), mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-  const team = { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} };
   await turnsAtEachLook(async () => {
-    const { plans } = await planUsers(places, await look(places, team, 'everybody'), {
+    const { plans } = await planUsers(places, await look(places, teamOf([]), 'everybody'), {
       policy: holdAll,
       guard: lenient,
     });

@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-plan.ts';
 import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
-import { holdAll, anyService, makeState, member, shown } from './states.ts';
+import { holdAll, anyService, makeState, member, shown, guardLimits, teamOf } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { look, unknownUser } from '../../src/reconcile/look.ts';
 import { planUnknown, planUsers, type UsersPlan } from '../../src/reconcile/plan-users.ts';
@@ -41,15 +41,9 @@ it('The guard holds an edited phone if a user who is new to the mirror has it', 
     Promise.resolve({ users: [edited, fresh].flatMap((user) => user ?? []), rejected: [], requestId: null });
   const mirror = createMirrorStandIn([makeState({ mirror: { phone: '15550999' } })]);
   const members = [member, { ...member, id: 8n }];
-  const team = { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} };
+  const team = teamOf(members);
   const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-  const guard = {
-    maxRows: 25,
-    maxShare: 1,
-    maxRoleChanges: 3,
-    adminRoleIds: [],
-    isReviewed: false,
-  };
+  const guard = { ...guardLimits, maxRows: 25, maxShare: 1, adminRoleIds: [] };
   const seen = await look(places, team, 'everybody');
   const { unknown, roles } = seen;
   const { plans } = await planUsers(places, seen, { policy: holdAll, guard });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision } from '../../src/model/absence.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { Team } from '../../src/model/team.ts';
 import { readEverybody } from '../../src/reconcile/read/ask.ts';
 import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -9,11 +8,11 @@ import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { makeState, shown } from './states.ts';
+import { makeState, shown, teamOf } from './states.ts';
 
 const ids = Array.from({ length: 20 }, (_, i) => BigInt(i + 1));
 const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555010${id}` });
-const team: Team = { id: 1n, name: '', listSize: null, members: [], rejected: [], raw: {} };
+const team = teamOf([]);
 
 /** Users 1 and 2 are missing, and the service does not take these addresses. @returns what is said of them */
 async function judge(refused: readonly string[]) {

@@ -15,40 +15,24 @@ type Table = Record<
 /** Only a mirror row can be gone. */
 const only = (presence: UserCase): ByGone => ({ there: presence, gone: 'impossible' });
 
-const table: Table = {
-  base: {
-    mirror: {
-      service: {
-        listed: { there: 'merge', gone: 'return' },
-        unlisted: { there: 'merge', gone: 'return' },
-      },
-      'no service': {
-        listed: { there: 'unresolved', gone: 'unresolved' },
-        unlisted: { there: 'missing', gone: 'waiting' },
-      },
+/** Where no service shows the user, and the team does not list them, it depends on the base: for a row, and without one. */
+const seen = (row: UserCase, noRow: UserCase): Table['base'] => ({
+  mirror: {
+    service: {
+      listed: { there: 'merge', gone: 'return' },
+      unlisted: { there: 'merge', gone: 'return' },
     },
-    'no mirror': {
-      service: { listed: only('adopt'), unlisted: only('adopt') },
-      'no service': { listed: only('adopt'), unlisted: only('forget') },
+    'no service': {
+      listed: { there: 'unresolved', gone: 'unresolved' },
+      unlisted: { there: row, gone: 'waiting' },
     },
   },
-  'no base': {
-    mirror: {
-      service: {
-        listed: { there: 'merge', gone: 'return' },
-        unlisted: { there: 'merge', gone: 'return' },
-      },
-      'no service': {
-        listed: { there: 'unresolved', gone: 'unresolved' },
-        unlisted: { there: 'stranger', gone: 'waiting' },
-      },
-    },
-    'no mirror': {
-      service: { listed: only('adopt'), unlisted: only('adopt') },
-      'no service': { listed: only('adopt'), unlisted: only('waiting') },
-    },
+  'no mirror': {
+    service: { listed: only('adopt'), unlisted: only('adopt') },
+    'no service': { listed: only('adopt'), unlisted: only(noRow) },
   },
-};
+});
+const table: Table = { base: seen('missing', 'forget'), 'no base': seen('stranger', 'waiting') };
 
 const cases = rowsOf(table).flatMap(([b, byMirror]) =>
   rowsOf(byMirror).flatMap(([m, byService]) =>
