@@ -135,7 +135,7 @@ describe('the search for edited teams', () => {
     expect([offered.length, asked.length]).toEqual([3, 2]);
   });
 
-  it('queries a team 50 ms after an edit during a query, even if the answer has a longer wait', async () => {
+  it('queries a team again 50 ms later if an edit comes during a query, even if the answer says to wait longer', async () => {
     await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300, failures: 6 };

@@ -14,7 +14,7 @@ const update = (emulator: Emulator, ...updates: readonly object[]): Promise<Call
   call(emulator, 'POST /v1/users/update', { users: updates });
 
 describe('GET /v1/users/get', () => {
-  it('answers users that match the emails or the phones in the body of a GET', async ({ emulator }) => {
+  it('returns the users whose email or phone is in the body of the GET', async ({ emulator }) => {
     const [one, two] = emulator.team.users().filter((user) => user.email !== null && user.phone !== null);
     const answer = await get(emulator, { email: [one?.email?.toUpperCase()], phone: [two?.phone] });
     expect(users(answer).map((user) => user['id'])).toEqual([one?.id, two?.id]);

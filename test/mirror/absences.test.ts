@@ -103,7 +103,7 @@ it.each([
   [`'${all}', only_edits => '{7}'`, `is not in batch ${all}`],
   [`'${all}', team => 43`, 'Nothing is held in a batch'],
   [`'ffffffffffff'`, 'Nothing is held in a batch'],
-])('sync.approve(%s) fails with "%s" and decides about no missing row', async (args, says) => {
+])('sync.approve(%s) fails with "%s" and leaves every missing row undecided', async (args, says) => {
   await withhold('tags', [3n], {}, 42n);
   await expect(approve(args)).rejects.toThrow(says);
   expect(await known()).toEqual([1n, 2n, 10n].map(waits));

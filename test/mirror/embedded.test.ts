@@ -371,7 +371,7 @@ describe('after a crash', () => {
 
     test('does not stop openEmbedded if the named process has ended', () => claim(spawnSync('true').pid));
 
-    test('does not stop openEmbedded if another process of the same user has that number', async () => {
+    test('does not stop openEmbedded if another process of the user has the process id in the file', async () => {
       const stranger = spawn('sleep', ['600'], { ...identity(), stdio: 'ignore' });
       closers.push(() => stranger.kill('SIGKILL'));
       await claim(stranger.pid);

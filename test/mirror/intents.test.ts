@@ -600,7 +600,7 @@ describe('applyResults of a confirmed field', () => {
     expect(await agreed()).toEqual({ ...inBase, ...took, name });
   });
 
-  it('keeps the push open for a field with an unknown outcome', async () => {
+  it('keeps a push open while the outcome of one of its fields is unknown', async () => {
     const outcomes = { ...all, phone: 'unknown' } as const;
     await apply(resultOf(await opened(), { outcomes, closed: false, requestId: null }));
     expect(await ledger()).toMatchObject([{ state: 'open', is_over: false, request_id: null }]);

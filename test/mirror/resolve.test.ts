@@ -214,7 +214,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   });
 
   it.each(['conflict', 'limit', 'review'])(
-    'with "mirror", approves the push over an emptied service value of a field held as %s',
+    'with "mirror", approves a push of a field held as %s, although the service has emptied the field',
     async (reason) => {
       await hold('phone', { reason: `'${reason}'`, shown_value: 'null' });
       await run('update sync.held_fields set service_value = null');

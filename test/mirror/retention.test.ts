@@ -182,7 +182,7 @@ describe('prune', () => {
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
   });
 
-  it('removes old pushes, approvals and calls that concern no user', async () => {
+  it('removes old pushes, old approvals, and old calls that are about no user', async () => {
     await force(`insert into sync.changes (team_id, kind, new, outcome, opened_at)
       select 41, k, '{"message": {}}', '{"message": "confirmed"}', ${ago(40)} from unnest('{push,approve,call}'::text[]) k`);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });

@@ -149,7 +149,7 @@ describe('a service that clears a name that an update leaves out', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('names in the reason of a hold the halves to send along, and the command that approves them', () => {
+  it('holds the field for a reason that lists the halves to send, and the command that approves them', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';

@@ -214,7 +214,7 @@ describe('a plan', () => {
     );
   });
 
-  it('plans the same in any order of properties and holds', () => {
+  it('stays the same in any order of its properties and held fields', () => {
     const turned = <T extends object>(value: T): T =>
       Object.fromEntries(Object.entries(value).toReversed()) as T;
     always((state, member, policy) => {

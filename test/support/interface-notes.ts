@@ -9,7 +9,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
       ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
-      ['emulator/users.test.ts', 'answers users that match the emails or the phones in the body of a GET'],
+      ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
       ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
     variants: ['email-lookup'],

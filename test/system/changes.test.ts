@@ -142,7 +142,7 @@ describe('musterd changes', () => {
     expect(stdout).toMatch(/edited by.*\n(.*\n)*.*push.*15550122.*confirmed.*Kim of HR/);
   });
 
-  it('lists a user who was marked as gone as a change without a field', async () => {
+  it('shows a change with no field when a user was marked as gone', async () => {
     const { changes: rows } = await changes('--kind', 'tombstone');
     expect(rows).toMatchObject([{ user_id: gone, field: null, run_id: 4 }]);
     expect(await stage.sql(`select user_id, field from report.changes where kind = 'tombstone'`)).toEqual([

@@ -145,7 +145,7 @@ describe('client, emulator and tests', () => {
   });
 });
 
-describe('docs/openapi.json and the interface rows', () => {
+describe('docs/openapi.json and the table of the interface', () => {
   it('describe the same fields, in the same places, with the same types', () => {
     const documented = rows.flatMap(({ field }) =>
       (field?.at ?? []).map((at) => [`${at} ${field?.path}`.trim(), field?.type]),
@@ -172,7 +172,7 @@ describe('docs/openapi.json and the interface rows', () => {
   });
 });
 
-describe('the interface rows', () => {
+describe('the table of the interface', () => {
   it('name every variant of the emulator, and no unknown one', () => {
     const played = new Set(rows.flatMap(({ variants = [] }) => variants));
     expect([...played].toSorted()).toEqual([...variantNames].toSorted());
@@ -276,7 +276,7 @@ describe('interface-mirror.ts', () => {
     if (named.length === 0) expect(where).toMatch(/^nowhere: \S/);
   });
 
-  it('names only existing interface rows', () => {
+  it('names only existing rows of the table of the interface', () => {
     expect(strayNames(rows)).toEqual([]);
     expect(isThere('mirror.tags.colour')).toBe(false);
     expect(isThere('mirror.contacts')).toBe(false);
@@ -284,7 +284,7 @@ describe('interface-mirror.ts', () => {
 });
 
 describe('docs/interface-coverage.md', () => {
-  it('matches the interface rows (UPDATE_COVERAGE=1 writes it)', () => {
+  it('equals the text made from the table of the interface (UPDATE_COVERAGE=1 writes it)', () => {
     if (process.env['UPDATE_COVERAGE'] === '1') writeFileSync(document, markdown());
     expect(readFileSync(document, 'utf8')).toBe(markdown());
   });

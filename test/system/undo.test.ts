@@ -36,7 +36,7 @@ describe('musterd undo', () => {
     expect(stderr).toContain('--apply');
   });
 
-  it('restores sent values in the mirror, both halves of a name too, and the next run sends them', async () => {
+  it('puts the old values of sent edits back into the mirror, and the next run sends the old values', async () => {
     const { id, first, last, email, phone } = await open();
     await stage.sql(
       `update mirror.users set first_name = 'Robin', last_name = 'of Locksley', email = 'robin@example.com', phone = null where id = ${id}`,

@@ -76,7 +76,7 @@ describe('58 edits that the guard stopped', () => {
           ),
         ].map(([, ...words]) => words.join(' ')),
     ],
-  ])('show as held for the reason limit in %s', async (_, read) => {
+  ])('show as held with the reason "limit" in %s', async (_, read) => {
     expect(await read()).toEqual(['held limit 58']);
   });
 
