@@ -26,7 +26,9 @@ export function createServer(): Server {
     call: (asked) => {
       Atomics.store(signal, 0, 0);
       port1.postMessage(asked);
-      if (Atomics.wait(signal, 0, 0, 120_000) === 'timed-out') throw new Error('Postgres does not answer');
+      // The wake-up for the answer before may come late.
+      while (Atomics.load(signal, 0) === 0)
+        if (Atomics.wait(signal, 0, 0, 120_000) === 'timed-out') throw new Error('Postgres does not answer');
       const { message: stepped } = receiveMessageOnPort(port1) as { message: Stepped };
       if (stepped.error !== undefined) throw new Error(stepped.error);
       return stepped;
