@@ -15,6 +15,7 @@ import type { RunOf } from './users-write.ts';
 
 function stageResult(result: IntentResult) {
   const { intent, outcomes, seen, taken, joined, harmed, closed, hasLeft, requestId } = result;
+  const times = timesOf(seen);
   return {
     change_id: intent.changeId,
     id: intent.userId,
@@ -30,7 +31,7 @@ function stageResult(result: IntentResult) {
     joined,
     is_known: seen !== null,
     is_direct: result.isDirect,
-    ...Object.fromEntries(stagedTimes.map(([name], at) => [name, timesOf(seen)[at]])),
+    ...Object.fromEntries(stagedTimes.map(([name], at) => [name, times[at]])),
     raw: seen?.raw ?? {},
   };
 }
