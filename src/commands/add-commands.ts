@@ -1,4 +1,4 @@
-/** How commands are declared: each group of commands says what they are, and `commands/program.ts` puts them together. */
+/** Types to declare commands: each group of commands declares its own, and `commands/program.ts` combines them. */
 import type { Context, ExitCode } from './context.ts';
 import type { HelpGroup } from './help.ts';
 
@@ -8,19 +8,19 @@ export type Action = (
   args: readonly string[],
 ) => Promise<ExitCode>;
 
-/** The parts of a command that are needed to give it options. */
+/** The methods of a command that add options to it. */
 export interface WithOptions<C> {
   option(flags: string, description: string): C;
   option(flags: string, description: string, gather: (value: string, all?: readonly string[]) => unknown): C;
 }
 
-/** An option for commands that need the team to themselves. */
+/** An option for commands that need the lease of the team. */
 export const waitOption = [
   '--wait <seconds>',
   'how long to wait for another run to end; else exit 75',
 ] as const;
 
-/** An option for commands that edit or decide in somebody's name. */
+/** An option for commands that record the person who edits or decides. */
 export const asOption = ['--as <person>', 'in whose name (or MUSTERD_ACTOR)'] as const;
 
 export interface Adding<C> {

@@ -1,4 +1,4 @@
-/** Turns arguments into a command and an exit code. Only here errors become words for a person, or JSON for a script. */
+/** Turns arguments into a command and an exit code. Only this module prints errors, as text or as JSON for a script. */
 import { type Command, CommanderError } from 'commander';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
@@ -29,7 +29,7 @@ export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   stopped: exitCode.partial,
 };
 
-/** The outside world of the process. */
+/** The arguments, environment and streams of the process. */
 export interface ProcessWorld {
   /** The arguments, without the program itself. */
   readonly args: readonly string[];
@@ -38,13 +38,13 @@ export interface ProcessWorld {
   readonly err: Stream;
   /** The stream of the log, which is stderr by default. */
   readonly log?: LogOptions['stream'] | undefined;
-  /** Values that no error may repeat. */
+  /** Values that the text of an error must not contain. */
   readonly secrets?: KnownSecrets;
-  /** Ends the process here and now. */
+  /** Ends the process immediately. */
   readonly leave: (code: ExitCode) => void;
 }
 
-/** @param team the team that it is about, if there are several */
+/** Prints an error. @param team the team whose work failed, if there are several */
 function explain(err: Stream, error: unknown, team?: string): void {
   const start = team === undefined ? 'musterd' : `musterd: ${team}`;
   if (!(error instanceof Error)) {
@@ -68,17 +68,17 @@ function exitCodeOf(error: unknown): ExitCode {
   return error instanceof MusterdError ? exitCodes[error.code] : exitCode.partial;
 }
 
-/** Under `--json` stdout holds one document: what the command found, or the error that ended it. */
+/** With `--json`, stdout gets one document: the result of the command, or the error that ended it. */
 interface Output {
   readonly json: boolean;
   readonly out: Stream;
-  /** Writes the output as the answer. */
+  /** Writes the collected output. */
   done(): void;
-  /** Drops the output and answers with the error. */
+  /** Drops the collected output and writes the error instead. */
   failed(error: unknown): void;
 }
 
-/** @param heldAtMost output longer than this is written before the end is known, so that an error leaves it cut off */
+/** @param heldAtMost the characters to collect; longer output is written at once, and a later error leaves it cut off */
 function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost = Infinity): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let held = '';
@@ -213,13 +213,13 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
   return { ...world, secrets, err: { isTTY: err.isTTY, write } };
 }
 
-/** Answers of `sql` can be longer than what fits into memory. */
+/** The output of `sql` can be larger than memory, so only this many characters are collected. */
 const heldOfAnswers = 65_536;
 
-/** These report by themselves that they run, and go on for ever. */
+/** Commands that run until they are stopped, and report by themselves that they run. */
 const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 
-/** The same world with a terminal that shows that the command is at work. */
+/** The same world, but the terminal shows a sign while the command works without output. */
 function withSign(world: ProcessWorld, name: string) {
   const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
   const err = aside(world.err);
@@ -272,7 +272,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCode.ok;
-    // The parser has said on stderr what it does not understand.
+    // For a `CommanderError`, the parser has already printed its message on stderr.
     const namedError = error instanceof CommanderError ? usageError(error) : error;
     if (namedError === error) explain(err, error);
     createOutput(world, args.includes('--json')).failed(namedError);

@@ -1,14 +1,14 @@
-/** Lets Node keep what it compiled, so that the next command starts sooner. */
+/** Lets Node cache compiled code, so that the next command starts sooner. */
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import type { Context } from './context.ts';
 
 /**
- * Keeps it in `musterd` of the user's cache folder (`XDG_CACHE_HOME`, or `.cache` of the home folder), and only if
- * nobody else can write there, because it is code that will run. /tmp, which is Node's own choice, would not do.
- * Without such a folder, or space in it, nothing is kept. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` take
- * precedence.
+ * The cache is the folder `musterd` in the user's cache folder (`XDG_CACHE_HOME`, or `.cache` in the home folder).
+ * Its code will run, so no other user may have write access to it. Node's default, /tmp, does not ensure that.
+ * Without such a folder, or without space in it, nothing is cached. `NODE_COMPILE_CACHE` and
+ * `NODE_DISABLE_COMPILE_CACHE` take precedence.
  */
 export function keepCompiledCode(env: Context['env']): void {
   const { HOME: home = '', XDG_CACHE_HOME: caches = '' } = env;
@@ -21,6 +21,6 @@ export function keepCompiledCode(env: Context['env']): void {
     const found = lstatSync(folder);
     if (found.isDirectory() && found.uid === user && (found.mode & 0o022) === 0) enableCompileCache(folder);
   } catch {
-    // The home cannot be written to, so nothing is kept.
+    // The folder cannot be read or created, so nothing is cached.
   }
 }

@@ -1,4 +1,4 @@
-/** Completions for a shell, whose script (`musterd completion`) asks with `complete -- <words>`. */
+/** Shell completions. The script that `musterd completion` prints runs `musterd complete -- <words>` to get them. */
 import { type Complete, type Command as Offered, RootCommand, script } from '@bomb.sh/tab';
 import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';
@@ -13,7 +13,7 @@ import { listedResources } from '../model/listed-resources.ts';
 import { shells, withoutJson } from './help.ts';
 import type { WaitingNames } from '../runs/decide/waiting-names.ts';
 
-/** Values that a command takes, by the name of its option or argument. */
+/** The values that an option or argument accepts, by its name. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
   'sql --format': answerFormats,
@@ -28,14 +28,14 @@ export const knownValues: Readonly<Record<string, readonly string[]>> = {
   shell: shells,
 };
 
-/** Other commands use options of these names for something else, such as a field of a call or the users of a batch. */
+/** Options that share their name with one above but mean something else: a field of a call, or the users of a batch. */
 const strangers: ReadonlySet<string> = new Set(['api --field', 'approve --only', 'reject --only']);
 
 interface Names extends WaitingNames {
   readonly teams: readonly string[];
 }
 
-/** The values that have to be read to complete the last of these words. */
+/** True for each kind of name that must be read to complete the last word. */
 interface NeededValues {
   readonly teams: boolean;
   readonly batches: boolean;
@@ -73,7 +73,7 @@ async function readNames(words: readonly string[], env: Environment): Promise<Na
   return { ...none, ...(await readWaitingNames(database.url, teamName === undefined ? names : [teamName])) };
 }
 
-/** Shells insert a word unchanged, so one with a space, a quote or a colon would become another. */
+/** Shells insert a completion without quoting, so a space, a quote or a colon in it would change its meaning. */
 const isPlain = (word: string) => /^[\w.,+-]+$/.test(word);
 
 const offerAll =
@@ -93,7 +93,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
     strangers.has(`${path} ${name}`)
       ? []
       : (dynamic[name] ?? knownValues[`${path} ${name}`] ?? knownValues[name] ?? []);
-  // After a command, a shell finds the options of the program only if the command has them, too.
+  // A shell offers the options of the program after a command only if they are declared for the command, too.
   for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
     const name = long?.replace(/^--/, '');
     if (long === undefined || name === undefined || name === 'version') continue;
@@ -110,7 +110,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
   }
 }
 
-/** Writes all completions of the last of these words, one a line. Those that cannot be read are left out. */
+/** Prints all completions of the last word, one per line. Names that cannot be read are left out. */
 export async function completeWords(
   program: Command,
   words: readonly string[],
@@ -127,7 +127,7 @@ export async function completeWords(
   root.parse([...words]);
 }
 
-/** The package can only print the script. */
+/** Returns the script as text. It is captured from `console.log`, because the package can only print it. */
 function scriptFor(shell: string): string {
   const { log } = console;
   let text = '';
@@ -143,8 +143,8 @@ function scriptFor(shell: string): string {
 }
 
 /**
- * Prints the script by which this shell asks us. In bash, the package's script leaves names behind that are not ours
- * and that make a second reading fail, of this or of another program's script.
+ * Prints the completion script for a shell. The package's bash script defines readonly variables with general names, so
+ * it fails when it, or such a script of another program, is loaded later. They are renamed and made writable.
  */
 export async function completionCommand({ out }: Pick<Context, 'out'>, shell = ''): Promise<ExitCode> {
   const text = scriptFor(shell)

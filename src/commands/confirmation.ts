@@ -7,10 +7,10 @@ import type { Confirmation } from '../model/waiting.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
-/** Whether a person said yes. */
+/** Asks a person a question. @returns true if the answer is yes */
 export type AskPerson = (question: string) => Promise<boolean>;
 
-/** Asks on a terminal. @throws MusterdError `stopped` */
+/** Asks on a terminal. @throws MusterdError `stopped` if the process is asked to stop meanwhile */
 async function isConfirmed(
   { err, signal, showItself }: Pick<Context, 'err' | 'signal' | 'showItself'>,
   question: string,
@@ -23,7 +23,7 @@ async function isConfirmed(
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     signal.throwIfAborted();
-    // On a terminal that asks, Ctrl-C is a key and not a signal.
+    // While readline asks, Ctrl-C arrives as a key and not as a signal.
     if (error instanceof Error && error.name === 'AbortError')
       throw new MusterdError('stopped', 'Asked to stop', { cause: error });
     throw error;
@@ -33,7 +33,7 @@ async function isConfirmed(
   }
 }
 
-/** Asks the person at the terminal; `undefined` if nobody sits there. */
+/** @returns a function that asks on the terminal; `undefined` with --json, or if stdin or stderr is not a terminal */
 export const askAtTerminal = (
   context: Pick<Context, 'err' | 'json' | 'signal' | 'showItself'>,
 ): AskPerson | undefined =>
@@ -41,10 +41,10 @@ export const askAtTerminal = (
     ? (question) => isConfirmed(context, question)
     : undefined;
 
-/** The longest reason that the mirror stores. */
+/** The most characters of a reason that the mirror stores. */
 export const longestReason = 1_000;
 
-/** @throws MusterdError `usage` if it is too long to be stored */
+/** @throws MusterdError `usage` if the reason is too long to be stored */
 export function reasonOf(reason: string | undefined): string | undefined {
   const why = reason?.trim() || undefined;
   if (why === undefined || why.length <= longestReason) return why;
@@ -65,7 +65,7 @@ export const confirmationOf = (
   why: reasonOf(options.reason),
 });
 
-/** Says that the reason did not count, because nobody approves their own edits. */
+/** With push.fourEyes, prints that the given reason does not approve the edits: another person must approve them. */
 export function noteFourEyes(
   { err }: Pick<Context, 'err'>,
   { push }: Pick<Config, 'push'>,

@@ -1,4 +1,4 @@
-/** The world of a command: settings, streams, a request to stop. Only `commands/command-line.ts` makes one. */
+/** What a command gets: environment, streams, a signal to stop. Only `commands/command-line.ts` creates a context. */
 import type { Log } from '../log.ts';
 
 /** Exit codes that scripts depend on (docs/guide.md, Exit codes). */
@@ -19,9 +19,9 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
 export interface Stream {
   readonly isTTY?: boolean | undefined;
-  /** @returns `false` if more has to wait for room (`waitForRoom`) */
+  /** @returns `false` if the caller must wait (`waitForRoom`) before it writes more */
   write(text: string): unknown;
-  /** Waits for room in the stream that this one passes its text to. @returns `false` if nobody reads any more */
+  /** Waits until the underlying stream can take more text. @returns `false` if the reader has closed that stream */
   readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -29,23 +29,23 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The version of musterd. */
   readonly version: string;
-  /** Data. */
+  /** Stdout, for data. */
   readonly out: Stream;
-  /** Everything else. */
+  /** Stderr, for everything else. */
   readonly err: Stream;
-  /** Aborted when somebody asks the process to stop. */
+  /** Aborted when the process is asked to stop. */
   readonly signal: AbortSignal;
   /** The settings file named on the command line. */
   readonly configFile: string | undefined;
   /** The team named on the command line. */
   readonly team: string | undefined;
-  /** How long to wait for another run to end, if the command line says it. */
+  /** How long to wait for another run to end, if --wait is given. */
   readonly waitMs: number | undefined;
-  /** Removes the sign that the command is at work, because it shows that itself, or asks something. */
+  /** Removes the sign that the command is working. Called before the command shows its own progress or asks something. */
   readonly showItself?: () => void;
-  /** Whether stdout gets machine-readable data instead of words. */
+  /** True if stdout gets JSON instead of text. */
   readonly json: boolean;
-  /** Says on stderr what ended the work for one team of several. @returns its exit code, and what was said */
+  /** Prints on stderr the error that ended the work for one of several teams. @returns its exit code, and that error */
   explain(team: string, error: unknown): { readonly code: ExitCode; readonly told: unknown };
   /** Makes the log once the settings are known. */
   createLog(

@@ -1,14 +1,14 @@
-/** The overview of all commands, and the parts of --help besides arguments and options: examples, and a page of the guide. */
+/** The overview of all commands, and the end of a command's --help: examples and the address of a page of the guide. */
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The commands of a group stand together in `musterd --help`. */
+/** `musterd --help` lists the commands of a group together. */
 export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehearse';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** These print something else, or are JSON in any case; with what to do instead. */
+/** Commands that reject --json, because they print only JSON or none. The value is the hint: what to do instead. */
 export const withoutJson: ReadonlyMap<string, string> = new Map([
   ['daemon', 'Leave it out: the log is JSON in any case.'],
   ['page', 'Leave it out.'],
@@ -19,7 +19,7 @@ export const withoutJson: ReadonlyMap<string, string> = new Map([
   ['demo', 'Leave it out.'],
 ]);
 
-/** The page about each command; any other command stands below "Commands" of the guide. */
+/** The page about each command. For other commands, help names the section "Commands" of the guide. */
 const pages: Readonly<Record<string, string>> = {
   reconcile: 'guide.md#what-a-run-does',
   daemon: 'guide.md#the-daemon',
@@ -98,7 +98,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],
 };
 
-/** The documents lie beside the program, but not in the image. */
+/** The npm package contains the documents; the container image does not. */
 function addressOf(page: string): string {
   const address = new URL(`../../docs/${page}`, import.meta.url);
   return existsSync(fileURLToPath(address)) ? address.href : `docs/${page} of the npm package`;
@@ -112,7 +112,7 @@ export function helpBelow(name: string): string {
   return [...exampleLines, '', `Guide: ${addressOf(page)}`].join('\n');
 }
 
-/** All commands by their groups, on one screen of 24 lines. */
+/** Lists all commands by group, on one screen of 24 lines. */
 export function overviewOf(program: Command): string {
   const groups = Map.groupBy(
     program.createHelp().visibleCommands(program),

@@ -1,14 +1,14 @@
-/** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
+/** How a command waits for another run to end: it reports the wait on a terminal, and gives up when asked to stop. */
 import type { Config } from '../config/config.ts';
 import type { LeasedTeam } from '../runs/sync/with-run.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
 
-/** The default for how long a person's command waits. */
+/** How long a command waits for another run if --wait is not given. */
 export const patienceMs = 60_000;
 
-/** Says once, in one line on stderr, which run a command waits for. It says nothing if nobody is looking. */
+/** Prints on stderr, in one line, which run the command waits for. It prints nothing if stderr is not a terminal. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
   return (holder) => {
     if (err.isTTY !== true) return;

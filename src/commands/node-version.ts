@@ -1,8 +1,8 @@
-/** Old versions of Node read this file and `main.ts`, which therefore use nothing new and import nothing else. */
+/** Old versions of Node must be able to load this file and `main.ts`: they use no new features and import nothing newer. */
 
 const oldest = 24;
 
-/** Why musterd does not run on this version of Node; or `null` if it does. */
+/** The reason why musterd does not run on this version of Node, or `null` if it runs. */
 export function nodeRefusal(version: string): string | null {
   if (Number(version.split('.')[0]) >= oldest) return null;
   return `Node ${oldest} or newer is needed, and this is Node ${version}`;

@@ -1,4 +1,4 @@
-/** Output of data: words, coloured on a terminal, or JSON on request. */
+/** Prints data: as text, which is colored on a terminal, or as JSON on request. */
 import { styleText } from 'node:util';
 import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
@@ -7,8 +7,8 @@ import type { Context, Stream } from './context.ts';
 import { type ErrorCode, MusterdError } from '../errors.ts';
 
 /**
- * Other people's text in Markdown: as code, in which no link, image or mention works. A bar would end the cell of a
- * table, and after a backslash an escaped bar would, too.
+ * Formats other people's text as Markdown code, in which no link, image or mention works. It replaces each `|`, which
+ * would end the cell of a table. Escaping would not be enough, because a backslash can precede the `|`.
  */
 export function inMarkdown(text: string): string {
   const safe = printable(text).replaceAll('|', '¦').trim();
@@ -27,7 +27,7 @@ export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, 
 }
 
 export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
-  // It is made printable line by line, because line breaks are the only control characters that mean something to JSON.
+  // Escapes line by line, because the line breaks of the formatted JSON must stay as they are.
   const lines = toJson(value, 2).split('\n');
   out.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
 }
@@ -36,17 +36,17 @@ export function printLine(stream: Stream, text: string): void {
   stream.write(`${text}\n`);
 }
 
-/** A line of a sheet: what it is, and its value. */
+/** Prints one line: a label and its value. */
 export function printField({ out }: Pick<Context, 'out'>, what: string, value: string): void {
   printLine(out, `${what.padEnd(18)}${printable(value)}`);
 }
 
-/** A progress bar only asks whether the stream is a terminal, and writes to it. */
+/** The cast is safe: a progress bar only checks whether the stream is a terminal, and writes to it. */
 export const asTerminal = (stream: Stream): NodeJS.WritableStream => stream as NodeJS.WriteStream;
 
-/** An error as scripts read it under `--json`. */
+/** An error as it is printed with `--json`. */
 interface ErrorInJson {
-  /** `unexpected` is an error that nobody foresaw. */
+  /** `unexpected` if the error is not a `MusterdError`. */
   readonly code: ErrorCode | 'unexpected';
   readonly message: string;
   /** The next step, if there is one to name. */

@@ -20,7 +20,7 @@ type Method = Parameters<RawRequest['request']>[0];
 
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE'] satisfies readonly Method[];
 
-/** One call of any endpoint: authenticated, at the shared pace, JSON out. */
+/** Calls any endpoint, authenticated and within the shared rate limit, and prints the reply as JSON. */
 export async function apiCommand(
   context: Context,
   options: ApiOptions,
@@ -36,7 +36,7 @@ export async function apiCommand(
   return callService({ config, log, signal: context.signal }, effect, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
-      // At the end, where people look first.
+      // Adds the service's reply to the error, which is printed last, where people look first.
       throw explainRefusal(error);
     });
     if (options.include === true) {
@@ -104,8 +104,8 @@ function parseInput(text: string, what: string): unknown {
 }
 
 /**
- * Reads a value of the command line: `true`, `false`, `null` and integers are what they look like, and `@file` is the
- * text of a file. Everything else is text.
+ * Reads a value of the command line. `true`, `false`, `null` and integers become JSON values, `@file` becomes the text
+ * of that file, and everything else stays text.
  */
 export function parseValue(text: string): unknown {
   if (text === 'true' || text === 'false' || text === 'null') return JSON.parse(text);
@@ -113,7 +113,7 @@ export function parseValue(text: string): unknown {
   return text.startsWith('@') ? readText(text.slice(1)) : text;
 }
 
-/** `filters[inboxes][]` is `['filters', 'inboxes', '']`: the empty last step adds to a list. */
+/** Splits `filters[inboxes][]` into `['filters', 'inboxes', '']`. An empty last step appends to a list. */
 export function parseKey(key: string): readonly string[] {
   const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(key);
   if (match === null) throw new MusterdError('usage', `--field: "${key}" is not a key; write a, a[b] or a[]`);

@@ -1,8 +1,8 @@
-/** The commands that send tags, messages and read conversations. Each module is loaded only when it is called. */
+/** The commands for tags, messages and conversations. Each module is loaded only when its command is called. */
 import { MusterdError } from '../../errors.ts';
 import { type Action, type Adding, asOption, type WithOptions, waitOption } from '../add-commands.ts';
 
-/** Declares a command below another one. */
+/** Declares a subcommand. */
 type AddBelow<C> = (name: string, description: string, action: Action) => C;
 
 interface Families<C> extends Pick<Adding<C>, 'group'> {
@@ -10,7 +10,7 @@ interface Families<C> extends Pick<Adding<C>, 'group'> {
 }
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
-/** The reader of an option that is given at most once. @throws MusterdError `usage` */
+/** Reads an option that can be given only once. @throws MusterdError `usage` if it is given twice */
 const once = (name: string) => (value: string, before?: unknown) => {
   if (before === undefined) return value;
   throw new MusterdError('usage', `--${name} is given twice`, { hint: 'Nothing was sent. Give it once.' });

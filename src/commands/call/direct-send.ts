@@ -1,4 +1,4 @@
-/** What all direct commands do: they show what is sent, ask, send it once, and show the outcome. */
+/** The steps of all direct commands: show what will be sent, ask for confirmation, send it once, show the outcome. */
 import { MusterdError } from '../../errors.ts';
 import { printable } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
@@ -31,7 +31,7 @@ export async function withCaller(
   return withDirectCaller({ ...readSettings(context), signal: context.signal, actor }, work);
 }
 
-/** The fields of a body by name, with the lines of each: a list has one line for each entry. */
+/** The lines of each field of a body, by the field's name: a list has one line for each entry. */
 export function linesOfFields(body: JsonObject, prefix = ''): ReadonlyMap<string, readonly string[]> {
   const lineOf = (value: unknown) => (typeof value === 'string' ? value : toJson(value));
   return new Map(
@@ -44,13 +44,13 @@ export function linesOfFields(body: JsonObject, prefix = ''): ReadonlyMap<string
   );
 }
 
-/** Shows each character that a terminal would hide as its number. */
+/** Replaces each character that a terminal would hide by its code point, as `\u{…}`. */
 const visible = (line: string) =>
   line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| +$/gu, (hidden) =>
     Array.from(hidden, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
   );
 
-/** @param notes what an id or a time means, by field */
+/** @param notes explanations of ids and times, by the name of the field */
 export function printFields(
   stream: Context['err'],
   fields: ReadonlyMap<string, readonly string[]>,
@@ -68,14 +68,14 @@ interface Preview {
   readonly operation: string;
   readonly body: JsonObject;
   readonly notes?: Readonly<Record<string, string>>;
-  /** Further lines, such as what differs from before. */
+  /** Further lines, such as the fields that an update changes. */
   readonly remarks?: readonly string[];
 }
 
 /**
- * Shows all that will be sent, and asks a person.
- * @returns false if the person said no
- * @throws MusterdError `usage` if nobody can be asked and --yes is not given
+ * Shows all that will be sent, and asks for confirmation unless --yes is given.
+ * @returns false if the person declines
+ * @throws MusterdError `usage` without --yes, if there is no terminal on which to ask
  */
 export async function confirmSend(
   context: Context,
@@ -102,7 +102,7 @@ interface SentWords {
   readonly sent: object;
   readonly id?: bigint | undefined;
   readonly localId?: string | undefined;
-  /** For people, after the outcome. */
+  /** What was done, such as `Scheduled`. Shown to people before the ids. */
   readonly words: string;
 }
 
@@ -144,11 +144,11 @@ interface ConfirmedCall<R>
   extends Preview,
     Pick<DirectCall<R>, 'subject' | 'before' | 'send'>,
     Omit<SentWords, 'sent'> {
-  /** Looks once more after the question, and throws if something has changed meanwhile. */
+  /** Reads the message again after the question, and throws if it has changed meanwhile. */
   readonly recheck?: () => Promise<void>;
 }
 
-/** Shows what is sent, asks, sends it once, and shows the outcome. */
+/** Shows what will be sent, asks for confirmation, sends it once, and shows the outcome. */
 export async function sendConfirmed<R extends { readonly requestId: string | null; readonly id?: bigint }>(
   context: Context,
   options: SendingOptions,

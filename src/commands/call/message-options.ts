@@ -1,4 +1,4 @@
-/** Reads the options that describe a message, and refuses what the service would not take. */
+/** Reads the options that describe a message, and rejects values that the service would not accept. */
 import { MusterdError } from '../../errors.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { printable } from '../../model/in-words.ts';
@@ -31,7 +31,7 @@ function requireZone(zone: string): void {
     throw usage(`--zone "${printable(zone)}" is not a time zone`, 'Write it as Europe/Berlin.');
 }
 
-/** Reads a time with an offset, or on the clocks of a zone. @returns RFC 3339 in UTC. @throws MusterdError `usage` */
+/** Reads a time with an offset, or a local time of a zone. @returns RFC 3339 in UTC. @throws MusterdError `usage` */
 export function readSendTime(at: string, zone: string | undefined): string {
   const text = at.trim();
   const shown = printable(text);
@@ -63,7 +63,7 @@ export function readSendTime(at: string, zone: string | undefined): string {
   return inIso(ms);
 }
 
-/** @throws MusterdError `usage` if an entry is empty or comes twice */
+/** @throws MusterdError `usage` if an entry is empty or given twice */
 export function readEntries(option: string, given: readonly string[]): readonly string[] {
   const entries = given.flatMap((text) => text.split(/[,;\n]/)).map((entry) => entry.trim());
   if (entries.length === 0 || entries.includes(''))
@@ -74,7 +74,7 @@ export function readEntries(option: string, given: readonly string[]): readonly 
   throw usage(`--${option} has ${printable(twice)} twice`, 'Give each once, with or without a plus sign.');
 }
 
-/** Phone numbers, each of which comes once. @throws MusterdError `usage` */
+/** Reads phone numbers, of which none can be given twice. @throws MusterdError `usage` */
 export function readNumbers(given: readonly string[]): readonly string[] {
   const numbers = readEntries('to', given);
   const stranger = numbers.find((number) => !/^\+?[1-9]\d{1,14}$/.test(number));
@@ -85,14 +85,14 @@ export function readNumbers(given: readonly string[]): readonly string[] {
   );
 }
 
-/** @returns `undefined` if there is nothing in it. @throws MusterdError `usage` */
+/** @returns `undefined` if the text is empty. @throws MusterdError `usage` */
 export function readId(what: string, text: string): Id | undefined {
   if (text === '') return undefined;
   if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= maxId) return BigInt(text);
   throw usage(`${what} "${printable(text)}" is not an id of the service`);
 }
 
-/** The keys of an entry, with our own names. */
+/** The keys of an entry on the command line and on the wire, with our own names for them. */
 const mediaKeys = {
   attachment: { name: 'name', type: 'type', url: 'url' },
   gallery: {
@@ -108,7 +108,7 @@ interface MediaEntries {
   readonly gallery: readonly GalleryEntry[];
 }
 
-/** The entries of an option, or of a message that the service shows. @throws MusterdError `usage` */
+/** Reads the entries of an option, or those of a message as the service shows it. @throws MusterdError `usage` */
 function readMedia<M extends Media>(option: M, entries: readonly unknown[]): MediaEntries[M] {
   const names: Readonly<Record<string, string>> = mediaKeys[option];
   const needed = option === 'gallery' ? ['url'] : Object.keys(names);
@@ -125,7 +125,7 @@ function readMedia<M extends Media>(option: M, entries: readonly unknown[]): Med
   return read as unknown as MediaEntries[M];
 }
 
-/** @returns `undefined` if there is nothing in it. @throws MusterdError `usage` */
+/** @returns `undefined` if all texts are empty. @throws MusterdError `usage` */
 function parseMedia<M extends Media>(option: M, texts: readonly string[]): MediaEntries[M] | undefined {
   const entries = texts.filter(Boolean).flatMap((text) => {
     try {
@@ -139,7 +139,7 @@ function parseMedia<M extends Media>(option: M, texts: readonly string[]): Media
 
 type Targets = Pick<ScheduleRequest, 'phoneNumber' | 'targets' | 'listId' | 'conversationId'>;
 
-/** Who gets the message. Another kind of target takes the place of the one before. */
+/** The recipients that the options name. Without such an option, the recipients that the service shows. */
 function readTargets({ to, list, conversation }: MessageOptions, shown: Targets | undefined): Targets {
   if ([to, list, conversation].filter((given) => given !== undefined).length > 1)
     throw usage('Give one of --to, --list and --conversation');
@@ -171,7 +171,7 @@ function readIsEmail(text: string | undefined): boolean | undefined {
 }
 
 /**
- * The message that the options describe, over the one that the service shows.
+ * The message that the options describe. A time, recipients or content that they omit come from `shown`.
  * @throws MusterdError `usage`
  */
 export function readMessage(
@@ -205,7 +205,7 @@ const dropEmpty = (values: object): object =>
     Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
 
-/** What the service shows of a message, as it would be sent. @throws MusterdError `usage` if it cannot be sent again */
+/** Converts a shown message into a request that sends it again. @throws MusterdError `usage` if that is impossible */
 export function shownRequest(
   { execute, inboxId, localId, meta }: ScheduledMessage,
   options: Pick<MessageOptions, Media>,

@@ -1,4 +1,4 @@
-/** Schedules messages, shows, changes and cancels them: one call of the service each. */
+/** Schedules, shows, changes and cancels messages. Each change is one call of the service. */
 import { createHash, randomUUID } from 'node:crypto';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
@@ -22,13 +22,13 @@ import { readSettings } from '../setup.ts';
 interface ScheduleOptions extends MessageOptions, SendingOptions {
   readonly inbox?: string;
   readonly user?: string;
-  /** The digest of the message that is to be changed. */
+  /** The digest that the message must still have. Otherwise it is neither changed nor cancelled. */
   readonly if?: string;
 }
 
 const usage = (words: string, hint?: string) => new MusterdError('usage', words, { hint });
 
-/** The inbox and the sender, and their names. */
+/** The ids of the inbox and the sender, and notes with their names. */
 async function readSender(
   { service, team }: DirectCaller,
   { inbox, user }: ScheduleOptions,
@@ -45,7 +45,7 @@ async function readSender(
   };
 }
 
-/** @returns the body that is sent. @throws MusterdError `usage` for what the service would not take */
+/** @returns the body to send. @throws MusterdError `usage` if the service would not accept it */
 function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject {
   const flaw = findScheduleFlaw(request, Date.now() + (service.clockOffsetMs() ?? 0));
   if (flaw !== null)
@@ -58,7 +58,7 @@ function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject
   return encodeSchedule(request);
 }
 
-/** The same value with the keys of each object in order. */
+/** The same value with the keys of each object sorted. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (!isObject(value)) return value;
@@ -66,14 +66,14 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, inOrder(value[key])]));
 }
 
-/** A message as the service shows it, and the digest of all that it shows. */
+/** A message as the service shows it, and the digest of all its shown fields. */
 interface Shown {
   readonly message: ScheduledMessage;
   readonly fields: JsonObject;
   readonly digest: string;
 }
 
-/** @throws MusterdError `usage` if there is none */
+/** @throws MusterdError `usage` if the service has no such message */
 async function readShown(service: ServiceClient, idText: string): Promise<Shown> {
   const id = readId('The message', idText);
   if (id === undefined) throw usage('Say which message: its id on the service');
@@ -84,7 +84,7 @@ async function readShown(service: ServiceClient, idText: string): Promise<Shown>
   return { message, fields, digest: hash.digest('hex').slice(0, 12) };
 }
 
-/** The message that is to be changed or cancelled, shown to the person. @throws MusterdError `usage` if it is another one */
+/** Reads and shows the message to change or cancel. @throws MusterdError `usage` if its digest is not `expected` */
 async function readExpected(
   context: Context,
   { service }: DirectCaller,
@@ -103,7 +103,7 @@ async function readExpected(
   );
 }
 
-/** @throws MusterdError `usage` if somebody changed the message while a person was asked */
+/** @throws MusterdError `usage` if the message changed while the person was being asked */
 async function requireUnchanged(
   { service }: DirectCaller,
   { message: { id }, digest }: Shown,
@@ -116,7 +116,7 @@ async function requireUnchanged(
   );
 }
 
-/** The moment of a message in UTC, and on the clocks of the zone. */
+/** A note on the time of a message: `UTC`, or its local time in the given zone. */
 function noteTime({ executeAt }: ScheduleRequest, zone: string | undefined): string {
   return zone === undefined ? 'UTC' : `${inZone(Date.parse(executeAt), zone)} in ${zone}`;
 }
@@ -204,7 +204,7 @@ export const scheduleCancel = (context: Context, options: ScheduleOptions, text:
     });
   });
 
-/** Shows a message as the service shows it, and a digest by which `update` and `cancel` know it again. */
+/** Shows a message as the service shows it, and a digest by which `update` and `cancel` notice later changes. */
 export async function scheduleShow(context: Context, idText: string): Promise<ExitCode> {
   const world = { ...readSettings(context), signal: context.signal };
   const { fields, digest } = await callService(world, 'read', (service) => readShown(service, idText));

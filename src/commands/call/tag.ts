@@ -6,7 +6,7 @@ import { confirmSend, type SendingOptions, showOutcome, withCaller } from './dir
 import { leaseWait } from '../lease-wait.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** Says that nothing is sent, because the service has the tag. */
+/** Reports that nothing was sent, because the service already has the tag. */
 function showThere(context: Context, name: string, ids: readonly Id[]): ExitCode {
   if (context.json) printJson(context, { outcome: 'exists', id: ids[0], request_id: null, sent: null });
   else
@@ -14,7 +14,7 @@ function showThere(context: Context, name: string, ids: readonly Id[]): ExitCode
   return exitCode.ok;
 }
 
-/** Creates a tag, unless there is one of that name. */
+/** Creates a tag, unless the service has a tag of that name. */
 export const tagCreate = (context: Context, options: SendingOptions, text: string): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
     const name = readTagName(text);

@@ -28,7 +28,7 @@ function choiceOf(context: Context, options: ApproveOptions, hash: string) {
   return { batch: hash.toLowerCase(), only, why, actor };
 }
 
-/** Lets pass what the guard stopped, or confirms that missing rows are gone. */
+/** Approves edits that the guard holds, or confirms that missing rows are gone. */
 export async function approveCommand(
   context: Context,
   options: ApproveOptions,
@@ -43,7 +43,7 @@ export async function approveCommand(
   });
 }
 
-/** Decides that what the guard stopped is not sent, before somebody edits it again. */
+/** Decides that the held edits of a batch are not sent. A later edit of the same field is not rejected by that. */
 export async function rejectCommand(
   context: Context,
   { revert = false, ...options }: ApproveOptions & { readonly revert?: boolean },
@@ -55,7 +55,7 @@ export async function rejectCommand(
   });
 }
 
-/** Takes back one's own edits that have not left. @returns 3 if some are being sent, or are left for another reason */
+/** Takes back the caller's own unsent edits. @returns 3 if some stay, for example because they are being sent */
 export async function withdrawCommand(
   context: Context,
   options: Pick<ApproveOptions, 'reason' | 'as'>,
@@ -76,7 +76,7 @@ export async function withdrawCommand(
   });
 }
 
-/** The end of the line that says what was done. */
+/** The number of the decision, for the end of the line that reports it. */
 export const numbered = (decision: bigint | null): string =>
   decision === null ? '' : ` (decision ${decision})`;
 
@@ -94,7 +94,7 @@ function showRows(context: Context, { resource, decision, approved, waiting, res
     printLine(context.out, `To approve the others as well: musterd approve ${rest}, with the same options`);
 }
 
-/** The words for fields that stay as they are. */
+/** Why a field is left as it is, by outcome. */
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
   moved:
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
@@ -105,7 +105,7 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
   gone: 'of users who have left',
 };
 
-/** A user who has left waits for nobody, nor does what has ended, and an approved edit may be on its way. */
+/** True if a field still waits. It does not if its user left, its edit ended, or an approved edit is being sent. */
 const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' | 'reject'): boolean =>
   outcome in staying &&
   outcome !== 'gone' &&
@@ -119,7 +119,7 @@ function printLeft(context: Context, left: DecidedBatch['fields']): void {
   }
 }
 
-/** @returns 3 if something that was to be decided still waits, or may arrive although it was rejected */
+/** @returns 3 if a field of the decision still waits, or a rejected field might still reach the service */
 function showBatch(
   context: Context,
   { decision, fields, waiting, batches: now }: DecidedBatch,

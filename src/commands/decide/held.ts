@@ -10,7 +10,7 @@ import { printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { withMirror } from '../setup.ts';
 
-/** Shows the batches; or each field, with the values of both sides, now and when the hold began, and the last agreed one. */
+/** Shows the batches. With --all or a user, shows each held field with its base, and both sides' values now and then. */
 export async function heldCommand(
   context: Context,
   { all: isWhole = false }: { readonly all?: boolean },

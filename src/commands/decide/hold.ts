@@ -17,7 +17,7 @@ export interface HoldOptions {
   readonly end?: boolean;
 }
 
-/** Reads what is asked for, before anything is looked up. */
+/** Reads the options before anything is looked up, so that a wrong option fails first. */
 function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why: string } | 'end' {
   const why = reasonOf(reason) ?? '';
   if (end === true) {
@@ -29,7 +29,7 @@ function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why:
   return wish;
 }
 
-/** Holds fields of a user on both sides until a moment, or ends such holds. */
+/** Holds fields of a user on both sides until a given time, or ends such holds. */
 export async function holdCommand(
   context: Context,
   options: HoldOptions,

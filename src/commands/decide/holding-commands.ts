@@ -1,4 +1,4 @@
-/** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
+/** The commands to decide on held edits, and to go back. Each module is loaded only when its command is called. */
 import { type Adding, asOption, type WithOptions, waitOption } from '../add-commands.ts';
 
 const onlyOption = [
@@ -8,7 +8,7 @@ const onlyOption = [
 
 const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
 
-/** Each of them has an option for who decides. */
+/** Each of these commands has an option that names the person who decides. */
 function addDecidingCommands<C extends WithOptions<C>>({ add }: Pick<Adding<C>, 'add'>): void {
   add(
     'approve <batch>',
@@ -73,7 +73,7 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, group }: Add
     .option(...waitOption);
 }
 
-/** The commands for the case that something went wrong. */
+/** The commands to use after something went wrong. */
 export function addReturningCommands<C extends WithOptions<C>>({ add, group }: Adding<C>): void {
   group('Go back');
   add(

@@ -34,8 +34,8 @@ export interface ResolveOptions extends SeenOptions {
 
 /**
  * Decides a held field; the next run carries out what follows from it.
- * @param ask asks the person who sees it first; `undefined` if nobody is there, so that the command line has to say
- * what was seen
+ * @param ask asks the person after showing the field; `undefined` without a terminal: then the options must name the
+ * values that the person has seen
  */
 export async function resolveCommand(
   context: Context,
@@ -57,7 +57,7 @@ export async function resolveCommand(
     options,
   );
   return withMirror(context, async (setup) => {
-    // A given value is clear by itself, but a side has another value as soon as somebody edits it.
+    // A value in --take is unambiguous. A side in --take means another value as soon as that side is edited.
     const seen =
       named ??
       (typeof take === 'object' ? undefined : await look(context, setup, ask, [userText, take, field]));
@@ -76,7 +76,7 @@ export async function resolveCommand(
   });
 }
 
-/** Decides about all fields of a hash, which identifies what was seen. */
+/** Decides all fields of a batch. Its hash identifies the values that the person has seen. */
 async function resolveTogether(
   context: Context,
   options: ResolveOptions,
@@ -117,7 +117,7 @@ const questions = {
   service: 'Give the mirror what the service has, and end this edit?',
 } as const;
 
-/** Shows what is there and asks. @throws MusterdError `usage` if nobody can be asked */
+/** Shows the held field and asks the person. @throws MusterdError `usage` without a terminal */
 async function look(
   context: Context,
   setup: Setup,

@@ -19,7 +19,7 @@ function readRun(text: string): bigint {
   return run;
 }
 
-/** Shows what undoing a run would do. With `--apply` it does that, and the next run sends the edits. */
+/** Shows what undoing a run would do. With `--apply`, it writes this into the mirror as edits for the next run. */
 export async function undoCommand(
   context: Context,
   options: {

@@ -25,7 +25,7 @@ function readWhat(text: string): string {
   });
 }
 
-/** Keeps the text for Postgres, which reads it to the microsecond. */
+/** Returns the time as text, because Postgres reads it to the microsecond. */
 function readAsOf(text: string | undefined, what: string): string | undefined {
   if (text === undefined) return undefined;
   if (!isKnownAsOf(what))

@@ -1,4 +1,4 @@
-/** The commands that write files and read them. Each module is loaded only when it is called. */
+/** The commands that read and write files. Each module is loaded only when its command is called. */
 import { exportNameOf } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Adding, WithOptions } from '../add-commands.ts';
@@ -6,7 +6,7 @@ import type { Adding, WithOptions } from '../add-commands.ts';
 /** Collects the values of an option that is given several times. */
 type Collect = (value: string, all?: readonly string[]) => readonly string[];
 
-/** The options for reading a file of people. */
+/** The options for reading a file of users. */
 const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
   command
     .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')

@@ -80,13 +80,13 @@ async function readRequest({ signal }: Context, options: FileOptions, file: stri
   return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };
 }
 
-/** Writes the rows that cannot be used to a file, if there are any. */
+/** Writes the rows that cannot be used to the file of --unusable, if that is given. */
 async function writeUnusable(
   { table, mappings }: ImportRequest,
   { problems }: ImportPreview,
   file: string | undefined,
 ): Promise<void> {
-  // Without any it is empty, so that nobody takes those of another day.
+  // If all rows can be used, the file is written without rows, so that no rows of an earlier import stay in it.
   if (file === undefined) return;
   const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
   const writer = createRowWriter(readFormat(undefined, file), columns);
@@ -120,7 +120,7 @@ function whyNot(
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing would change' } : undefined;
 }
 
-/** The reason why nobody has agreed to it, or `undefined` if somebody has. */
+/** The reason why the import is not confirmed, or `undefined` if --yes or a person confirms it. */
 async function whyNotAgreed(
   context: Context,
   { dryRun, yes }: ImportOptions,
@@ -139,7 +139,7 @@ async function whyNotAgreed(
   return isAgreed ? undefined : { code: exitCode.ok, why: 'nothing is applied' };
 }
 
-/** Corrects many users at once from a file. It shows the changes first, and then makes exactly these. */
+/** Corrects many users at once from a file. It shows the changes first, and then applies exactly these changes. */
 export async function importCommand(
   context: Context,
   options: ImportOptions,
@@ -168,7 +168,7 @@ export async function importCommand(
   });
 }
 
-/** Writes what was shown, waits for it if that is asked for, and says what became of it. */
+/** Writes the changes that were shown. With --wait, it also waits for the outcome of the edits and prints it. */
 async function apply(
   context: Context,
   setup: Setup,

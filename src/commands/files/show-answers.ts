@@ -1,4 +1,4 @@
-/** Shows the answers of statements page by page, as a table or in a format for programs. */
+/** Shows the results of SQL statements page by page, as a table or in a format for programs. */
 import { type AnswerFormat, createAnswersWriter, wordsOf } from '../../files/write-answers.ts';
 import { plural, printable } from '../../model/in-words.ts';
 import type { AnswerSink, SqlColumn, SqlRow } from '../../runs/files/open-sql.ts';
@@ -10,17 +10,17 @@ import { createBulkWriter } from '../stream-write.ts';
 
 export interface Answers {
   begin(): Promise<void>;
-  /** Shows one answer. @param ask passes its rows to the sink and returns its command tag */
+  /** Shows one result. @param ask runs the statement: it passes the rows to the sink and returns the command tag */
   show(ask: (sink: AnswerSink) => Promise<string>): Promise<void>;
   end(): Promise<void>;
 }
 
 type Shown = Pick<Context, 'out' | 'err' | 'env' | 'signal'>;
 
-/** Nobody reads more rows than this, and a table has to know all its rows before it draws the first one. */
+/** The most rows that a table shows. It must hold all its rows in memory before it draws the first one. */
 const tableRows = 1_000;
 
-/** Draws a table on a terminal, and writes lines with tabs elsewhere, as they come. */
+/** Draws a table on a terminal. Elsewhere it writes each row as a tab-separated line as soon as the row arrives. */
 function createTableAnswers(context: Shown): Answers {
   const { out, err, signal } = context;
   const { write, flush } = createBulkWriter(out, signal);
@@ -65,13 +65,13 @@ function createTableAnswers(context: Shown): Answers {
   };
 }
 
-/** @param isOne whether there is only one statement */
+/** @param isOne true if there is only one statement */
 export function createAnswers(context: Shown, format: AnswerFormat, isOne: boolean): Answers {
   if (format === 'table') return createTableAnswers(context);
   const { out, err, signal } = context;
   const { write, flush } = createBulkWriter(out, signal);
   const writer = createAnswersWriter(format, isOne);
-  // It is made safe line by line, because line breaks are no part of a value.
+  // Escapes line by line: these formats use line breaks only between rows, never within a value.
   const safe = (text: string) =>
     format === 'csv' ? text : text.split('\n').map(escapeUnprintable).join('\n');
   return {

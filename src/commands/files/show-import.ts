@@ -1,4 +1,4 @@
-/** The words about an import: what cannot be used, what it changes, and what will become of it. */
+/** The text about an import: the rows that cannot be used, the changes, and what the guard will do with them. */
 import type { Config } from '../../config/config.ts';
 import { columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -12,13 +12,13 @@ import { inMarkdown, printLine } from '../output.ts';
 import { printTable } from '../print-table.ts';
 import { printChangesInMarkdown, printUserChanges } from '../show-user-changes.ts';
 
-/** The state of the edit once it is written. @param unsure why nobody knows the country of a phone */
+/** The state that the edit will have in the mirror. @param unsure why the country of a phone number is not certain */
 const stateOf = (unsure: string | undefined) =>
   unsure === undefined
     ? ({ state: 'waiting', reason: null } as const)
     : ({ state: 'held', reason: 'limit' } as const);
 
-/** The change as the plan of the next run would show it, with its line. */
+/** The change as the plan of the next run would show it, with its line in the file. */
 const plannedOf = ({
   line,
   userId,
@@ -44,7 +44,7 @@ const plannedOf = ({
   detail: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
-/** Says what the guard will do, one line each. @param why `undefined` if there is no reason, or not yet */
+/** The lines about what the guard will do. @param why the reason for the import, or `undefined` if none is given */
 export function sayGuard(
   { refused, limited }: Pick<ImportPreview, 'refused' | 'limited'>,
   { push }: Pick<Config, 'push'>,
@@ -65,10 +65,10 @@ export function sayGuard(
   ];
 }
 
-/** The most unusable rows that are named, to people and to programs. A file may have a million of them. */
+/** The most unusable rows that are listed in text and in JSON. A file can have a million of them. */
 const mostNamed = { inWords: 200, inJson: 10_000 } as const;
 
-/** The sentence about those that are not named. */
+/** The sentence that counts the unusable rows beyond the listed ones. */
 const sayUnnamed = (all: number): readonly string[] =>
   all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
 
@@ -78,7 +78,7 @@ const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
 
-/** Counts the users of the team whom the file lacks, and names them if the file has most of the team. */
+/** Counts the users of the team who are not in the file. Names them unless they outnumber the rows of the file. */
 function sayNotInFile({ notInFile, rows }: ImportPreview): readonly string[] {
   const names = notInFile.length > rows ? [] : notInFile.map(({ user_id, name }) => `${name} (${user_id})`);
   const count = `${plural(notInFile.length, 'user')} of the team not in the file`;
@@ -108,7 +108,7 @@ export function printPreview(context: Context, preview: ImportPreview, guard: re
   if (cost.requests > 0) printLine(out, sayCost(preview));
 }
 
-/** Prints the same as Markdown. In the first line is the hash, and nothing that others wrote, for programs. */
+/** Prints the preview as Markdown. Its first line has the hash for programs, and no text that other people wrote. */
 export function printPreviewInMarkdown(
   { out }: Pick<Context, 'out'>,
   preview: ImportPreview,
@@ -150,7 +150,7 @@ export function printImported(context: Context, { changes, missed, approved }: I
     );
 }
 
-/** Prints how to take an import back. @param runs those that sent it, as far as they are known */
+/** Prints how to take an import back. @param runs the known runs that sent its edits */
 export function printWayBack({ out }: Pick<Context, 'out'>, runs: readonly Id[]): void {
   for (const run of runs) printLine(out, `take it back: musterd undo ${run}`);
   if (runs.length === 0)

@@ -29,7 +29,7 @@ function readAnswerFormat({ format }: SqlOptions, json: boolean): AnswerFormat {
   throw new MusterdError('usage', `--format "${answerFormat}": use one of ${answerFormats.join(', ')}`);
 }
 
-/** Reads the query, the file, or what is piped in. */
+/** Reads SQL from the argument, from the file, or from stdin. */
 async function readSql(query: string | undefined, file: string | undefined): Promise<string> {
   if (query !== undefined && file !== undefined)
     throw new MusterdError('usage', 'Both a query and a file are given', { hint: 'Give one of them.' });
@@ -78,7 +78,7 @@ async function runStatements(
   return codeOfSettled(states);
 }
 
-/** The last question of a session that has written, in a transaction of its own. */
+/** The statement that --wait runs at the end, in its own transaction: it waits for the outcome of the session's edits. */
 const settledOf = (waitMs: number): SqlStatement => ({
   text: 'select user_id, field, state, detail, request_id, reason from sync.settled(timeout => make_interval(secs => $1::float8))',
   values: [String(waitMs / 1_000)],
@@ -86,7 +86,7 @@ const settledOf = (waitMs: number): SqlStatement => ({
   keyword: 'select',
 });
 
-/** Shows what became of the edits. @returns their states */
+/** Shows the outcome of the session's edits. @returns their states */
 async function showSettled(
   session: SqlSession,
   answers: Answers,
@@ -105,7 +105,7 @@ async function showSettled(
   return states;
 }
 
-/** @throws MusterdError `usage` if there is nothing to wait for */
+/** True if --wait is given. @throws MusterdError `usage` if it is given without --write */
 function readWaits({ write, wait }: SqlOptions): boolean {
   if (wait !== undefined && write !== true)
     throw new MusterdError('usage', '--wait is for statements that write', {
@@ -117,7 +117,7 @@ function readWaits({ write, wait }: SqlOptions): boolean {
 const beyondTables =
   'DATABASE_URL names a superuser, or a role that may use programs or files of the server: a statement that only reads reaches those as well. Use a member of musterd_reader for SQL that you did not write.';
 
-/** Runs SQL on the mirror, from a query, a file, or what is piped in. */
+/** Runs SQL on the mirror, from the argument, a file or stdin. */
 export async function sqlCommand(
   context: Context,
   options: SqlOptions,

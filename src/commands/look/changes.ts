@@ -12,7 +12,7 @@ import { printRows } from '../print-table.ts';
 import { plural } from '../../model/in-words.ts';
 import { withMirror } from '../setup.ts';
 
-/** The options as they stand on the command line. */
+/** The options as given on the command line. */
 export interface ChangesOptions {
   readonly user?: string;
   readonly run?: string;
@@ -23,7 +23,7 @@ export interface ChangesOptions {
   readonly limit?: string;
 }
 
-/** The ledger: what moved, in which direction, and what became of it. */
+/** Shows the ledger: what changed, in which direction, and with what outcome. */
 export async function changesCommand(context: Context, options: ChangesOptions): Promise<ExitCode> {
   const filter = readFilter(options);
   return withMirror(context, async (setup) => {
@@ -45,7 +45,7 @@ function show(context: Context, rows: readonly LedgerRow[]): void {
   else printRows(context, ledgerColumns, rows);
 }
 
-/** @throws MusterdError `usage` for a value that an option does not take */
+/** @throws MusterdError `usage` for a value that its option does not accept */
 export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'> {
   const { run, field, kind, outcome, since, limit } = options;
   return {

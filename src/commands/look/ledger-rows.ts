@@ -1,4 +1,4 @@
-/** Rows of the ledger in the form of `changes` and `why`. */
+/** The columns in which `musterd changes` and `musterd why` show rows of the ledger. */
 import type { LedgerRow } from '../../runs/look/read-ledger.ts';
 import { showValue } from '../../model/field-values.ts';
 import { showTime } from '../../model/zone-time.ts';

@@ -45,7 +45,7 @@ export async function planCommand(context: Context, options: PlanOptions): Promi
   );
 }
 
-/** The plan of what is known, for a login that may not ask the service. */
+/** Shows a plan from the values that the last runs saw, for a login that is not allowed to call the service. */
 function showKnown(
   context: Context,
   { login, id, changes }: KnownPlan,
@@ -74,7 +74,7 @@ function showKnown(
   return held > 0 ? exitCode.waiting : exitCode.ok;
 }
 
-/** All changes by user, including those that the guard stops. */
+/** All changes, sorted by user id, including those that the guard holds. */
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
   const edits = new Map(report.edits.map((edit) => [`${edit.userId} ${columnOf(edit.field)}`, edit]));
@@ -86,7 +86,7 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-/** A held field with its batch, and with who edited it and when. */
+/** Adds the batch, the editor and the time of the edit to a held field. */
 function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedChange {
   if (edit === undefined) return change;
   const { batch, editedBy, editedAt } = edit;
@@ -96,7 +96,7 @@ function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedCha
   return { ...change, detail, batch, edited_by: editedBy, edited_at: editedAt };
 }
 
-/** A field that a limit on the whole run or a review holds. */
+/** The change of a field that is held by a limit on the whole run or by a review. */
 function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
   const moved = hasMovedSince(hold) ? 'the service has changed it since it was held' : null;
   return {
@@ -165,7 +165,7 @@ export function printPlan(
   for (const warning of notes.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }
 
-/** The batches that "musterd approve" decides about. */
+/** The batches that can be approved with "musterd approve". */
 function batchesOf(changes: readonly PlannedChange[]): readonly string[] {
   const stopped = changes.filter(({ reason }) => isApprovable(reason));
   return [...new Set(stopped.flatMap(({ batch }) => batch ?? []))];

@@ -1,4 +1,4 @@
-/** The commands by which a person looks closer, or at what is kept. Each module is loaded only when it is called. */
+/** The commands that show details of the mirror. Each module is loaded only when its command is called. */
 
 import type { Adding, WithOptions } from '../add-commands.ts';
 import type { ChangesOptions } from './changes.ts';

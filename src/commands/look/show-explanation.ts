@@ -1,4 +1,4 @@
-/** The words in which `musterd why` shows what it found. */
+/** Prints the explanation of `musterd why`, as text or JSON. */
 import { columnOf, type Field, fields } from '../../model/fields.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { joinName } from '../../model/name.ts';
@@ -12,7 +12,7 @@ import { paint, printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { printable } from '../../model/in-words.ts';
 
-/** The name to show: the service's, or the last known one. */
+/** The name to show: the service's name, else the mirror's, else the base. */
 function nameOf({ service, mirror, base }: UserState): string {
   return (
     readable(service?.name) ??
@@ -21,7 +21,7 @@ function nameOf({ service, mirror, base }: UserState): string {
   );
 }
 
-/** @param as what the login adds to a command that decides */
+/** @param as the option --as, if this login needs it for commands that decide; else empty */
 export function showExplanation(context: Context, explanation: Explanation, as: string): void {
   if (context.json) printJson(context, inJson(explanation));
   else print(context, explanation, as);
@@ -84,7 +84,7 @@ function inJson(explanation: Explanation): object {
   };
 }
 
-/** The batch in which fields of the user wait. */
+/** The batch that contains held fields of the user. */
 function batchInJson(held: Explanation['held']): object | null {
   const [first] = held.filter(
     ({ reason, batch }) => batch !== null && reason !== 'asked' && reason !== 'conflict',

@@ -13,7 +13,7 @@ import { plural } from '../../model/in-words.ts';
 import { withMirrorOf } from '../setup.ts';
 import { showTime } from '../../model/zone-time.ts';
 
-/** Shows the state of the mirror, read from the mirror alone. */
+/** Shows the state of the mirror, without a request to the service. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     const names = teams.map(({ team }) => team);
@@ -66,7 +66,7 @@ function when(date: Date | null | undefined): string {
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number], as: string) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash}${as} --reason …`;
 
-/** Says what waits, and what to do about it. */
+/** The lines about a held batch: how much waits, the command that decides it, and the reasons. */
 function batchLines({ hash, reasons, users, since, isApproved }: HeldBatch, as: string): readonly string[] {
   const decide = isApproved ? 'approve' : 'resolve --batch';
   const more = isApproved ? '--reason …' : '--take mirror, or --take service';
@@ -86,7 +86,7 @@ function tally<Word extends string>(
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** In a large team only users with a recorded edit are compared, so the command cannot say that nothing waits. */
+/** In a large team, status compares only users with a recorded edit, so it cannot rule out other pending edits. */
 export function pendingLines({
   pending,
   isNotedOnly,

@@ -12,9 +12,9 @@ import { listedResources } from '../../model/listed-resources.ts';
 import { needsService, withMirror } from '../setup.ts';
 
 /**
- * Compares service and mirror by code of its own. It takes no lease and writes nothing on either side, and its requests
- * take their places in the shared pace. Contact counts are left out, since they move by themselves, and so are the
- * `raw` columns.
+ * Compares service and mirror with code that no run uses. It takes no lease and writes nothing on either side. Its
+ * requests share the rate limit with other processes. It does not compare contact counts, which change by themselves,
+ * or `raw` columns.
  */
 export async function verifyCommand(context: Context): Promise<ExitCode> {
   return withMirror(
