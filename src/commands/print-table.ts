@@ -8,10 +8,10 @@ type Cell = string | number | bigint | null | undefined;
 
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
 
-/** The heads of the columns, and their cells. */
+/** The columns of a table: for each heading, a function that returns the cell of a row. */
 export type PrintedColumns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
-/** The width in columns of a terminal, of which some letters take two. */
+/** The width of a text in columns of a terminal. Some characters take two columns. */
 const widthOf = (text: string) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
 export function printRows<Row>(
@@ -27,7 +27,7 @@ export function printRows<Row>(
   );
 }
 
-/** Looks at all rows once for their widths, then writes row by row. */
+/** Reads all rows once to measure the columns, then writes row by row. */
 export function printTable(
   context: Pick<Context, 'out' | 'env'>,
   head: readonly string[],

@@ -1,4 +1,4 @@
-/** The commands with their arguments and options. What they do is passed in. */
+/** Declares the commands with their arguments and options. The caller connects each command to its action. */
 import { Argument, Command } from 'commander';
 import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
@@ -39,7 +39,7 @@ function addEmulatorOptions(command: Command): Command {
     .option('--list', 'list the variants and faults, and which requests a fault can be played on');
 }
 
-/** Loads a command that plays the service, which the image is built without. */
+/** Loads a command that needs the emulator, which the container image does not contain. */
 async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -74,7 +74,7 @@ function addPlan({ add }: Adding<Command>): void {
     .option('--markdown', 'print Markdown, one section per user');
 }
 
-/** Commands that look at the service itself. */
+/** Commands that call the service directly. */
 function addServiceCommands({ add, group }: Adding<Command>): void {
   group('Look');
   const api = add(
@@ -103,7 +103,7 @@ function addServiceCommands({ add, group }: Adding<Command>): void {
   check.option('--notify-probe', 'also post a test to notify.url');
 }
 
-/** A word after a `--wait` without seconds is the command's own, if it takes one: `sql --write --wait 'update …'`. */
+/** Makes a word after `--wait` the argument of the command if it is not a number: `sql --write --wait 'update …'`. */
 function keepOwnWord(command: Command): void {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (args) => {
@@ -118,7 +118,7 @@ function keepOwnWord(command: Command): void {
   };
 }
 
-/** Lets a command print its usage below what is wrong with its arguments. */
+/** Makes a command print its usage below the error about its arguments. */
 function showUsage(command: Command): void {
   const fail = command.error.bind(command);
   command.error = (message, options) => {
@@ -127,11 +127,11 @@ function showUsage(command: Command): void {
   };
 }
 
-/** The words to type: `musterd tag create`. */
+/** The full name of a command as it is typed, such as `musterd tag create`. */
 export const fullNameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
 
-/** Shows the overview for the program, and for a command the options of the program that it takes. */
+/** Makes the help of the program the overview. Help of a command also lists the global options that it accepts. */
 function setUpHelp(program: Command): void {
   const showGlobalOptions = true;
   const ofCommand = Object.assign(program.createHelp(), { showGlobalOptions });
@@ -149,10 +149,10 @@ function setUpHelp(program: Command): void {
 export interface ProgramOptions {
   /** The version of musterd. */
   readonly version: string;
-  /** The stream for help and messages about wrong usage. */
+  /** The streams for help (`out`), and for messages about wrong usage (`err`). */
   readonly out: Stream;
   readonly err: Stream;
-  /** Makes a command do its work when it is called. */
+  /** Connects a command to the action to run when it is called. */
   readonly wire: (command: Command, action: Action) => void;
 }
 

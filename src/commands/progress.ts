@@ -1,4 +1,4 @@
-/** Progress on a terminal, on stderr: what is being read, and how far. Silent elsewhere. */
+/** Shows progress on stderr: the current step and the number of items done. Prints nothing if that is no terminal. */
 import { type Bar, Presets, SingleBar } from 'cli-progress';
 import type { Log } from '../log.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
@@ -48,7 +48,7 @@ export function createProgress({
   };
 }
 
-/** Runs something with a progress bar, after waiting for a current run to end. @param patience how long to wait, in ms */
+/** Runs `work` with a progress bar, and lets it wait for a current run to end. @param patience the default wait, in ms */
 export async function watched<R>(
   context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
   log: Log,

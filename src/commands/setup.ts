@@ -1,4 +1,4 @@
-/** Opens settings, log and mirror for a command, and closes them again in any case. */
+/** Opens settings, log and mirror for a command, and closes the mirror afterwards, even after an error. */
 import type { Config } from '../config/config.ts';
 import {
   type Configuration,
@@ -15,10 +15,10 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
 interface LoadedSettings {
-  /** All teams, or the one that is named. */
+  /** All teams, or only the team that is named. */
   readonly configuration: Configuration;
   readonly log: Log;
-  /** Reads the settings again, and lets the log know of new secrets. @throws MusterdError `configuration` */
+  /** Reads the settings again, and makes the log hide new secrets. @throws MusterdError `configuration` */
   readonly reread: () => Configuration;
 }
 
@@ -59,7 +59,7 @@ export function readSettings(context: Context): { readonly config: Config; reado
   return { config: onlyTeam(configuration), log };
 }
 
-/** Checks that are possible before a mirror is opened, or made. */
+/** A check of the settings, before the mirror is opened or created. */
 type SettingsCheck = (read: LoadedSettings) => Promise<void>;
 
 /** The check for commands that cannot work without the service. */
@@ -73,11 +73,11 @@ export const needsService: SettingsCheck = async ({ configuration: { teams }, lo
       ),
     ),
   );
-  // If there are several teams, each one reports its own problem, as long as one of them can go on.
+  // If at least one team can work, the command starts, and the other teams report their own errors later.
   if (errors.every((error) => error !== undefined)) throw errors[0];
 };
 
-/** The same for commands that tell others than the owner what the mirror knows: an embedded one has no other login. */
+/** The same, but only for an embedded mirror. Others have logins that read no service, and get what the mirror knows. */
 export const needsServiceAlone: SettingsCheck = async (read) => {
   if (read.configuration.teams.some(({ database }) => database.url === undefined)) await needsService(read);
 };
@@ -114,7 +114,7 @@ export async function withMirror<R>(
   return withOpenMirror(context, { config, log }, async (mirror) => work({ config, log, mirror }));
 }
 
-/** Opens the mirror for work on all teams, or on the named one. They share one database. */
+/** Opens the mirror for work on all teams, or on the named team. All teams share one database. */
 export async function withMirrorOf<R>(
   context: Context,
   work: (setup: SetupOfTeams) => Promise<R>,

@@ -1,11 +1,11 @@
-/** The words about changes of a plan: the field, the two values, and why it is not done. */
+/** Prints the changes of a plan: the field, both values, and why a change is not made. */
 import { showValue } from '../model/field-values.ts';
 import { type PlannedChange, sayHold } from '../model/user-changes.ts';
 import type { Context } from './context.ts';
 import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 
-/** For a settled field, which has moved to the same value on both sides, both values are the new one. */
+/** The old and the new value. Both sides of a settled field have the same new value, so its old value is the base. */
 function fromTo({ change, state, reason, base, mirror, service }: PlannedChange): readonly [string, string] {
   if (change === 'push' || state === 'waiting' || reason === 'limit' || reason === 'review')
     return [showValue(service), showValue(mirror)];
@@ -24,7 +24,7 @@ export function printUserChanges(
   printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);
 }
 
-/** Prints them as Markdown, with a section per user. */
+/** Prints the changes as Markdown, with a section per user. */
 export function printChangesInMarkdown(
   { out }: Pick<Context, 'out'>,
   changes: readonly PlannedChange[],

@@ -1,10 +1,10 @@
 /**
- * SIGTERM and SIGINT. The first one asks for an orderly end, another one later ends the process at once. An error that
- * nobody caught also asks for an orderly end, so that the lease is given back, and makes it a failure.
+ * Handles SIGTERM and SIGINT. The first signal asks for an orderly end; a later signal ends the process immediately. An
+ * uncaught error also asks for an orderly end, so that the lease is released, and makes the command fail.
  */
 
 export interface Stop {
-  /** Aborted with the first signal, or with the first error that nobody caught. */
+  /** Aborted at the first signal, or at the first uncaught error. */
   readonly signal: AbortSignal;
   /** Stops listening. */
   close(): void;
@@ -15,15 +15,15 @@ export interface StopOptions {
   readonly reason: Error;
   /** Called at the second signal, and when an orderly end takes too long. */
   readonly leaveAtOnce: () => void;
-  /** Called with an error that nobody caught. */
+  /** Called with each uncaught error. */
   readonly onCrash: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
 
-/** npm passes on the Ctrl-C that a terminal has sent to every process, so signals within this time count as one. */
+/** npm repeats the Ctrl-C that the terminal has already sent to every process, so signals within this time are one. */
 const oneSignalMs = 500;
 
-/** Ms for an orderly end, after which a hanging database is given up. Unfinished work can be taken up again. */
+/** Ms for an orderly end. After that, the process ends even if the database hangs. A later run continues the work. */
 const longestEndMs = 60_000;
 /** Ms for an orderly end after a crash. */
 const crashGraceMs = 20_000;

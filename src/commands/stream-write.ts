@@ -1,4 +1,4 @@
-/** Writes no faster than somebody reads. */
+/** Writes no faster than the reader of the stream reads. */
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { printableLines } from '../model/in-words.ts';
@@ -6,7 +6,7 @@ import type { Stream } from './context.ts';
 
 export type Write = (text: string) => Promise<void>;
 
-/** @returns whether somebody still reads */
+/** @returns false if the reader has closed the stream */
 export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boolean> {
   if (out.room !== undefined) return out.room(signal);
   if (!(out instanceof Writable)) return true;
@@ -21,26 +21,26 @@ export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boo
   }
 }
 
-/** Waits for the reader, so that nothing piles up here. */
+/** Waits for the reader, so that unread text does not pile up in memory. */
 export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
-  // Other people write names, and a terminal would obey some of the characters in them.
+  // Names come from other people, and can contain control characters that a terminal would obey.
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   return async (text) => {
     if (out.write(show(text)) === false) await waitForRoom(out, signal);
   };
 }
 
-/** After this much text a stream says that it is full, and then whether somebody still reads. */
+/** The characters to gather for one write. This many fill a stream, and only then it notices that its reader is gone. */
 const bulk = 65_536;
 
 export interface BulkWriter {
-  /** @returns whether somebody still reads */
+  /** @returns false if the reader has closed the stream */
   readonly write: (text: string) => Promise<boolean>;
   /** Writes the gathered text. */
   readonly flush: () => Promise<boolean>;
 }
 
-/** Gathers much text in small pieces, for a reader who may have had enough. */
+/** Gathers small pieces of a long text, and reports when the reader stops reading. */
 export function createBulkWriter(out: Stream, signal: AbortSignal): BulkWriter {
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   let gathered = '';

@@ -1,4 +1,4 @@
-/** A sign on the terminal that a command is at work, once it has been silent for a second. */
+/** A sign on the terminal that a command is working. It appears after a second without output. */
 import type { SingleBar } from 'cli-progress';
 import type { Stream } from './context.ts';
 import { asTerminal } from './output.ts';
@@ -6,13 +6,13 @@ import { asTerminal } from './output.ts';
 export interface UnderWay {
   /** The same stream, which removes the sign before it writes. */
   readonly aside: (stream: Stream) => Stream;
-  /** Ends the sign, because the command itself shows its progress, or asks something. */
+  /** Removes the sign for good: the command ends, shows its own progress, or asks a question. */
   readonly close: () => void;
 }
 
 const silentMs = 1_000;
 
-/** Shows nothing if nobody is looking. @param what for example "musterd check" */
+/** Shows nothing if stderr is not a terminal. @param what the command, for example "musterd check" */
 export function showUnderWay(err: Stream, what: string): UnderWay {
   if (err.isTTY !== true) return { aside: (stream) => stream, close: () => {} };
   let bar: SingleBar | undefined;

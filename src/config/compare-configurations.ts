@@ -1,11 +1,11 @@
-/** Compares two readings of the settings, as after SIGHUP. */
+/** Compares the settings before and after they were read again, for example after SIGHUP. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, teamSections } from './config.ts';
 
 export interface ConfigurationChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** The teams in both readings whose own settings differ. What all teams share does not count. */
+  /** The teams before and after whose own settings differ. Settings that all teams share are not compared here. */
   readonly changed: readonly string[];
   /** Settings of the process that differ, such as `database.url`. They apply from its next start. */
   readonly needsRestart: readonly string[];

@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { suggestion } from './nearest.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 
-/** Settings of earlier versions, with what replaces them. A complaint about one says it. */
+/** Settings of earlier versions, and what replaces each of them, for the complaint about such a setting. */
 export const goneSettings: Readonly<Record<string, string>> = {
   edits:
     'the daemon pushes edits after 50 ms, at most every 500 ms, and looks every 30 s for those that it was not told of',
@@ -45,22 +45,22 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'guard.maxRecipients': 'a message is sent at once by a command',
 };
 
-/** One value of the environment. */
+/** A value that an environment variable sets. */
 export interface Assignment {
   readonly path: Path;
   readonly value: unknown;
-  /** The variable that holds it, or that names its file. */
+  /** The variable that holds the value, or that names the file with it. */
   readonly name: string;
-  /** Present if it is set for one team alone. */
+  /** Present if the value is for one team only. */
   readonly team?: string | undefined;
 }
 
 export interface Complaint {
   /** A place in the file, or the name of a variable. */
   readonly where: string;
-  /** The setting at that place, with dots. It is absent for a variable, whose name says it. */
+  /** The setting at that place, such as `push.batchSize`. Absent for a variable, whose name identifies its setting. */
   readonly setting?: string;
-  /** The team that it is about, if the file names teams. */
+  /** The team that the complaint is about, if the file names teams. */
   readonly team?: string | undefined;
   readonly message: string;
 }
@@ -74,9 +74,9 @@ export interface Origins {
   readonly own: RawSettings;
   /** The sections that can differ from team to team. */
   readonly teamSections: ReadonlySet<string>;
-  /** The values of the environment. The last one counts. */
+  /** The values from environment variables. The last value for a path is used. */
   readonly assigned: readonly Assignment[];
-  /** The line and column of a path in the file, or of the nearest one. */
+  /** The line and column of a path in the file, or of its nearest parent if the file lacks the path. */
   readonly locate: (path: Path) => string;
 }
 
@@ -86,7 +86,7 @@ export function invalid(message: string, hint?: string): MusterdError {
 
 const dotted = (path: Path) => path.map(String).join('.');
 
-/** Whether the value at a path comes from below the team's name. Lists and scalars replace the common ones. */
+/** True if the value at a path is the team's own. A list or scalar of the team replaces the common value as a whole. */
 function isOwn(own: unknown, common: unknown, path: Path): boolean {
   const [first, ...rest] = path.map(String);
   if (first === undefined || !isSection(own)) return true;
@@ -95,7 +95,7 @@ function isOwn(own: unknown, common: unknown, path: Path): boolean {
   return isOwn(own[first], inherited, rest);
 }
 
-/** A complaint about a setting of one team, wherever that setting comes from. */
+/** A complaint about a setting of one team, with the place that the setting comes from. */
 export function complain(
   { team, teamSections, common, own, assigned, locate }: Origins,
   path: Path,
@@ -123,7 +123,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Words for an issue whose schema does not say what it expects. They do not show the value. */
+/** The message for an issue whose schema has no message of its own. It does not show the value. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
   return kind === undefined ? undefined : `${kind} is expected`;
@@ -153,7 +153,7 @@ export function complaintsOf(
   });
 }
 
-/** One line for each complaint. What several teams inherit from one place is said once. */
+/** One line for each complaint. A complaint about a place from which several teams inherit appears only once. */
 export function complaintsInWords(complaints: readonly Complaint[]): readonly string[] {
   const groups = Map.groupBy(complaints, ({ where, setting, message }) =>
     JSON.stringify([where, setting, message]),

@@ -14,9 +14,9 @@ function variablesIn(text: string): readonly string[] {
 }
 
 /**
- * Replaces `${NAME}` by the variable, `${NAME:-default}` by the default if it is not set or empty, and `$${` by a
- * literal `${`. Values are not expanded again.
- * @param onComplaint called with what is wrong, and never with a part of the text, which may be a secret
+ * Replaces `${NAME}` by the value of the variable, `${NAME:-default}` by the default if the variable is unset or empty,
+ * and `$${` by a literal `${`. References inside values are not replaced.
+ * @param onComplaint called with a message about each mistake, without any part of the text, which can be a secret
  */
 function substitute(text: string, env: Environment, onComplaint: (message: string) => void): string {
   return text.replace(marks, (mark, inner?: string) => {
@@ -37,7 +37,7 @@ function substitute(text: string, env: Environment, onComplaint: (message: strin
 
 const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
 
-/** A value of a mapping, with its key, or of a list. */
+/** The value of a key in a mapping, together with the key's node, or the value at an index of a list. */
 function childAt(node: unknown, key: PropertyKey): { readonly key?: unknown; readonly value: unknown } {
   if (isSeq(node)) return { value: node.items[Number(key)] };
   const pair = isMap(node) ? node.items.find((item) => keyOf(item.key) === String(key)) : undefined;
@@ -74,7 +74,7 @@ function createLocate(file: string, document: Document, lines: LineCounter): Fro
 
 const quoted = 'A value with special characters is written in quotes.';
 
-/** Paths of references to nothing, such as a secret that begins with `*`. */
+/** The paths of YAML references without a target. An unquoted secret that begins with `*` is such a reference. */
 function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
   if (isAlias(node)) return node.resolve(document) === undefined ? [path] : [];
   if (isMap(node))
@@ -86,7 +86,7 @@ function lostReferences(node: unknown, document: Document, path: Path = []): rea
   return node.items.flatMap((inner, at) => lostReferences(inner, document, [...path, at]));
 }
 
-/** @throws MusterdError `configuration`; the message repeats nothing of the text, which may be a secret */
+/** @throws MusterdError `configuration`; the message has no part of the text, which can be a secret */
 function toSettings(document: Document, file: string): unknown {
   try {
     return document.toJS() ?? {};

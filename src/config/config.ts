@@ -30,7 +30,7 @@ const segment = z.strictObject({
   body: paginationBody.default({}).describe('Pagination body of the request, such as {filter: vip}.'),
 });
 
-/** Settings that belong together. The section may be left out. */
+/** A section of settings. The settings file can leave it out. */
 const section = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.prefault(z.strictObject(shape), {} as never);
 
@@ -194,7 +194,7 @@ export const configSchema = z.strictObject({
   status: section(statusSettings),
 });
 
-/** All settings by their path, such as `push.batchSize`. */
+/** The paths of all settings, such as `push.batchSize`. */
 export const settingPaths: readonly string[] = Object.entries(configSchema.shape).flatMap(
   ([section, schema]) => {
     const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
@@ -204,7 +204,7 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
   },
 );
 
-/** The sections that can differ from team to team. The others belong to the process: database, display, status server and log. */
+/** The sections that can differ from team to team. The other sections apply to the whole process. */
 const teamSchema = configSchema.omit({
   team: true,
   database: true,
@@ -214,7 +214,7 @@ const teamSchema = configSchema.omit({
   status: true,
 });
 
-/** The names of the sections that a team may have. */
+/** The names of the sections that can differ from team to team. */
 export const teamSections: ReadonlySet<string> = new Set(Object.keys(teamSchema.shape));
 
 /** The schema of a file: the settings of all teams, and those that differ per team. */

@@ -5,7 +5,7 @@ import { suggestion } from './nearest.ts';
 import { type Environment, isSection, type Path } from './raw-settings.ts';
 import { judgeMode } from './secret-files.ts';
 
-/** Environment variables with a name of their own. Each can also end in `_FILE`. */
+/** Settings with an environment variable of their own name. The same name with `_FILE` names a file with the value. */
 export const ownVariables: Readonly<Record<string, Path>> = {
   DATABASE_URL: ['database', 'url'],
   MUSTERD_DATA_DIR: ['database', 'dataDir'],
@@ -22,7 +22,7 @@ export const ownVariables: Readonly<Record<string, Path>> = {
 
 const prefix = 'MUSTERD__';
 
-/** Variables that are not settings: they choose the file and the team, say who works, or are for `config/compose.yaml`. */
+/** Variables that are not settings: they choose the file or team, name the person, or serve `config/compose.yaml`. */
 const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_ACTOR', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
 
 const ownNames: readonly string[] = [
@@ -31,7 +31,7 @@ const ownNames: readonly string[] = [
   ...others,
 ];
 
-/** Kubernetes and container links set such variables for a service called `musterd` or `musterd-…`. */
+/** True for variables that Kubernetes or container links set for a service called `musterd` or `musterd-…`. */
 function isOfService(name: string, value: string): boolean {
   return (
     /_SERVICE_(HOST|PORT(_\w+)?)$/.test(name) ||
@@ -41,7 +41,7 @@ function isOfService(name: string, value: string): boolean {
 }
 
 /**
- * Variables that look like ours but mean nothing, so that somebody relies on a setting that is not set.
+ * Complaints about variables that begin with `MUSTERD_` but set nothing: a person may rely on such a setting.
  * @param inFile the variables that the settings file refers to
  * @param settings all settings, such as `push.batchSize`
  */
@@ -78,7 +78,7 @@ function parseValue(name: string, text: string): unknown {
   }
 }
 
-/** The variables whose file holds a secret. */
+/** The variables whose `_FILE` form names a file with a secret. */
 const secrets = [
   'DATABASE_URL',
   'MUSTERD_SECRET_KEY',
@@ -88,7 +88,7 @@ const secrets = [
   'MUSTERD_NOTIFY_SECRET',
 ];
 
-/** Checks what others may do to the files of secrets that variables name, and to the settings file if it contains secrets. */
+/** Complaints about secret files, and a settings file with secrets, that other accounts can read, write or replace. */
 export function openFilesOf(
   env: Environment,
   settings: string | undefined,
@@ -100,7 +100,7 @@ export function openFilesOf(
   });
 }
 
-/** Splits whole teams, given as JSON, into sections. */
+/** Splits the settings of a whole team, given as JSON, into its sections. */
 function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   if (path[0] !== 'teams' || path.length > 2) return [{ path, value, name }];
   if (!isSection(value)) throw invalid(`${name}: a mapping of settings is expected, as JSON`);
@@ -109,7 +109,7 @@ function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   );
 }
 
-/** All values of the environment, in the order of their strength, the strongest last. @throws MusterdError `configuration` */
+/** All settings from environment variables, the one with the highest precedence last. @throws MusterdError `configuration` */
 export function readEnvironment(env: Environment): readonly Assignment[] {
   const general = Object.entries(env).flatMap(([name, text]) => {
     if (text === undefined || !name.startsWith(prefix)) return [];

@@ -1,18 +1,18 @@
-/** The last line of defence: no error contains a configured secret, wherever its words come from. */
+/** The last line of defense: hides configured secrets in each error text, whatever wrote that text. */
 import type { Environment } from './raw-settings.ts';
 import { blotOut, type Secret } from '../secret.ts';
 
 export interface KnownSecrets {
-  /** Adds a list that is read again each time, because it may have grown. */
+  /** Adds a list of secrets. `blot` reads the list again each time, because it can grow. */
   add(secrets: readonly Pick<Secret, 'reveal'>[]): void;
-  /** Hides them, whole or in parts of 8 characters and more. */
+  /** Hides the secrets in a text, and parts of them that have at least 8 characters. */
   blot(text: string): string;
 }
 
 const names =
   /^(?:DATABASE_URL|PGPASSWORD|HTTPS_PROXY|https_proxy|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
 
-/** The secret parts of an address: the password, even if a `/` in it makes it no address, or else the path. */
+/** The secret parts of an address: its passwords, even if one has a `/`, which URLs forbid, and the path of an HTTP URL. */
 function secretsInAddress(text: string): readonly string[] {
   const [, password] =
     /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^(?:\w+:\/+|(?!\w+:\/))[^@/?#:]*:(.*)@/s.exec(text) ?? [];
@@ -27,7 +27,7 @@ const decoded = (text: string) =>
 const secretsIn = (text: string, name: string): readonly string[] =>
   /^\w+:\/\//.test(text) || /database(?:__|_)url$|_proxy$/i.test(name) ? secretsInAddress(text) : [text];
 
-/** Whether a setting whose name ends with this word has a secret value. */
+/** True if a setting whose name ends with this word has a secret value. */
 export const isSecret = (word: string, value: string): boolean =>
   names.test(`MUSTERD__${word}`) && secretsIn(value, word).some((part) => part !== '');
 

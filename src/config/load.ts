@@ -1,4 +1,4 @@
-/** Settings come from a YAML file and from the environment, which wins. Every complaint says where the setting stands. */
+/** Loads settings from a YAML file and the environment, which wins. Each complaint names the place of its setting. */
 import { dirname } from 'node:path';
 import { MusterdError } from '../errors.ts';
 import {
@@ -37,7 +37,7 @@ export interface Configuration {
   readonly teams: readonly [Config, ...(readonly Config[])];
   /** The settings file, if there is one. */
   readonly file: string | undefined;
-  /** Complaints that stop nothing but should be looked at. */
+  /** Complaints that do not prevent the start. */
   readonly warnings: readonly string[];
 }
 
@@ -51,7 +51,7 @@ interface TeamSettings {
 const asTree = (assigned: readonly Assignment[]) =>
   assigned.reduce<RawSettings>((all, { path, value }) => withSetting(all, path, value), {});
 
-/** A complaint about a value of the right kind. */
+/** A mistake in a value that has the right type, such as an impossible schedule. */
 export interface Mistake {
   readonly path: Path;
   readonly message: string;
@@ -64,7 +64,7 @@ interface SettingsSources {
   readonly check: (config: Config) => readonly Mistake[];
 }
 
-/** The settings of one team: the file's, overridden by the team's own, and these by the environment's. */
+/** Merges one team's settings: the common settings of the file, then the team's own, then those of the environment. */
 function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): TeamSettings {
   const { team, common, own, assigned } = origins;
   const written = mergeSettings(withoutRivals(common, own), own);
@@ -74,12 +74,12 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
     team === undefined ? written : { ...written, team },
   );
   const secrets = readSecretFiles(merged, origins, { folder, env });
-  // Compiling the schema takes longer than it saves for one configuration.
+  // `jitless`: for one configuration, compiling the schema takes more time than it saves.
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor, jitless: true });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );
-  // One source must not give the same value twice. If two sources do, their order decides.
+  // One source must not give both a value and its file. If two sources give one each, their order decides.
   const [general, special] = [true, false].map((forAll) =>
     asTree(assigned.filter((value) => (value.team === undefined) === forAll)),
   );
@@ -96,8 +96,8 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
 }
 
 /**
- * @param file the YAML file, if any, otherwise the one that MUSTERD_CONFIG names
- * @param check finds mistakes in one team's settings, whose values are of the right kind
+ * @param file the YAML file; if it is `undefined`, the file that MUSTERD_CONFIG names, if any
+ * @param check finds mistakes in one team's settings, after the types of their values have been checked
  * @throws MusterdError `configuration`, with file, line and column or the variable's name
  */
 export function loadConfiguration(
@@ -143,7 +143,7 @@ export function loadConfiguration(
   };
 }
 
-/** All teams, or the one of this name. @throws MusterdError `usage` */
+/** All teams, or only the team of this name. @throws MusterdError `usage` if there is none */
 export function selectTeam(configuration: Configuration, name: string | undefined): Configuration {
   if (name === undefined) return configuration;
   const found = configuration.teams.find(({ team }) => team === name);

@@ -1,9 +1,9 @@
-/** Guesses what somebody meant by an unknown name. */
+/** Guesses which known name was meant by an unknown one. */
 
-/** Wrong names often differ only in case and in the signs between words. */
+/** The name without case and separators, because wrong names often differ only in these. */
 const plain = (name: string) => name.toLowerCase().replaceAll(/^musterd_|[^a-z0-9]/g, '');
 
-/** The number of letters to insert, remove or replace to get from one to the other. */
+/** The number of letters to insert, remove or replace to turn one name into the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 0; i < a.length; i += 1) {
@@ -17,7 +17,7 @@ function distance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The name among these that is nearest, or `undefined` if more than a third of the letters differ. */
+/** The nearest of these names, or `undefined` if more than a third of the letters differ. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const wanted = plain(name);
   const [best] = names

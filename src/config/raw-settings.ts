@@ -30,12 +30,12 @@ export function withoutSetting(settings: RawSettings, path: Path): RawSettings {
   return isSection(inner) ? { ...settings, [first]: withoutSetting(inner, rest) } : settings;
 }
 
-/** A section with everything commented out is not a setting. */
+/** Drops null values: YAML reads a section whose lines are all commented out as null. */
 export function withoutEmpty(settings: RawSettings): RawSettings {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 }
 
-/** Sections are merged. Everything else is replaced, lists too. */
+/** Merges sections. Other values of `above`, including lists, replace those of `below`. */
 export function mergeSettings(below: RawSettings, above: RawSettings): RawSettings {
   const merged = Object.entries(above).map(([key, value]) => {
     const inherited = Object.hasOwn(below, key) ? below[key] : undefined;

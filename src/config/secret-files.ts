@@ -28,7 +28,7 @@ const pairs: readonly Pair[] = [
   ['service', 'nextSecretKey'],
 ].map(pairAt);
 
-/** Those of all settings, and of each person. */
+/** The fixed pairs, and the pair of each person's token. */
 function pairsIn({ status }: RawSettings): readonly Pair[] {
   const people = isSection(status) ? status['people'] : undefined;
   const names = isSection(people) ? Object.keys(people) : [];
@@ -38,7 +38,7 @@ function pairsIn({ status }: RawSettings): readonly Pair[] {
 const valueAt = (settings: unknown, path: Path): unknown =>
   path.reduce((inner, key) => (isSection(inner) ? inner[String(key)] : undefined), settings);
 
-/** Removes rivals: to set a value or its file overrides the other one from a weaker source. */
+/** If `above` sets a value or its file, removes both from `below`, so that the stronger source wins. */
 export function withoutRivals(below: RawSettings, above: RawSettings): RawSettings {
   return pairsIn(above).reduce(
     (settings, { value, file }) =>
@@ -49,7 +49,7 @@ export function withoutRivals(below: RawSettings, above: RawSettings): RawSettin
   );
 }
 
-/** Values that one source gives in both ways, each by the setting that names the file. */
+/** Complaints about values that one source gives both directly and as a file. The path is the setting of the file. */
 export function rivalsIn(
   settings: RawSettings,
 ): readonly { readonly path: Path; readonly message: string }[] {
@@ -61,7 +61,7 @@ export function rivalsIn(
     }));
 }
 
-/** The setting that names the file, if the value came from one. */
+/** The path of the setting that names the file, if the value came from a file; otherwise the path itself. */
 export function settingOf(path: Path, settings: RawSettings): Path {
   const pair = pairsIn(settings).find(({ value }) => value.every((key, at) => key === path[at]));
   return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;
@@ -73,7 +73,7 @@ export interface SecretPlaces {
   readonly env: Environment;
 }
 
-/** systemd's `LoadCredential=` puts files there for this unit alone. Otherwise they lie beside the settings. */
+/** Finds a file by relative name: among the credentials that systemd passes to this unit, else beside the settings. */
 function lookUp(name: string, { folder, env }: SecretPlaces): string {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   if (isAbsolute(name)) return name;
@@ -81,16 +81,16 @@ function lookUp(name: string, { folder, env }: SecretPlaces): string {
   return granted !== undefined && existsSync(granted) ? granted : resolve(folder, name);
 }
 
-/** systemd provides them with root as the owner and mode 0440, in a mount that nobody else can see into. */
+/** Credentials from systemd belong to root and have mode 0440, but no other account can read the mount they are in. */
 function isFromSystemd(path: string, env: Environment): boolean {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   return credentials ? relative(resolve(credentials), dirname(path)) === '' : false;
 }
 
 /**
- * Judges what others may do to the file of a secret. If they can write to it, they choose what is trusted, so the file
- * is refused. If they can read or replace it, or another account owns it, there is a warning, because a container may
- * have it so.
+ * Checks what other accounts can do to the file of a secret. If they can write to it, they choose what is trusted, so
+ * the file is refused. If they can read or replace it, or another account owns it, there is only a warning, because
+ * that can be normal in a container.
  */
 export function judgeMode(
   path: string,
@@ -122,7 +122,7 @@ export function judgeMode(
 export interface WithSecrets {
   readonly settings: RawSettings;
   readonly complaints: readonly Complaint[];
-  /** Complaints of the same kind that are no reason to stop. */
+  /** Complaints that do not prevent the start. */
   readonly warnings: readonly Complaint[];
 }
 

@@ -7,17 +7,17 @@ import { type Config, configSchema, teamSections } from './config.ts';
 /** The content of the settings file. */
 export interface FromFile {
   readonly settings: RawSettings;
-  /** The names under `teams`, in their order there. */
+  /** The names under `teams`, in the order of the file. */
   readonly teams: readonly string[];
-  /** The environment variables that it refers to. */
+  /** The environment variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
-  /** Whether there are secrets in the file itself. */
+  /** True if the file itself contains secrets. */
   readonly hasSecrets: boolean;
-  /** The line and column of a path, or of the nearest one. */
+  /** The line and column of a path in the file, or of its nearest parent if the file lacks the path. */
   readonly locate: (path: Path) => string;
 }
 
-/** The teams are those that the file names. If it names none, the environment may. */
+/** The names of the teams in the file. If it has none, the names of the teams in the environment. */
 export function namesOfTeams(inFile: readonly string[], assigned: readonly Assignment[]): readonly string[] {
   if (inFile.length > 0) return [...new Set(inFile)];
   const named = assigned.flatMap(({ path: [first, name] }) => (first === 'teams' ? [String(name)] : []));
@@ -34,7 +34,7 @@ const credentialSettings: readonly string[] = [
   'apiKey',
 ];
 
-/** Whether an assignment for all teams contains what only one of them can have. */
+/** True if an assignment for all teams sets a credential, which only one team can have. */
 function isCredential({ path: [section, key], value }: Assignment): boolean {
   if (section !== 'service') return false;
   const keys = key === undefined ? Object.keys(isSection(value) ? value : {}) : [String(key)];
@@ -86,7 +86,7 @@ export function complaintsAboutTeams(
   ];
 }
 
-/** Settings of one team that cannot differ from team to team. Other unknown settings are unknown everywhere. */
+/** Complaints about one team's settings that cannot differ from team to team. The schema reports unknown settings. */
 export function strangersIn(origins: Origins): readonly Complaint[] {
   const { own, assigned } = origins;
   const special = assigned.flatMap(({ team, path: [first] }) => (team === undefined ? [] : [String(first)]));
@@ -105,7 +105,7 @@ function addressOf(baseUrl: string | undefined): string {
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).href : (baseUrl ?? '');
 }
 
-/** Values that no other team may have. */
+/** The credentials of a team, which no other team may have. */
 function claimsOf({ service }: Config): readonly Claim[] {
   const address = addressOf(service.baseUrl);
   const claims = [
@@ -118,7 +118,7 @@ function claimsOf({ service }: Config): readonly Claim[] {
   );
 }
 
-/** Two teams with the same credential would be one team twice. */
+/** Complaints about credentials that two teams share: they would be the same team of the service. */
 export function sharedCredentials(
   settled: readonly { readonly config: Config | undefined; readonly origins: Origins }[],
 ): readonly Complaint[] {

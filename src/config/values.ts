@@ -9,7 +9,7 @@ function inComplaint(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
-/** The expected and the given value, except for values that may be secret. */
+/** Words for the expected and the given value. Not for values that can be secret. */
 export const instead = (expected: string, value: unknown) => `${expected}, not ${inComplaint(value)}`;
 const expecting = (expected: string) => (issue: { readonly input?: unknown }) =>
   instead(expected, issue.input);
@@ -19,7 +19,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(...wor
 
 export const conflictPolicy = oneOf('hold', 'service-wins', 'mirror-wins');
 
-/** In the environment numbers are text. No other text counts as a number, and least of all the empty one. */
+/** Accepts a number, or a number as text, as the environment gives it. Rejects other text, such as the empty one. */
 const numeric = (error: ReturnType<typeof expecting>) =>
   z.union(
     [
@@ -44,14 +44,14 @@ function wholeNumber(from: number, to?: number) {
 export const whole = numeric(expecting('a whole number')).pipe(
   z.number().int({ error: expecting('a whole number') }),
 );
-/** Milliseconds for a timer: Node fires a longer one at once. */
+/** Milliseconds for a timer, below 2^31: Node fires a longer timer immediately. */
 export const milliseconds = (least: number) => wholeNumber(least, 2 ** 31 - 1);
 export const atLeastZero = wholeNumber(0);
 export const positive = wholeNumber(1);
 export const upTo = (most: number) => wholeNumber(0, most);
 export const positiveUpTo = (most: number) => wholeNumber(1, most);
 
-/** A number of days, in words. */
+/** A number of days as text, such as `90 days`, or `forever`. */
 export const days = z.union(
   [
     z.string().regex(/^([1-9]\d{0,4} ?(d|days?)?|forever)$/),
@@ -76,7 +76,7 @@ export const someShare = numeric(expecting('a number')).pipe(
   z.number().gt(0, { error: someError }).max(1, { error: someError }),
 );
 
-/** It must not be a number, which would lose its leading zeros and, past 2^53, its last digits. */
+/** Text only: as a number, the secret would lose its leading zeros and, above 2^53, its last digits. */
 export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
@@ -85,17 +85,17 @@ export const secret = z
     (given) => !/[\p{Cc}\uFFFD]/u.test(given),
     'it has control characters, or is no UTF-8. Save it as text in UTF-8',
   );
-/** A secret that nobody can guess. */
+/** A secret that is too long to be guessed. */
 export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters'));
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: expecting('true or false'),
 });
 export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
 export const zone = text.refine(isZone, 'the name of a time zone is expected, such as Europe/Berlin');
-/** People write words that look like numbers without quotes. */
+/** Text, or a number, because people write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 
-/** interface.md, Shared pagination body. Only fields that it names are sent. */
+/** See interface.md, Shared pagination body. Other fields than those named there are rejected. */
 export const paginationBody = z.strictObject({
   archived: z.boolean().optional(),
   ascending: z.boolean().optional(),

@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** A sleep that another caller can end, even before it begins. */
+/** A sleep that `ring` ends. If `ring` is called before, the next sleep ends immediately. */
 export function createBell() {
   let rung = false;
   let ring: () => void = () => {};

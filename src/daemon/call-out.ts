@@ -9,7 +9,7 @@ export interface CallOut {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Whoever calls has a shorter patience. */
+/** The longest time for a call, in ms. The callers abort it earlier. */
 const longestMs = 60_000;
 const patience = { connectTimeoutMs: longestMs, headersTimeoutMs: longestMs, totalDeadlineMs: longestMs };
 

@@ -1,4 +1,4 @@
-/** Checks `ping.url` and `notify.url`. It is apart from `call-out.ts`, because each command checks them and few call them. */
+/** Checks `ping.url` and `notify.url`. Not part of `call-out.ts`, because every command checks them but few call them. */
 import { MusterdError } from '../errors.ts';
 
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);

@@ -10,7 +10,7 @@ import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
 
-/** The mistake that reading a value reports, or none. */
+/** The mistake that `read` reports about a value, or none. */
 function refusalOf(
   path: Path,
   value: string | undefined,
@@ -34,7 +34,7 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
   });
 }
 
-/** Each person has a token of their own. */
+/** Mistakes in `status.people`. Each person must have a valid name, and a token that no other person has. */
 function mistakesInStatus({ status: { people } }: Config): readonly Mistake[] {
   const all = Object.entries(people);
   const complaintAbout = (name: string, own: string | undefined) => {

@@ -1,12 +1,12 @@
-/** Makes the next look query the store, because something may be due sooner than was known. */
+/** The teams that have due groups, and when to offer each of them to the queue. */
 import type { LoopStore, WorkEnd } from './run-due.ts';
 
 export interface DueTeams {
-  /** Something may be due sooner than was known: the next look queries the store. */
+  /** Makes the next look query the store, because something may be due sooner than was known. */
   wake(): void;
-  /** Notes that the team was worked on. A run of edits alone does not change what is due. */
+  /** Notes that work on the team has ended. A run of only edits does not change what is due. */
   done(team: string, end: WorkEnd): void;
-  /** Offers the due teams, if it is time to query. @returns ms until the next query; rejects as the store does */
+  /** Offers the due teams, if it is time to query. @returns ms until the next query; rejects if the store rejects */
   look(): Promise<number>;
 }
 
@@ -19,14 +19,14 @@ export interface DueTeamsOptions {
 
 /** The store is queried at least this often, whatever the timers say. */
 export const longestSleepMs = 15_000;
-/** Delay after a run for which another process had the lease, or which failed to begin. */
+/** Delay in ms after a run that did not begin, because another process had the lease or because of an error. */
 const busyMs = 2_000;
 /** Delay for a team that turned out to have nothing due. */
 const soonMs = 1_000;
 /** A team that is in the queue already is not offered again for this long. */
 const offeredMs = 5_000;
 
-/** The loop rests this many times as long as a look took: with many teams something changes all the time. */
+/** The loop rests this many times as long as a look took. With many teams, it would otherwise query all the time. */
 const restPerLook = 20;
 /** Longest rest in ms, however slow the database is. */
 const longestRestMs = 1_000;
@@ -34,7 +34,7 @@ const longestRestMs = 1_000;
 const againMs = (end: WorkEnd) => (end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0);
 
 export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOptions): DueTeams {
-  /** The earliest time at which to offer a team. */
+  /** The earliest time at which each team can be offered again. */
   const notBeforeMs = new Map<string, number>();
   const offered = new Set<string>();
   let lookAtMs = Number.NEGATIVE_INFINITY;
@@ -67,7 +67,7 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
     look: async () => {
       const now = monotonicMs();
       if (Math.max(lookAtMs, restsUntilMs) <= now) {
-        // A wake-up during the query is not lost.
+        // Set before the query, so that a wake-up during the query is not lost.
         lookAtMs = Number.POSITIVE_INFINITY;
         try {
           const waitMs = await offerDue();

@@ -6,18 +6,18 @@ export interface EditedTeams {
   note(team: string): void;
   /** Makes the next look check all teams for edits, because notifications may have been lost. */
   noteAny(): void;
-  /** Notes that this process works on the team. Until that is done, it neither checks nor offers the team. */
+  /** Notes that this process works on the team. Until `done` is called, it neither checks nor offers the team. */
   begun(team: string): void;
-  /** Notes that a run of this team is over. @param isSeenTo whether it handled all edits made before it */
+  /** Notes that a run of this team is over. @param isSeenTo true if the run handled all edits made before it */
   done(team: string, isSeenTo: boolean): void;
-  /** Offers the teams whose time has come. @returns ms until the next team's time; rejects as the store does */
+  /** Offers the teams whose time has come. @returns ms until the next team's time; rejects if the store rejects */
   look(): Promise<number>;
 }
 
 export interface EditedTeamsOptions {
   readonly teams: () => ReadonlyMap<string, unknown>;
   readonly store: Pick<LoopStore, 'readFreshEdits'>;
-  /** @returns whether the queue took it, which it does not during a run of the team that may have begun before the edit */
+  /** @returns false if the queue refuses the team, because a current run of it may have begun before the edit */
   readonly offer: (team: string) => Promise<boolean>;
   readonly monotonicMs: () => number;
 }
@@ -25,19 +25,19 @@ export interface EditedTeamsOptions {
 /** How long to wait for more edits after the first one. */
 const debounceMs = 50;
 
-/** Delay until an offered team is checked again: a run that began before its edits may still be going on. */
+/** Delay until an offered team is checked again: a run that began before its edits may still be under way. */
 const againMs = 1_000;
 
-/** After this long without a push, a push is allowed without querying the store. */
+/** A team that was not offered for this long is offered without a query: its next push is certainly allowed. */
 const quietMs = 2 * editsEveryMs;
 
-/** How often to query for edits without a notification, and at most which share of the time the queries may take. */
+/** How often to query for edits without a notification, and the largest share of the time that these queries can take. */
 const pollMs = 30_000;
 const pollShare = 1 / 60;
 
 export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTeamsOptions): EditedTeams {
   const atMs = new Map<string, number>();
-  /** Teams with a notified edit. There is no need to query whether they have any. */
+  /** Teams with a notified edit. No query is needed to find out whether they have edits. */
   const heard = new Set<string>();
   const offeredMs = new Map<string, number>();
   const underWay = new Set<string>();
@@ -56,11 +56,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const offerNow = async (name: string) => {
     const now = monotonicMs();
     offeredMs.set(name, now);
-    // An edit that is notified from now on counts again.
+    // The team is checked again then, or sooner if another edit is notified.
     atMs.set(name, now + againMs);
     if (await offer(name)) return;
     heard.add(name);
-    // The run that was the reason for that may be over by now.
+    // The run because of which the queue refused the team may be over by now.
     if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {
@@ -106,9 +106,9 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         const waitMs = editsWaitMs(edits);
         if (waitMs === 0) await offerNow(edits.team);
         else {
-          // The team was edited or decided about during the query, which may not have seen that.
+          // An existing time is kept: it comes from a notification during the query, which may not have seen that edit.
           if (!atMs.has(edits.team)) atMs.set(edits.team, monotonicMs() + waitMs);
-          // A run that ends before that has not handled them.
+          // A run that ends before that time has not handled these edits.
           heard.add(edits.team);
         }
       }

@@ -1,4 +1,4 @@
-/** The state of the groups. While the database is away, it is the last state that was read, aged by the time since. */
+/** The state of the groups. If the database does not answer, it is the last state, aged by the time since it was read. */
 import type { Clock } from '../clock.ts';
 import { ageStandings } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
@@ -11,7 +11,7 @@ export interface Standings {
 
 export interface StandingsNow {
   readonly standings: readonly GroupStatus[];
-  /** Whether the database answered. If it did not, the groups are as it reported them last. */
+  /** True if the database answered. If not, the standings are the last ones that it returned, aged. */
   readonly current: boolean;
 }
 

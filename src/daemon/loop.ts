@@ -1,7 +1,7 @@
 /**
  * The loop of `musterd daemon`. It reads from the database which teams are due, by the database's clock, and offers them
- * to the queue. Ticks of the schedule, edits of the mirror and ends of runs only wake the loop: if one is missed,
- * doubled or late, only the time changes.
+ * to the queue. Ticks of the schedule, edits of the mirror and ends of runs only wake the loop. If such an event is
+ * missed, doubled or late, only the time of the next look changes.
  */
 import { createBell } from './bell.ts';
 import { createDueTeams, longestSleepMs } from './due-teams.ts';
@@ -15,19 +15,19 @@ export interface LoopOptions {
   readonly store: LoopStore;
   readonly createQueue: (work: TeamWork) => Promise<TeamQueue>;
   readonly run: Run;
-  /** Whether everything is due at the start, whenever it was last done. */
+  /** True if every group is due at the start, no matter when it last ran. */
   readonly firstRunNow: boolean;
   readonly monotonicMs: () => number;
-  /** Called when something that the loop depends on does not answer. The loop tries again. */
+  /** Called when a step of the loop fails, for example because the store does not answer. The loop tries again. */
   readonly onTrouble: (error: unknown, step: string) => void;
 }
 
 export interface Loop {
-  /** Notes that users of this team were edited in the mirror. Without a team it may be any. */
+  /** Notes that users of this team were edited in the mirror. Without a name, it can be any team. */
   edited(team?: string): void;
   /**
-   * Prepares for other teams and schedules. @returns a function that switches to them; current work goes on
-   * @throws what the store throws; then nothing has changed
+   * Prepares for other teams and schedules. @returns a function that switches to them; current work continues
+   * @throws what the store throws, in which case nothing has changed
    */
   prepare(teams: readonly ScheduledTeam[]): Promise<() => void>;
   /** Takes no more work and resolves when the current work is done. */

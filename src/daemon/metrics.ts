@@ -1,14 +1,14 @@
 /**
- * The daemon's metrics for Prometheus. Events of this process are counted as they happen. The state of the
- * teams is read from the database at each scrape, so that all processes report the same. Labels
- * hold only names of teams and words of a short list, no personal data.
+ * The daemon's metrics for Prometheus. Events of this process are counted as they happen. The state of the teams is
+ * read from the database at each scrape, so that all processes report the same state. Labels hold only names of teams
+ * and words from fixed lists, no personal data.
  */
 import { movedKinds } from '../model/moved-kinds.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
 
-/** The events of the client that are counted. */
+/** The events of the service client that are counted. */
 export type MeteredServiceEvent =
   | {
       readonly kind: 'request';
@@ -29,14 +29,14 @@ export type MeteredRunEvent =
 export interface MeteredRun {
   readonly groups: readonly RunGroup[];
   readonly outcome: string;
-  /** The numbers by kind. There are none if the run ended early. */
+  /** The counts of the run, by kind. Absent if the run ended early. */
   readonly counts?: Readonly<Record<string, number | undefined>>;
-  /** Absent if it was not measured. */
+  /** Absent if the duration was not measured. */
   readonly durationMs?: number;
 }
 
 export interface MetricsOptions extends ScrapeOptions {
-  /** Names of the operations of runs, as in the client. */
+  /** The names, as in the client, of the operations that runs use. */
   readonly operations?: readonly string[];
   readonly version?: string;
 }
@@ -47,29 +47,29 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
-  /** Counts a notice that was posted, and accepted or not. */
+  /** Counts a posted notice by its outcome. */
   onTold(team: string, outcome: 'accepted' | 'failed'): void;
   /**
    * Sets the current teams. Counters of other teams are removed. All counters of these teams begin with 0, because
    * Prometheus sees no increase in a counter that it first sees with 1.
    */
   keepTeams(teams: readonly string[]): Promise<void>;
-  /** Works while the database is away, too. */
+  /** Works even if the database does not answer. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** The counts of a run that are changes. The others say how much was read. */
+/** The counts of a run that are changes. Its other counts say how much was read. */
 export const countedKinds = [...movedKinds, 'ineffective', 'unknown', 'missing', 'deferred'];
 
 const outcomes = labelWords<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
-/** The known outcomes of requests. Errors are not listed, because they are not known beforehand. */
+/** The outcomes of requests whose counters begin with 0. Other error statuses are not known beforehand. */
 const statuses = ['200', '401', '429', 'no-answer', 'not-sent'] as const;
-/** The operations that one run can make: edited users are looked up only if not all users are read. */
+/** The groups that one run can combine: edited users are looked up only if the run does not read all users. */
 const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filter(
   (groups) => groups.length > 0 && !(groups.includes('edits') && groups.includes('users')),
 );
 
-/** An operation of the client without ids; with ids there would be no bound on the number of labels. */
+/** An operation of the client without ids. With ids, the number of labels would have no bound. */
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
 
 /** All subsets. */

@@ -56,7 +56,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contactCount];
 
-/** The queries of a scrape, about the teams that are served at that moment. */
+/** The queries of a scrape, for the teams that are served at that moment. */
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
   readInBatches: () => readUsersInBatches(db.kysely, now().teams),
@@ -108,7 +108,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     },
     onEvent: (team, event) => metrics.onRunEvent(team, event),
     onRun: ({ team }, report) => {
-      // A run can be complete while a plan waits for people, and that is an alarm nevertheless.
+      // A complete run is also counted as refused if it reports newly held edits, so that an alarm can use the metric.
       metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
       void now.ping.onRun(team, report);
       teller.wake();
@@ -137,7 +137,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
       };
     },
     systemd,
-    /** Notifies people, if there is something to tell, because the daemon cannot go on. */
+    /** Posts notices that are pending, because the daemon is about to end with an error. */
     tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();

@@ -18,12 +18,12 @@ export interface TeamFacts {
   readonly placing: Placing;
 }
 
-/** The body, before it is JSON. */
+/** The body before it is encoded as JSON. */
 export interface NoticeFields {
   readonly id: string;
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
-  /** What happened, and below it the command: Markdown, as chat tools show it. */
+  /** Markdown for chat tools: a sentence about what happened, and the command in a block below it. */
   readonly text: string;
   /** The command to deal with it, or `null` if there is nothing to do. */
   readonly command: string | null;
@@ -34,7 +34,7 @@ const isoOf = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 
-/** The message of one event, with its facts and what to do. */
+/** The message of one event, with its facts and the command to type. */
 interface NoticeContent {
   readonly text: string;
   readonly facts: Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import type { Mirror } from '../../runs/open.ts';
 import { runDemoSql } from '../../runs/rehearse/demo-database.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 
-/** A user as the demo sees it on the service's side. */
+/** The fields that the demo reads of a user on the service. */
 export type ShownUser = Pick<UserRecord, 'id' | 'first' | 'last' | 'email' | 'phone' | 'roleId'>;
 
 export interface SqlEdit {
@@ -61,7 +61,7 @@ export function editsOf(users: readonly ShownUser[]): Plot {
   };
 }
 
-/** Time between two runs while the demo goes on. */
+/** Seconds between two runs of `musterd demo --serve`. */
 export const runEverySeconds = 2;
 
 /** Something to try in another terminal. */
@@ -70,10 +70,10 @@ export interface Idea {
   readonly commands: readonly string[];
 }
 
-/** More users than one run pushes without an approval, and fewer than the runs of a day may push. */
+/** The users of an edit that the guard holds: above the limit for one run, and below the limit for the runs of a day. */
 const tooMany = 60;
 
-/** Ideas to try after the story, with users who have no part in it. */
+/** Ideas to try after the story, with users whom the story does not edit. */
 export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Plot): readonly Idea[] {
   const played = new Set([onService.id, ...inMirror.map(({ userId }) => userId)]);
   const others = users.filter(({ id }) => !played.has(id));

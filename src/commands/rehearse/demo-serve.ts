@@ -1,4 +1,4 @@
-/** `musterd demo --serve`: the demo goes on, and says how another terminal reaches it and what to try there. */
+/** `musterd demo --serve`: keeps the demo running, and prints how to use it from another terminal and what to try. */
 import { fileURLToPath } from 'node:url';
 import { serve, type RunWatch } from '../../daemon/serve.ts';
 import { servePage } from '../../page/serve/serve-page.ts';
@@ -17,7 +17,7 @@ function programInShell(): string {
   return [process.execPath, fileURLToPath(new URL(main, import.meta.url))].map(quoted).join(' ');
 }
 
-/** A line that makes `musterd` and `psql` in another shell work on this demo. One click selects it. */
+/** A line that makes `musterd` and `psql` in another shell work on this demo. As one line, it is easy to select. */
 function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): string {
   const { hostname, port, username, password, pathname } = new URL(url);
   const variables = {
@@ -34,10 +34,10 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
   return `export ${assigned.join(' ')}; musterd() { ${programInShell()} "$@"; }`;
 }
 
-/** Reports the runs that move something, and each new message of a run. */
+/** Prints the report of each run that pulls, pushes or holds something, or that has a new message. */
 export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
   const reported = new Set<string>();
-  // As whoever has pasted the line.
+  // The printed commands are for the other terminal, in which the pasted line sets this MUSTERD_ACTOR.
   const toTheirs = { ...context, env: { ...context.env, MUSTERD_ACTOR: 'you' } };
   const isNews = (messages: readonly string[]) => {
     const news = messages.filter((text) => !reported.has(text));
@@ -54,7 +54,7 @@ export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
       if (isNew || pulled + pushed + held > 0) printReport(toTheirs, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {
-      // The log has the errors that nobody foresaw.
+      // Unexpected errors are in the log.
       if (error instanceof MusterdError && isNews([error.message]))
         printLine(context.err, printableLines(error.message));
     },
@@ -81,7 +81,7 @@ function invite({ context }: DemoStage, line: string, pagePort: number, ideas: r
   }
 }
 
-/** Keeps the service, the mirror and the runs going, with a page, until somebody asks to stop. */
+/** Keeps the service, the mirror, the runs and a page running until the process is asked to stop. */
 export async function serveDemo(stage: DemoStage, ideas: readonly Idea[]): Promise<void> {
   const { context, db, url, config, log, emulator } = stage;
   const { host } = config.status;

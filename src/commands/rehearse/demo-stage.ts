@@ -1,4 +1,4 @@
-/** The stage of the demo: a service and a mirror that exist for as long as it runs. */
+/** The stage of the demo: a service and a mirror that exist only while the demo runs. */
 import { type Config, configSchema } from '../../config/config.ts';
 import { createEmulator, type Emulator } from '../../emulator/create-emulator.ts';
 import { openEmbedded } from '../../embedded/embedded.ts';
@@ -19,9 +19,9 @@ export interface DemoStage {
   readonly log: Log;
 }
 
-/** Opens everything, passes it to `work`, and leaves nothing behind. */
+/** Opens a temporary service and mirror, passes them to `work`, and removes them at the end. */
 export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) => Promise<R>): Promise<R> {
-  // If one cannot be closed, the others are closed nevertheless.
+  // If closing one of these fails, the others are still closed.
   await using closers = new AsyncDisposableStack();
   const emulator = await createEmulator({ http: true, seed: 1 });
   closers.defer(() => emulator.close());
@@ -51,7 +51,7 @@ interface LogLine {
   readonly err?: { readonly message: string };
 }
 
-/** A person reads along here, so each warning is shown in words, and once. The warnings of a run are in its report. */
+/** Prints each warning only once, as text for a person. Skips the warnings of a run, which are in its report. */
 function logInWords({ err }: Pick<Context, 'err'>): Log {
   const shownWarnings = new Set<string>();
   const write = (text: string) => {

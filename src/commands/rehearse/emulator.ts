@@ -42,7 +42,7 @@ function parseSecret(text: string): TeamSecret {
   return { id: text.slice(0, colon), key: text.slice(colon + 1) };
 }
 
-/** A name or an address in the form for certificates and URLs. */
+/** Checks that a text is a host name or an IP address that fits in certificates and URLs. */
 function checkName(text: string): string {
   if (isIP(text) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text))
     throw usage(`--name: "${text}" is not the name of a host`);
@@ -85,7 +85,7 @@ function describePlays(): string {
   return ['Variants:', ...variants, '', 'Faults:', ...faults, '', describeMatches()].join('\n');
 }
 
-/** Plays the service until somebody asks it to stop. Once it is ready, it prints the environment to paste. */
+/** Emulates the service until the process is asked to stop. Once ready, prints the environment variables to paste. */
 export async function emulatorCommand(context: Context, options: Record<string, unknown>): Promise<ExitCode> {
   if (options['list'] === true) {
     printLine(context.out, describePlays());

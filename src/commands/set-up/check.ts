@@ -9,7 +9,7 @@ import { errorInJson, paint, printJson } from '../output.ts';
 import { printTable } from '../print-table.ts';
 import { readSettings } from '../setup.ts';
 
-/** The doctor. It only reads, except for the two probes, which say so, and the record of what it found. */
+/** Checks the setup. It only reads, except for the two optional probes, and for the record of its findings. */
 export async function checkCommand(
   context: Context,
   options: { readonly writeProbe?: string; readonly notifyProbe?: boolean },

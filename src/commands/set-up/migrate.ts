@@ -6,7 +6,7 @@ import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printJson, printLine } from '../output.ts';
 import { withMirrorOf } from '../setup.ts';
 
-/** Brings the schema up to date. With `dropRequests`, writes what 0.1.0 has left open in SQL to that file first. */
+/** Brings the schema up to date. With `dropRequests`, first moves the open requests of version 0.1.0 to that file. */
 export async function migrateCommand(
   context: Context,
   { dropRequests: file }: { readonly dropRequests?: string },

@@ -9,9 +9,9 @@ import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { type SetupOfTeams, withMirrorOf } from '../setup.ts';
 
 /**
- * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is logged, and the
- * next one tries again. The daemon ends only at an error that no repetition can mend, in the first run of its only
- * team, when a person is still looking. SIGHUP reads the settings again.
+ * Reconciles now and at each time of the schedule, until the process is asked to stop. A failed run is logged, and the
+ * next run tries again. The daemon ends by itself only if the first run of its only team fails with an error that no
+ * retry can fix, because a person is still watching then. SIGHUP makes it read the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
   const hangUps = listenForHangUps();
@@ -67,7 +67,7 @@ async function runDaemon(
 }
 
 interface HangUps {
-  /** Calls this at each SIGHUP, one call after the other, and at once if there has been one. */
+  /** Calls `reload` at each SIGHUP, one call after the other; immediately if a SIGHUP has come before. */
   follow(reload: () => Promise<void>): void;
   close(): void;
 }
@@ -78,7 +78,7 @@ function listenForHangUps(): HangUps {
   let last: Promise<unknown> = listening.promise;
   let waiting = false;
   const onHangUp = () => {
-    // One more reading of the settings is enough, however many signals come.
+    // A reload that has not begun yet covers this signal, too.
     if (waiting) return;
     waiting = true;
     last = last.then(async () => {
@@ -90,7 +90,7 @@ function listenForHangUps(): HangUps {
   return { follow: listening.resolve, close: () => process.off('SIGHUP', onHangUp) };
 }
 
-/** Settings that contain a mistake, or that cannot be applied now, change nothing. */
+/** Reads the settings again and applies them. If they contain a mistake or cannot be applied, nothing changes. */
 function createReload(
   { configuration, reread, log }: SetupOfTeams,
   outlook: Monitoring,

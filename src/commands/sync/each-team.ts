@@ -1,9 +1,9 @@
-/** Does the same for one team after the other, as `musterd reconcile` does for a file with several. */
+/** Does the same work for one team after the other, for example in `musterd reconcile` with several teams. */
 import type { Config } from '../../config/config.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { errorInJson, printJson, printLine } from '../output.ts';
 
-/** The exit codes from the gravest. What was not done at all comes before what was done and waits for a person. */
+/** The exit codes, the gravest first: work that was not done comes before work that was done but waits for a person. */
 const severity: readonly ExitCode[] = [
   exitCode.configuration,
   exitCode.credentials,
@@ -28,7 +28,7 @@ export interface WorkOnTeam<R> {
   readonly codeOf: (result: R) => ExitCode;
 }
 
-/** Goes on with the other teams after an error, but not after a request to stop. @returns the gravest exit code */
+/** Continues with the other teams after an error, but not after a request to stop. @returns the gravest exit code */
 export async function eachTeam<R>(
   context: Context,
   teams: readonly Config[],

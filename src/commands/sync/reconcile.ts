@@ -13,7 +13,7 @@ import { watched } from '../progress.ts';
 import { paint, printJson, printLine } from '../output.ts';
 import { needsService, withMirrorOf } from '../setup.ts';
 
-/** One complete two-way run of each team. */
+/** Does one complete two-way run for each team. */
 export async function reconcileCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(
     context,
@@ -35,8 +35,8 @@ export async function reconcileCommand(context: Context): Promise<ExitCode> {
 }
 
 /**
- * It is 4 if people are to be told of what waits for an approval, for the first time or again. Later runs end with 3,
- * and so do runs of a mirror that has moved. In a copy nothing waits for anybody.
+ * 4 if this run reports edits that wait for an approval, for the first time or as a reminder; later runs end with 3.
+ * A run of a mirror that has moved also ends with 3. A copy ends with 0, because nothing in it waits for a decision.
  */
 export function exitCodeOf({
   outcome,
@@ -125,7 +125,7 @@ function printRefusal(
   batches: RunReport['batches'],
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
-  // These counts may include what an earlier run had sent, because that is read back first.
+  // "Nothing new": the counts can include pushes of an earlier run, because their outcome is read first.
   const what = stopped
     ? 'the run ended there: nothing was pulled, and nothing new was sent'
     : 'the run went on with everything else';

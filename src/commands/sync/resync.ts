@@ -10,7 +10,7 @@ import { exitCodeOf } from './reconcile.ts';
 import { printUserChanges } from '../show-user-changes.ts';
 import { needsService, withMirror } from '../setup.ts';
 
-/** Takes all users from the service. Edits of the mirror that have not arrived there wait for a person. */
+/** Takes all users from the service. Edits of the mirror that are not on the service are held for a person. */
 export async function resyncCommand(
   context: Context,
   options: { readonly adoptService?: boolean; readonly apply?: boolean },
