@@ -1,41 +1,41 @@
 /**
- * All errors that a person can meet. Each says what was tried, what happened and what to do next.
- * `commands/command-line.ts` makes the words around it and the exit code.
+ * All errors that a person can see. Each message says what was tried, what happened and what to do next.
+ * `commands/command-line.ts` prints it and chooses the exit code.
  */
 
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** The kinds of ends that a command can have. */
+/** The kinds of errors that can end a command. */
 export type ErrorCode =
-  /** The command line makes no sense. */
+  /** The command line has a mistake. */
   | 'usage'
   /** A setting is missing, malformed or contradicts another. */
   | 'configuration'
   /** The credentials belong to another team than the one that this mirror holds. */
   | 'wrong-team'
-  /** The mirror is a copy, or at another place than it was: nothing is sent or decided there. */
+  /** The mirror is a copy, or at another place than its recorded one: nothing is sent or decided there. */
   | 'copy'
   /** Another run of the team is under way. */
   | 'lease-held'
-  /** The run lost its lease (it stalled, or the database was away) and may neither send nor commit. */
+  /** The run lost its lease (it stalled, or the database did not answer), so it must not send or commit. */
   | 'lease-lost'
   /** The service refused the credentials. */
   | 'credentials'
-  /** The login of the database may not do this. */
+  /** The database login has no right to do this. */
   | 'denied'
-  /** The service did not answer, or not as the interface says. */
+  /** The service did not answer, or its answer does not match the interface. */
   | 'service'
-  /** Postgres could not be reached, or refused. */
+  /** Postgres could not be reached, or returned an error. */
   | 'mirror'
-  /** Somebody asked the process to stop. */
+  /** The process was asked to stop. */
   | 'stopped';
 
-/** An error with a sentence for a person. What an error of the client has as `code` is in docs/client.md. */
+/** An error with a sentence for a person. For errors of the client, docs/client.md lists the values of `code`. */
 export class MusterdError extends Error {
   readonly code: ErrorCode;
-  /** The next step for the person who reads it. */
+  /** The next step for the person who reads the message. */
   readonly hint: string | undefined;
 
   constructor(
@@ -54,12 +54,12 @@ export class MusterdError extends Error {
 export class LockedError extends MusterdError {}
 
 /**
- * How far a request got: `not-sent` if no byte left, so that it had no effect; `sent` if nobody knows whether it had
- * its effect; `answered` if the service's answer is known.
+ * How far a request got: `not-sent` if no byte was sent, so that it had no effect; `sent` if it is unknown whether it
+ * had its effect; `answered` if the service's answer is known.
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
-/** A label that says what was wrong, such as `bad_data`. Others may quote a name or an address, and messages get into logs. */
+/** Labels that only say what was wrong, such as `bad_data`. Others can quote a name or address, and are not logged. */
 export const plainWords = /^[A-Z]?[a-z]+(?:[ _][a-z]+){0,3}$/;
 
 /** A call to the service that did not end in a usable answer. Never holds a credential. */
@@ -71,7 +71,7 @@ export class ServiceError extends MusterdError {
   readonly status: number | undefined;
   /** The body of the error, a JSON string such as `bad_data` (interface.md, Errors). */
   readonly label: string | undefined;
-  /** The beginning of the body in printable form, only for the person who made this call, and never for a log or record. */
+  /** The beginning of the body in printable form. Only the caller sees it; it is never logged or recorded. */
   readonly excerpt: string | undefined;
   /** `X-Request-Id` of the answer, for the service's support. */
   readonly requestId: string | undefined;
@@ -87,7 +87,7 @@ export class ServiceError extends MusterdError {
       readonly requestId?: string | undefined;
       readonly hint?: string | undefined;
       readonly cause?: unknown;
-      /** Whether whoever made the call has cancelled it. */
+      /** True if the caller has cancelled the call. */
       readonly isCancelled?: boolean;
     },
   ) {
@@ -104,8 +104,8 @@ export class ServiceError extends MusterdError {
 }
 
 /**
- * The stack of an error, with files and lines of the source if the program is built. Node itself would read every map
- * at the start of every command, which takes longer than everything else.
+ * The stack of an error, with files and lines of the source if the program is built. Node's own support for source maps
+ * is not used, because it reads every map at the start of every command, which takes longer than all other work.
  */
 export function stackInSource({ stack, message }: Error): string {
   const maps = new Map<string, SourceMap | null>();
@@ -128,7 +128,7 @@ export function stackInSource({ stack, message }: Error): string {
   });
 }
 
-/** Whether the service refused the request itself, and not our credentials or the moment. */
+/** True if the service refused the request itself, and not the credentials, and not only at this moment. */
 export function isRefusal(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.status === undefined) return false;
   return (

@@ -1,4 +1,4 @@
-/** `node dist/healthcheck.js [path]`, a container's HEALTHCHECK, exits with 0 if the daemon beside it is well. */
+/** `node dist/healthcheck.js [path]`, a container's HEALTHCHECK, exits with 0 if the daemon in it is healthy. */
 import { askHealth } from './http/check-health.ts';
 
 const { healthy, words } = await askHealth(process.env, process.argv[2]);

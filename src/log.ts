@@ -1,6 +1,6 @@
 /**
- * The log: one JSON line per event on stderr. Only chosen values are logged, never a whole foreign object. As a second
- * safety net, known secrets and anything that looks like a token are removed from each line.
+ * The log: one JSON line per event on stderr. Only chosen values are logged, never a whole object from other code. As a
+ * second safety net, known secrets and anything that looks like a token are removed from each line.
  */
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import { plainWords, stackInSource } from './errors.ts';
@@ -10,7 +10,7 @@ export type Log = Logger;
 
 export interface LogOptions {
   readonly level: string;
-  /** The list is read again for each line, because it may have grown. */
+  /** The secrets to hide. The list is read again for each line, because it can grow. */
   readonly secrets?: readonly Pick<Secret, 'reveal'>[];
   /** The stream of the log, which is stderr by default. */
   readonly stream?: DestinationStream | undefined;
@@ -38,17 +38,17 @@ export function createLog({ level, secrets = [], stream }: LogOptions): Log {
   );
 }
 
-/** If the log cannot be written, no run ends because of that. What a full disk did not take is written once there is room. */
+/** A log that cannot be written does not end a run. Lines that a full disk rejected are written once there is space. */
 function createStderr(): DestinationStream {
   const stderr = destination({ fd: 2, sync: true });
   stderr.on('error', () => undefined);
   return stderr;
 }
 
-/** The states of Postgres, classes and whole, whose messages may quote a value of a row. */
+/** The codes, or classes of codes, of Postgres errors whose messages can quote a value of a row. */
 const quoting = /^(?:22|23514|44|P0)/;
 
-/** The message, if it cannot have a name, an address or another value in it. */
+/** The message of an error; only the code if the message can contain a name, an address or another value of a row. */
 function withoutValues(error: Error): string {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const { code, severity } = at as Error & Record<string, unknown>;
@@ -58,7 +58,7 @@ function withoutValues(error: Error): string {
   return error.message;
 }
 
-/** The logged part of an error, which is never the object itself, because that may contain a connection or a header. */
+/** The parts of an error to log. The object itself is never logged, because it can contain a connection or a header. */
 export function describeError(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) {
     const message: unknown =

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The process: its arguments, its streams and its end. What it does is in `commands/command-line.ts`. */
+/** The entry point: passes arguments and streams to `commands/command-line.ts`, which does the work. */
 import { nodeRefusal } from './commands/node-version.ts';
 
 const refusal = nodeRefusal(process.versions.node);
@@ -12,7 +12,7 @@ if (refusal !== null) {
   process.exit(78);
 }
 
-/** It is no failure if a reader has gone away, or if there is no room for the output. */
+/** A reader that closes stdout is not a failure. Another error, such as a full disk, makes the command exit with 1. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`musterd: the result could not be written: ${error.message}\n`);
@@ -23,7 +23,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => undefined);
 
-// It is loaded only now, because an older Node could not even parse it.
+// These modules are loaded only now, because an older Node could not even parse them.
 const { keepCompiledCode } = await import('./commands/compile-cache.ts');
 keepCompiledCode(process.env);
 const { runCommandLine } = await import('./commands/command-line.ts');

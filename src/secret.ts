@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must never be printed. It shows as `[secret]` everywhere; only `reveal` gives it away. */
+/** A value that must never be printed. Everything prints it as `[secret]`; only `reveal` returns the value. */
 export interface Secret {
   reveal(): string;
 }
@@ -18,10 +18,10 @@ export function createSecret(value: string): Secret {
 /** Shorter parts of a secret also occur in ordinary words. */
 const shortestPart = 8;
 
-/** The text in one case, with every character in its place. */
+/** The text with A to Z in lower case. Every character keeps its position. */
 const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Hides parts of a text that are also in a secret, ignoring case, from 8 characters on. */
+/** Hides each part of a text that has at least 8 characters and occurs in a secret. Ignores case. */
 export function blotOut(text: string, secrets: readonly string[]): string {
   const hidden = secrets.map(folded);
   const searched = folded(text);

@@ -109,7 +109,7 @@ function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   );
 }
 
-/** All settings from environment variables, the one with the highest precedence last. @throws MusterdError `configuration` */
+/** The settings in environment variables, in ascending order of precedence. @throws MusterdError `configuration` */
 export function readEnvironment(env: Environment): readonly Assignment[] {
   const general = Object.entries(env).flatMap(([name, text]) => {
     if (text === undefined || !name.startsWith(prefix)) return [];

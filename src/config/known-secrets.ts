@@ -12,7 +12,7 @@ export interface KnownSecrets {
 const names =
   /^(?:DATABASE_URL|PGPASSWORD|HTTPS_PROXY|https_proxy|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
 
-/** The secret parts of an address: its passwords, even if one has a `/`, which URLs forbid, and the path of an HTTP URL. */
+/** The secret parts of an address: its passwords, even with a `/`, which URLs forbid, and the path of an HTTP URL. */
 function secretsInAddress(text: string): readonly string[] {
   const [, password] =
     /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^(?:\w+:\/+|(?!\w+:\/))[^@/?#:]*:(.*)@/s.exec(text) ?? [];

@@ -1,6 +1,6 @@
 /**
  * A dead-man switch: each team's `ping.url` is called after a complete run of the users, and only then. The watching
- * service raises the alarm when no call comes, whatever the cause; so a failing call is only a warning.
+ * service raises the alarm if no call comes, whatever the cause, so a failed call only logs a warning.
  */
 import type { RunGroup } from '../model/run-group.ts';
 import { callOut, describeCallError } from './call-out.ts';
@@ -16,8 +16,8 @@ export interface PingOptions {
 
 export interface Ping {
   /**
-   * Calls `ping.url` if a run of these groups was complete. It resolves after the call, at the latest after its
-   * timeout, and never rejects. It need not be awaited. A team has at most one call at a time.
+   * Calls `ping.url` if the run was complete and included the users. It resolves after the call, at the latest after
+   * its timeout, and never rejects. It need not be awaited. A team has at most one call at a time.
    */
   onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
   /** Aborts the current calls and waits for their end. */

@@ -1,4 +1,4 @@
-/** Says in the mirror every minute that this daemon runs, and at its end that it does not, for the page. */
+/** Records in the mirror every minute that this daemon runs, and at its end that it stopped. The page shows that. */
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { noteDaemon } from '../mirror/team/known-daemons.ts';
@@ -10,7 +10,7 @@ export interface PresenceOptions {
   readonly db: Database;
   /** Called each time, because settings can change. */
   readonly teams: () => readonly string[];
-  /** Whether a service manager started it. */
+  /** True if a service manager started the daemon. */
   readonly bySystemd: boolean;
   readonly log: Pick<Log, 'warn'>;
   readonly everyMs?: number;
@@ -20,7 +20,7 @@ export interface Presence {
   close(how: DaemonEnd): Promise<void>;
 }
 
-/** A database that is away does not keep a daemon from ending. */
+/** How long the daemon waits for the database when it ends, in ms. */
 const partingMs = 3_000;
 
 export async function createPresence(options: PresenceOptions): Promise<Presence> {

@@ -9,14 +9,14 @@ const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
 const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
 
-/** Sums over the label `type`. Their names must not end in `_total`, which is for counters. */
+/** Removed: they are sums over the label `type`, and their names end in `_total`, which is only for counters. */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** Gauges show the present state, which is read at each scrape. */
+/** Gauges show the current state, which is read at each scrape. */
 function createGauges(registry: Registry) {
   const gauge = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
     new Gauge({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });
@@ -87,7 +87,7 @@ export function createMeters() {
 
 export type Meters = ReturnType<typeof createMeters>;
 
-/** The metrics with a `team` label that are counted here: they are removed with the team. */
+/** Removes all other teams from the metrics that this process counts by team. */
 export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
   const { runs: ended, runDuration, changes, requests, throttled, notices } = meters;
   const keep = async <T extends string>(metric: {
@@ -110,7 +110,7 @@ export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Pr
   ]);
 }
 
-/** The values of a histogram have a label for the bucket, which is not a label of the metric. */
+/** Drops the label of a histogram's bucket, which is not a label of the metric itself. */
 function withoutBucket<L extends object>(labels: L): L {
   const own = { ...labels };
   Reflect.deleteProperty(own, 'le');

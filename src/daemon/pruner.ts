@@ -1,4 +1,4 @@
-/** Deletes rows past their retention, once a day and team, in parallel to the runs and at half speed. */
+/** Deletes rows past their retention, once a day for each team. It works in parallel to runs, and half of the time. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
@@ -11,12 +11,12 @@ export interface PrunerOptions {
   /** Called at each look, because settings can change. */
   readonly configs: () => readonly Pick<Config, 'team' | 'retention'>[];
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Ms until the first look, and between looks. At its start a daemon has other things to do. */
+  /** Ms until the first look, and between looks. The first is not at the start, when the daemon has other work. */
   readonly everyMs?: number;
 }
 
 export interface Pruner {
-  /** Stops. The rest is left to the next turn. */
+  /** Stops. The next turn deletes the remaining rows. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function createPruner({ db, configs, log, everyMs = 600_000 }: PrunerOpti
     if (!(await takePruneTurn(db, team))) return;
     let sinceMs = performance.now();
     const removed = await prune(db, team, agesOf(retention), async () => {
-      // Waits as long as the batch took: runs come first.
+      // Waits as long as the batch took, because runs have priority.
       await bell.sleep(performance.now() - sinceMs);
       if (!isOver) await notePruneTurn(db, team, false);
       sinceMs = performance.now();

@@ -1,7 +1,7 @@
 /**
- * Decides which team is worked on next. A single process keeps the order in memory; several processes share
- * it through the database (`shared-queue.ts`). Either way a team is in the queue only once, waiting or being
- * worked on, and teams are served first come, first served: a busy team cannot keep the others waiting.
+ * Decides which team is worked on next. A single process keeps the order in memory; several processes share it through
+ * the database (`shared-queue.ts`). Either way, a team is in the queue only once, waiting or being worked on. Teams are
+ * served first come, first served, so a busy team cannot block the other teams.
  */
 
 /** Does all current work of a team. Must not reject. */

@@ -1,11 +1,11 @@
-/** Whether the daemon has what it needs: database and schema now, credentials as last seen. */
+/** Checks what the daemon needs: database and schema now, and credentials by the last answer of the service. */
 import type { CheckState, ReadyChecks } from '../model/readiness-report.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export interface Readiness {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;
-  /** The current teams. */
+  /** Forgets all teams but these. */
   keepTeams(teams: readonly string[]): void;
   /** Never rejects. */
   check(): Promise<ReadyChecks>;
@@ -20,7 +20,7 @@ export interface ReadinessOptions {
 }
 
 export function createReadiness({ ask, countPending, patienceMs = 3_000 }: ReadinessOptions): Readiness {
-  /** Whether the service accepted the credentials of each team in its last answer. */
+  /** By team: true if the service accepted its credentials in the last answer. */
   const accepted = new Map<string, boolean>();
   const credentials = (): CheckState => {
     if (accepted.size === 0) return 'unknown';

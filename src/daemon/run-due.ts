@@ -35,14 +35,13 @@ export interface LoopStore {
 }
 
 /**
- * It is `busy` if another process has the team's lease, `stopped` if the process was asked to stop and everything is
- * still due, and `postponed` if it is complete or refused and some edits are left to the next run. A run reports its
- * own errors.
+ * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, and everything is still due.
+ * `postponed`: the run is complete or refused, but leaves some edits to the next run. A run reports its own errors.
  */
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;
 
-/** It is `idle` if nothing was due, and `edits` if no group was due and edits were pushed. */
+/** `idle`: nothing was due. `edits`: no group was due, and edits were pushed. */
 export type WorkEnd = 'idle' | 'edits' | RunEnd;
 
 const interruptions: Readonly<Partial<Record<ErrorCode, RunEnd>>> = {
@@ -53,7 +52,7 @@ const interruptions: Readonly<Partial<Record<ErrorCode, RunEnd>>> = {
 
 /**
  * The end of a run that another process or the next turn continues, or `undefined` if it failed.
- * @param begun whether it is on record; if it is not, the database was away, and nothing was done
+ * @param begun true if the run is on record; if it is not, the database did not answer, and nothing was done
  */
 export function endOfInterrupted(error: unknown, begun: boolean): RunEnd | undefined {
   const end = error instanceof MusterdError ? interruptions[error.code] : undefined;
@@ -62,7 +61,7 @@ export function endOfInterrupted(error: unknown, begun: boolean): RunEnd | undef
 
 const longestBackOffMs = 3_600_000;
 
-/** Least time between two pushes of a team's edits. */
+/** Least time between two pushes of a team's edits, in ms. */
 export const editsEveryMs = 500;
 
 /** Ms until a group that keeps failing is due again: doubled each time, up to an hour. */
@@ -72,7 +71,7 @@ export function backOffMs(failures: number, gapMs: number): number {
 
 /** Ms until edits may be pushed again, where 0 means now. */
 export function editsWaitMs({ triedForMs, failures }: FreshEdits): number {
-  // A run that began in the future began before the clock was set back.
+  // A negative value means that the clock was set back since that run.
   if (triedForMs === null || triedForMs < 0) return 0;
   return Math.max(0, Math.min(editsEveryMs * 2 ** Math.min(failures, 30), longestBackOffMs) - triedForMs);
 }
@@ -92,7 +91,7 @@ function runOf({ due: groupsDue, edits }: TeamWorkload) {
   const pushes = edits?.isFresh === true && editsWaitMs(edits) === 0;
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   const hasNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
-  // The edits with which it begins, if any of them may be new.
+  // `news` are the edits at the start of the run, if any of them can be new.
   return { due, groups, news: hasNews && (pushes || hasUsers) ? edits : undefined };
 }
 
@@ -104,16 +103,16 @@ export async function workOn(
   const { due, groups, news } = runOf(await store.readWork(name));
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
-  // A decision during the run removes the mark, so it has to be there.
+  // A decision during the run removes the mark, so the mark must be there before.
   if (news?.isMarked === false) await store.noteEdits(name, everyEdit);
-  // If a time comes up during the run, one more run follows.
+  // Computed before the run: if the next time comes during the run, another run follows.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
-  // Edits of a run that did not finish are tried again; those in a batch wait for a person.
+  // If the run did not finish, its edits are tried again. Edits in a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
   if (news !== undefined && isWhole) await store.noteEdits(name, news.mark, true);
-  // Everything that waits now counts as fresh, including earlier edits.
+  // Without a mark, all edits that wait now are fresh, including earlier edits.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;
   const failures = end === 'failed' ? await store.readFailures(name) : new Map<RunGroup, number>();

@@ -7,7 +7,7 @@ export interface Schedule {
   close(): Promise<void>;
 }
 
-/** Why this is not a valid schedule, or `undefined` if it is. */
+/** The reason why this is not a valid schedule, or `undefined` if it is valid. */
 export function validateSchedule(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   if (!valid) {
@@ -34,7 +34,7 @@ export async function createSchedule(expression: string, onTick: () => void): Pr
   };
 }
 
-/** How many days with a fire to look at: just over a year, for schedules that pause in some months. */
+/** How many scheduled days to look at: just over a year, because some schedules pause for months. */
 const daysAhead = 400;
 const dayMs = 86_400_000;
 
@@ -46,7 +46,7 @@ interface Times {
   readonly longest: number;
 }
 
-/** The `inner` times, repeated within each of `values`, which are `unitMs` long. */
+/** Repeats the `inner` times at each of `values`. The unit of these values is `unitMs` long. */
 function spread(values: readonly number[], unitMs: number, inner: Times): Times {
   const sorted = values.toSorted((a, b) => a - b);
   const gaps = sorted
@@ -62,13 +62,13 @@ function spread(values: readonly number[], unitMs: number, inner: Times): Times 
 /** All schedules are in UTC, whose clock never changes. */
 const timezone = 'UTC';
 
-/** Cached by schedule: many teams share one, and going through the coming days takes long. */
+/** The longest gap by schedule. It is cached, because many teams share a schedule and computing the gap is slow. */
 const gaps = new Map<string, number>();
 
 /**
- * The longest time between two fires in ms, such as a weekend for `0-59/5 9-17 * * 1-5`, and `Infinity` if it never
- * fires. Gaps within a day are computed; gaps between days are found by going through the coming days, so the number of
- * fires per day does not matter.
+ * The longest gap in ms between two times of a schedule, such as a weekend for `0-59/5 9-17 * * 1-5`. It is `Infinity`
+ * if no time ever comes. Gaps within a day are computed. Gaps between days are found by going through the coming days,
+ * so the number of times per day does not matter.
  */
 export function longestGapMs(expression: string): number {
   const gap = gaps.get(expression) ?? reckonGapMs(expression);
@@ -86,7 +86,7 @@ function reckonGapMs(expression: string): number {
   return Math.max(1_000, day.longest, nights + day.first - day.last);
 }
 
-/** The gap between two days of a schedule with one fire a day. */
+/** The longest gap between two days of a schedule that has one time a day. */
 function longestPauseMs(daily: string): number {
   const task = createTask(daily, () => {}, { timezone });
   try {

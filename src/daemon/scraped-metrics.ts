@@ -23,14 +23,14 @@ export interface ScrapeOptions {
   /** Number of users in batches, by team. A team without any is absent. */
   readonly readInBatches?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
-  /** Whether this is where the mirror is at home. */
+  /** Reads whether the mirror is at its recorded place. */
   readonly readPlace?: () => Promise<PlaceVerdict>;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
   /** How long a scrape waits for the database, in ms. */
   readonly patienceMs?: number;
 }
 
-/** The words of a label; the type makes sure that none is missing. */
+/** All values of a label. The type ensures that none is missing. */
 export const labelWords = <T extends string>(words: Readonly<Record<T, true>>): readonly string[] =>
   Object.keys(words);
 /** Bounds the values of a label: any other word becomes `other`. */
@@ -41,8 +41,8 @@ const reasons = Object.keys(holdReasons);
 const placeStates = labelWords<PlaceVerdict>({ here: true, unrecorded: true, copy: true, elsewhere: true });
 
 /**
- * Updates the metrics that come from the database. If it does not answer, times stay as last read, `fresh` is
- * computed from them and the time since, and the other metrics from the database are left out.
+ * Updates the metrics that come from the database. If it does not answer, times keep their last values, `fresh` is
+ * computed from these values and the time since then, and the other metrics from the database are left out.
  */
 export function createScrape(
   meters: Meters,

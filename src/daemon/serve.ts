@@ -41,25 +41,25 @@ export interface RunWatch {
 
 export interface ServeOptions {
   readonly mirror: Pick<Mirror, 'db' | 'url'>;
-  /** One or more configurations; global settings are the same in all. */
+  /** One or more configurations. The settings of the process are the same in all of them. */
   readonly configs: readonly Config[];
   readonly log: Log;
-  /** Aborted when somebody asks to stop, which current runs see, too. */
+  /** Aborted when the process is asked to stop. Current runs get the same signal. */
   readonly signal: AbortSignal;
   readonly watch?: RunWatch;
-  /** Connections to the service that somebody else opens; the daemon closes them at its end. */
+  /** Connections to the service that the caller has opened. The daemon closes them at its end. */
   readonly connections?: Connections;
 }
 
 export interface RunningDaemon {
-  /** The names of the teams that it serves now. */
+  /** The names of the teams that the daemon serves now. */
   readonly teams: () => readonly string[];
   /**
-   * Prepares for other teams and settings of teams. @returns a function that switches to them; current work goes on
-   * @throws MusterdError `configuration`, or the database's error; then nothing has changed
+   * Prepares for other teams and settings of teams. @returns a function that switches to them; current work continues
+   * @throws MusterdError `configuration`, or the database's error, in which case nothing has changed
    */
   prepare(configs: readonly Config[]): Promise<() => void>;
-  /** Resolves after the stop signal, when all work is done. @throws errors that a retry does not help against */
+  /** Resolves after the stop signal, when all work is done. @throws errors that no retry can fix */
   readonly ended: Promise<void>;
 }
 
@@ -97,7 +97,7 @@ function createStore(db: Database): LoopStore {
   };
 }
 
-/** Limits the log: while the database is away the queue reports several errors a second. */
+/** Least ms between two logged errors of the queue. Without the database, it reports several errors a second. */
 const troubleEveryMs = 30_000;
 
 async function createQueue(
@@ -156,9 +156,9 @@ function createRun(
       const interrupted = endOfInterrupted(error, begun);
       if (interrupted !== undefined) return interrupted;
       watch.onFailure?.(config, groups, error);
-      // This ends the daemon only while a person watches the start, and only if no other team would suffer.
+      // The error ends the daemon only in the first run, while a person watches, and only if it serves one team.
       if (first && isFinal(error)) end(error);
-      // An unforeseen error ends the run, not the daemon: the next run may well succeed.
+      // An unexpected error ends the run but not the daemon, because the next run may succeed.
       else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
     }
     first = false;
@@ -166,10 +166,10 @@ function createRun(
   };
 }
 
-/** Least time between lookups of unknown team keys, because anybody who may connect can send a notification. */
+/** Least ms between lookups of unknown team keys, because any login of the database can send a notification. */
 const lookUpEveryMs = 5_000;
 
-/** Maps a notified key to its team. Teams that are still unknown are found by the poll. */
+/** Reports the team of a notified key as edited. If no team has the key yet, the poll finds the edit later. */
 function followEdits(db: Database, edited: (team: string) => void): (editKey: string) => void {
   let names: ReadonlyMap<string, string> = new Map();
   let lookedUpMs = Number.NEGATIVE_INFINITY;
@@ -185,14 +185,14 @@ function followEdits(db: Database, edited: (team: string) => void): (editKey: st
           const found = read.get(editKey);
           if (found !== undefined) edited(found);
         },
-        // While the database is away, nothing can be done. The edits are found when it is back.
+        // The database does not answer. Once it answers again, the edits are found.
         () => undefined,
       );
     }
   };
 }
 
-/** Starts to serve these checked teams. @throws MusterdError `configuration`, or the database's error */
+/** Starts to serve teams that were checked before. @throws MusterdError `configuration`, or the database's error */
 export async function serve(options: ServeOptions): Promise<RunningDaemon> {
   const { mirror, log, signal } = options;
   const [anyTeam] = options.configs;
@@ -229,7 +229,7 @@ export async function serve(options: ServeOptions): Promise<RunningDaemon> {
     }
   };
   const over = untilEnd();
-  // A rejection before anybody awaits it must not count as unhandled.
+  // If `ended` rejects before it is awaited, that must not count as unhandled.
   over.catch(() => {});
   return {
     teams: () => [...configs.keys()],

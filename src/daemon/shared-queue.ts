@@ -11,18 +11,18 @@ const schema = 'musterd_queue';
 const queue = 'teams';
 
 /**
- * How soon a dead worker is noticed: workers give a sign of life every 5 s, and after 10 s without one the job
- * is given up. Idle workers see that at their next look, every 2 s. A process that offers a team looks at once.
+ * How soon a dead worker is noticed: a worker sends a heartbeat every 5 s, and its job is released after 10 s without
+ * one. Idle workers look for released jobs every 2 s. A process that offers a team looks immediately.
  */
 const heartbeatSeconds = 10;
 const lookEverySeconds = 2;
-/** Longer than any run. Signs of life detect dead workers much earlier. */
+/** Longer than any run. Missing heartbeats show dead workers much earlier. */
 const longestRunSeconds = 23 * 3600;
 
 export interface SharedQueueOptions {
   /** Connection settings in pg's format. */
   readonly connection: { readonly connectionString: string; readonly ssl: object | boolean };
-  /** Whether the tables may be created and migrated. */
+  /** True if the tables can be created and migrated. */
   readonly migrate: boolean;
   /** Number of teams that this process works on in parallel. */
   readonly concurrency: number;
@@ -32,8 +32,8 @@ export interface SharedQueueOptions {
 }
 
 /**
- * The locks of pg-boss are advisory, so anybody who connects could take them and stop all daemons. pg-boss does without
- * them on databases that have no such locks, and this option is its only way to say so.
+ * The locks of pg-boss are advisory, so any login could take them and stop all daemons. pg-boss works without them on
+ * databases that have no advisory locks, and this option is the only way to choose that.
  */
 const withoutNamedLocks = { __test__noAdvisoryLocks: true };
 
@@ -49,7 +49,7 @@ async function makeQueue(boss: PgBoss): Promise<void> {
   });
 }
 
-/** Collects the offers of one turn of the event loop into one statement. @returns whether the job was accepted */
+/** Collects the offers of one turn of the event loop into one statement. Each returns true if its job was accepted. */
 function createOffers(boss: PgBoss, onOffered: () => void) {
   let next: { readonly jobs: JobInsert[]; readonly taken: Promise<ReadonlySet<string>> } | undefined;
   const gather = () => {
@@ -72,8 +72,8 @@ function createOffers(boss: PgBoss, onOffered: () => void) {
 }
 
 /**
- * One job per team, unique while it waits or is worked on (`exclusive`), whichever groups are due: they never
- * run in parallel anyway, and a worker reads what is due when it begins.
+ * Each team has at most one job, waiting or being worked on (`exclusive`), whichever groups are due. The groups of a
+ * team never run in parallel, and a worker reads which groups are due when it begins.
  */
 export async function createSharedQueue(options: SharedQueueOptions): Promise<TeamQueue> {
   const { connection, migrate, concurrency, work, onError } = options;
@@ -117,7 +117,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
       { pollingIntervalSeconds: lookEverySeconds },
       async (jobs) => {
         for (const { data } of jobs) await work(data.team);
-        // Without this it would take only one job between two looks.
+        // Without this, the worker would take only one job between two looks.
         boss.notifyWorker(workers[at] ?? '');
       },
     );

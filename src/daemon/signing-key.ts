@@ -1,4 +1,4 @@
-/** Checks `notify.secret`. It is apart from `webhook.ts`, because each command checks it and few sign with it. */
+/** Checks `notify.secret`. Not part of `webhook.ts`, because every command checks the secret but few sign with it. */
 import { MusterdError } from '../errors.ts';
 
 const marked = 'whsec_';

@@ -1,7 +1,7 @@
 /**
- * Notifies systemd (`sd_notify`): ready, reloading, stopping, a status line, and signs of life. Node has no unix
- * datagram sockets, so the program `systemd-notify` does it; the unit needs
- * `NotifyAccess=all`. Without `NOTIFY_SOCKET` nothing happens.
+ * Notifies systemd (`sd_notify`): ready, reloading, stopping, a status line, and watchdog heartbeats. Node has no unix
+ * datagram sockets, so the program `systemd-notify` sends the notifications, and the unit needs `NotifyAccess=all`.
+ * Without `NOTIFY_SOCKET` nothing is sent.
  */
 import { execFile } from 'node:child_process';
 
@@ -12,28 +12,28 @@ export interface WarningLog {
 
 export interface SystemdOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Called before each sign of life; on `false` none is sent, and systemd restarts the process. */
+  /** Called before each heartbeat. If it returns `false`, no heartbeat is sent, and systemd restarts the process. */
   readonly isFresh: () => boolean | Promise<boolean>;
   readonly log: WarningLog;
   readonly program?: string;
 }
 
-/** Each resolves when systemd has been notified, and never rejects. */
+/** Each method resolves when systemd has been notified, and never rejects. */
 export interface Systemd {
   ready(): Promise<void>;
-  /** It has to be followed by `ready`. */
+  /** Must be followed by `ready`. */
   reloading(): Promise<void>;
   stopping(): Promise<void>;
   /** Sets the line for `systemctl status`. */
   status(text: string): Promise<void>;
-  /** Ends the signs of life, and waits for pending notifications. */
+  /** Stops the heartbeats, and waits for pending notifications. */
   close(): Promise<void>;
 }
 
-/** After this time systemd is taken to be gone. */
+/** Time limit for one notification, in ms. */
 const patienceMs = 10_000;
 
-/** Ms between two signs of life: a third of systemd's limit, or `null` if systemd expects none. */
+/** Ms between two heartbeats: a third of systemd's limit, or `null` if systemd expects no heartbeats. */
 function watchdogMs(env: SystemdOptions['env']): number | null {
   const usec = Number(env['WATCHDOG_USEC'] ?? '');
   const pid = env['WATCHDOG_PID'];

@@ -1,9 +1,9 @@
-/** The teams as read within the last minute, so that an edit needs no request for one: 100,000 members take half a second. */
+/** Keeps teams for a minute, so that an edit needs no request for its team: 100,000 members take half a second. */
 import type { Config } from '../config/config.ts';
 import type { Team } from '../model/team.ts';
 import type { TeamMemory } from '../runs/sync/with-run.ts';
 
-/** How long a run of the edits may use one. */
+/** How long a run of edits can use a team that was read before. */
 const recalledMs = 60_000;
 
 /** Keyed by configuration: other credentials may belong to another team. */

@@ -1,6 +1,6 @@
 /**
- * Notifies people about their teams (`notify.url`), once for all daemons on the database. The database stores what was
- * told; the daemon that replaces this row sends. This happens in parallel to the runs, which never wait for it.
+ * Posts notices about teams to `notify.url`, once for all daemons on the database. The database has a row for the last
+ * notice of each event; the daemon that replaces this row sends the next notice. Runs never wait for that.
  */
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
@@ -54,9 +54,9 @@ export interface TellerOptions {
 }
 
 export interface Teller {
-  /** Looks soon, because a run has ended and there may be something to tell. */
+  /** Looks soon, because a run has ended, which can be a reason for a notice. */
   wake(): void;
-  /** Sends what is pending and stops, because the daemon cannot go on. It never rejects. */
+  /** Sends pending notices and stops, because the daemon is about to end with an error. It never rejects. */
   finish(): Promise<void>;
   /** Aborts the current calls. The next daemon sends those notices. */
   close(): Promise<void>;
@@ -98,7 +98,7 @@ interface TeamStep extends NoticeStep, Pick<ToldNotice, 'team' | 'event'> {
   readonly facts: TeamFacts;
 }
 
-/** Finds what to do from everything that was read. */
+/** Finds which notices to record and which to send. */
 export function stepsOf(
   read: TeamsNow,
   freshness: readonly TeamFreshness[],

@@ -1,4 +1,4 @@
-/** The next times of the groups of all teams. One cron task per expression, however many teams share it. */
+/** The next times of the groups of all teams. Teams with the same cron expression share one task. */
 import { createHash } from 'node:crypto';
 import { type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
@@ -18,7 +18,7 @@ export interface Timetable {
   close(): Promise<void>;
 }
 
-/** Teams on one schedule do not all begin at once: each is delayed by up to this share of the gap. */
+/** Teams on one schedule do not all begin at once: each team is delayed by up to this share of the gap. */
 const spreadShare = 0.1;
 /** Upper bound of that delay in ms. */
 const longestSpreadMs = 30_000;
@@ -28,7 +28,7 @@ function placeOf(team: string): number {
   return createHash('sha256').update(team).digest().readUInt32BE(0) / 2 ** 32;
 }
 
-/** @param onTick called at each time; not reliable, because a sleeping machine misses it */
+/** @param onTick called at each time; not reliable, because a sleeping machine can miss a time */
 export async function createTimetable(
   teams: readonly ScheduledTeam[],
   onTick: () => void,

@@ -4,15 +4,15 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
-/** The account that the server runs as, if not our own. */
+/** The account that the server runs as, if it is not the account of this process. */
 export type Account = Readonly<{ uid: number; gid: number }>;
 
 /** The environment of a started program: no secrets, no PGDATA, no unknown locale. */
 export const CHILD_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
 /**
- * Works on files with only the rights of the account, which can replace any file of its own folder by a link that root
- * must not follow. `work` must be synchronous: the whole process has those rights meanwhile.
+ * Runs `work` on files with only the rights of the account, because the account can replace a file in its folder by a
+ * link that root must not follow. `work` must be synchronous: meanwhile, the whole process has only those rights.
  */
 export function asAccount<T>(account: Account | undefined, work: () => T): T {
   if (account === undefined) return work();
@@ -42,9 +42,9 @@ function serverAccount(): Account {
 }
 
 /**
- * Gives `folder` to the server's account and returns that account; without one it is our own. An existing mirror keeps
- * its owner, so that root can look at another user's. A folder with other content is left as it is, because the
- * setting may name / or /tmp by mistake.
+ * Gives `folder` to the server's account and returns that account, or `undefined` if this process is not root. An
+ * existing mirror keeps its owner, so that root can open the mirror of another user. A folder with other content is
+ * left as it is, because the setting can name / or /tmp by mistake.
  */
 export function giveFolder(folder: string): Account | undefined {
   fs.mkdirSync(dirname(folder), { recursive: true });
@@ -65,7 +65,7 @@ export function giveFolder(folder: string): Account | undefined {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where this may be: systemd's folder (a unit with DynamicUser has no home), else the system's or the user's. */
+/** The possible folders: systemd's (a unit with DynamicUser has no home), else the system's for root, or the user's. */
 export function foldersOf(kind: 'data' | 'cache', environment: Environment = process.env): readonly string[] {
   const [granted, system, xdg, usual] =
     kind === 'data'
@@ -79,7 +79,7 @@ export function foldersOf(kind: 'data' | 'cache', environment: Environment = pro
   return [...bases.map((base = '') => join(base, 'musterd')), join(sharedFolder(), kind)];
 }
 
-/** Our folder where everybody may write. */
+/** The folder of this user below the temporary folder, in which every user can create files. */
 const sharedFolder = () => join(tmpdir(), `musterd-${process.getuid?.() ?? 0}`);
 
 function homeFolder(): string | undefined {
@@ -91,7 +91,7 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** The first of them that we may use. It is created and owned by us. */
+/** The first of the possible folders that this process can write to. It is created if it is missing. */
 export function usableFolder(kind: 'data' | 'cache', environment?: Environment): string {
   const folders = foldersOf(kind, environment);
   let last: unknown;
@@ -113,7 +113,7 @@ export function usableFolder(kind: 'data' | 'cache', environment?: Environment):
   });
 }
 
-/** In a folder that everybody may write to, somebody may have created this name with bad intentions. */
+/** Creates a private folder. It throws if another user has created this name first, which can be an attack. */
 function makePrivate(folder: string): void {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = fs.lstatSync(folder);
@@ -121,7 +121,7 @@ function makePrivate(folder: string): void {
     throw new Error(`${folder} belongs to somebody else, or is open to others`);
 }
 
-/** Creates a folder with this beginning of its name. It removes those that were left by a process that was killed. */
+/** Creates a new folder whose name begins with `prefix`. Removes older ones, which killed processes have left behind. */
 export function makeFresh(folder: string, prefix: string): string {
   for (const name of fs.readdirSync(folder).filter((each) => each.startsWith(prefix))) {
     const madeAt = fs.statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();

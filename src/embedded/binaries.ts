@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { MusterdError } from '../errors.ts';
 import { CHILD_ENVIRONMENT, makeFresh, usableFolder } from './account.ts';
 
-/** The version that musterd is tested with, and the systems that it is made for. */
+/** The package version that musterd is tested with, and the platforms that have a package. */
 const packageVersion = '18.4.0-beta.17';
 const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
 
@@ -40,8 +40,8 @@ const isWhole = (folder: string) =>
   ['bin/postgres', 'bin/initdb', 'share/postgresql'].every((name) => fs.existsSync(join(folder, name)));
 
 /**
- * Copies the server out of node_modules: there its account may have no access (below /root), the links of its libraries
- * are missing (npm packs none), and an update would delete it while it runs. Concurrent first starts do no harm.
+ * Copies the server out of node_modules. There, the server's account can lack access (below /root), the links to
+ * libraries are missing (npm packs no links), and an update would delete a running server. Concurrent calls are safe.
  */
 function unpack(native: string, folder: string): void {
   const fresh = makeFresh(dirname(folder), `${basename(folder)}.new-`);
@@ -56,13 +56,13 @@ function unpack(native: string, folder: string): void {
       const path = join(fresh, target.replace(/^native\//, ''));
       if (!fs.existsSync(path)) fs.symlinkSync(basename(source), path);
     }
-    // The server's account reads it, whatever the umask is.
+    // The server's account must be able to read the copy, whatever the umask is.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', fresh], { env: CHILD_ENVIRONMENT });
     if (!isWhole(folder)) fs.rmSync(folder, { recursive: true, force: true });
     fs.renameSync(fresh, folder);
   } catch (error) {
     fs.rmSync(fresh, { recursive: true, force: true });
-    // Another process may have been faster: its copy is as good.
+    // If another process was faster, its copy is used.
     if (!isWhole(folder)) throw error;
   }
 }

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Account, asAccount, CHILD_ENVIRONMENT, makeFresh } from './account.ts';
 
-/** A data folder, the programs that serve it, and the account that they run as, which is `undefined` for our own. */
+/** A data folder, the programs for it, and the account that they run as (`undefined`: the account of this process). */
 export interface Place {
   readonly folder: string;
   readonly bindir: string;
   readonly account: Account | undefined;
-  /** Whether to be faster and not safe from power loss. The folder is deleted with the process. */
+  /** True for a server that is faster but not safe from power loss. Its folder is deleted when the process ends. */
   readonly ephemeral: boolean;
 }
 
@@ -24,7 +24,7 @@ export const hasCluster = (folder: string) => fs.existsSync(join(dataOf(folder),
 /** A password file for libpq (PGPASSFILE), mode 0600. It is created together with the data directory. */
 export const passwordFileOf = (folder: string) => join(folder, 'cluster/pgpass');
 
-/** Finds the cluster of a data folder, or creates it, and gives its password. Several processes may do so concurrently. */
+/** Finds or creates the cluster of a data folder, and returns its password. Concurrent calls of processes are safe. */
 export async function openCluster(place: Place, onProgress: (step: string) => void): Promise<string> {
   const { folder, account } = place;
   if (!asAccount(account, () => hasCluster(folder))) {
@@ -54,12 +54,12 @@ async function create(place: Place): Promise<void> {
     });
   } catch (error) {
     as(() => fs.rmSync(fresh, { recursive: true, force: true }));
-    // Another process may have been faster: then its cluster is used.
+    // If another process was faster, its cluster is used.
     if (!as(() => hasCluster(folder))) throw error;
   }
 }
 
-/** Settings for a small server; the file may be edited for a larger one. */
+/** Settings for a small server. An administrator can edit the file for a larger one. */
 const SETTINGS = `
 # musterd
 shared_buffers = 64MB
@@ -69,7 +69,7 @@ log_timezone = 'UTC'
 log_checkpoints = off
 `;
 
-/** Whoever can connect to the other database could take the lock there (own-client.ts). */
+/** Other roles must not connect to the database `postgres`, because they could take the lock in it (own-client.ts). */
 const STATEMENTS = `create database ${OWNER}\nrevoke connect on database postgres from public\n`;
 
 async function initialise(place: Place, data: string, passwordFile: string): Promise<void> {

@@ -10,15 +10,15 @@ import { isLast } from './own-client.ts';
 import { type Server, type ServerOptions, stopServer, useServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
-  /** The data folder; by default the usual place. */
+  /** The data folder; by default the first usable folder of `foldersOf`. */
   readonly dataDir?: string | undefined;
-  /** Whether to use a folder that is deleted with `close` or with the process. It is not safe from power loss. */
+  /** True for a folder that is deleted by `close` or when the process ends. Its data is not safe from power loss. */
   readonly ephemeral?: boolean | undefined;
   /** The programs of an installed Postgres, instead of those from npm. */
   readonly bindir?: string | undefined;
   /** Called for steps that take a while, such as "unpacking Postgres 18.4". */
   readonly onProgress?: ((step: string) => void) | undefined;
-  /** Called with notes that are not errors, such as another port, or that the server has gone. */
+  /** Called with notes that are not errors, such as a changed port or a server that has stopped. */
   readonly onWarning?: ((words: string) => void) | undefined;
 }
 
@@ -26,22 +26,22 @@ export interface Embedded {
   /** The URL for `createDatabase`, with the password. */
   readonly url: string;
   readonly dataDir: string;
-  /** Whether another process started the server. */
+  /** True if another process started the server. */
   readonly attached: boolean;
   /** A command that connects to the mirror. It reads the password from a file. */
   readonly psqlCommand: string;
-  /** Call it after closing your own databases. It stops the server, unless another musterd process uses it. */
+  /** Stops the server, unless another musterd process uses it. Close your own connections first. */
   close(): Promise<void>;
 }
 
-/** Whether there is a mirror to open. None is created. */
+/** True if an embedded mirror exists. It creates none. */
 export const hasMirror = (dataDir: string | undefined) =>
   (dataDir === undefined ? foldersOf('data') : [resolve(dataDir)]).some(hasCluster);
 
 /**
- * A real Postgres server next to this process, on loopback: starts it, or attaches to the one that another
- * musterd process runs on the same data folder. If it goes, it is started again. The first use unpacks the server and
- * creates the database. Rejects with `MusterdError('mirror')`, whose hint is often to set DATABASE_URL.
+ * Starts a real Postgres server on loopback, or attaches to the server that another musterd process runs on the same
+ * data folder. If the server stops, it is started again. The first use unpacks the server and creates the database.
+ * Rejects with `MusterdError('mirror')`, whose hint is often to set DATABASE_URL.
  */
 export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
   try {
@@ -72,7 +72,7 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
     if (!ephemeral) return;
     const gone = { recursive: true, force: true };
     asAccount(place.account, () => fs.readdirSync(folder).map((name) => fs.rmSync(join(folder, name), gone)));
-    // Only root may write to the folder around it.
+    // Not as the account: only root can write to the parent folder.
     fs.rmdirSync(folder);
   };
   try {
@@ -96,7 +96,7 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   }
 }
 
-/** Uses the server until `leave`, and comes back to it if it goes. The last process that leaves stops it. */
+/** Uses the server until `leave` is called, and restarts a server that stops. The last process that leaves stops it. */
 async function attach(options: ServerOptions) {
   const leaving = new AbortController();
   let held = await useServer(options);
@@ -111,7 +111,7 @@ async function attach(options: ServerOptions) {
   };
   let back = Promise.resolve();
   const watch = (found: Server) => {
-    // It is the same server if one of its processes crashed, and all connections ended.
+    // The pid is the same if a child process of the server crashed, which ends all connections.
     held = found.pid === held.pid ? { ...found, letGo: held.letGo } : found;
     held.client.once('end', () => {
       if (!leaving.signal.aborted) back = comeBack();
@@ -121,7 +121,7 @@ async function attach(options: ServerOptions) {
   const leave = async () => {
     leaving.abort();
     await back;
-    // The server is stopped before the lock is gone, because in between another process could attach.
+    // This client keeps the lock until the server has stopped, so that no other process can attach in between.
     const isOurs = await isLast(held.client).catch(() => held.letGo !== undefined);
     held.letGo?.();
     if (isOurs) await stopServer(held, options.folder);

@@ -1,25 +1,25 @@
 /**
- * The embedded server's clients. A process that uses the server holds a lock in it, on a connection that ends with the process,
- * however that ends. All share the lock; to stop the server a process needs it alone, so that nobody attaches to a
- * server that is about to stop.
+ * Clients of the embedded server. Each process that uses the server holds a shared lock in it, on a connection that
+ * ends with the process, even if that is killed. To stop the server, a process needs the lock exclusively, so that no
+ * other process attaches to a server that is about to stop.
  */
 import pg from 'pg';
 import { OWNER } from './cluster.ts';
 
-/** The key of the lock in the database `postgres`, to which nobody else connects. */
+/** The key of the lock in the database `postgres`, to which only musterd can connect. */
 const LOCK = 1_836_413_796;
 
-/** It logs in by SCRAM alone (mirror/db/database-client.ts), because after a crash anybody could listen on its port. */
+/** Logs in with SCRAM only (mirror/db/database-client.ts): after a crash, another program could listen on the port. */
 export function createOwnClient(options: pg.ClientConfig): pg.Client {
   const client = new pg.Client({ ...options, ssl: false });
   const { connection } = client;
   Object.assign(connection, { password: () => connection.emit('error', new Error('it is not ours')) });
-  // If the server dies, the work that needs it reports that.
+  // Ignored here: if the server dies, the work that needs it reports the error.
   client.on('error', () => undefined);
   return client;
 }
 
-/** Takes the lock. Rejects if the server is about to stop. */
+/** Connects and takes the shared lock. Rejects if the server is about to stop. */
 export async function enter(password: string, port: number): Promise<pg.Client> {
   const login = { host: '127.0.0.1', port, user: OWNER, password, database: 'postgres' };
   const limits = { application_name: 'musterd presence', connectionTimeoutMillis: 5_000 };
@@ -34,7 +34,7 @@ export async function enter(password: string, port: number): Promise<pg.Client> 
   }
 }
 
-/** Gives the lock up. True if this client now holds it alone, until it ends. */
+/** Releases the shared lock. True if this client now has the exclusive lock instead, until its connection ends. */
 export async function isLast(client: pg.Client): Promise<boolean> {
   return await ask(client, 'select pg_advisory_unlock_shared($1), pg_try_advisory_lock($1) as answer');
 }

@@ -12,26 +12,26 @@ import { enter } from './own-client.ts';
 
 export interface ServerOptions extends Place {
   readonly password: string;
-  /** Called if the port has changed, or the server has gone. */
+  /** Called if the port has changed, or the server has stopped. */
   readonly onWarning: (words: string) => void;
 }
 
 export interface Server {
   readonly pid: number;
   readonly port: number;
-  /** Holds the lock, for as long as we use the server. */
+  /** Holds the shared lock while this process uses the server. */
   readonly client: pg.Client;
-  /** Lets the server outlive this process, which has started it. `undefined` if another process started it. */
+  /** Lets the server outlive this process. `undefined` if another process started the server. */
   readonly letGo: (() => void) | undefined;
 }
 
 const POLL_MS = 15;
-/** Below the range of ephemeral ports: the system gives such a port to nobody who asks for any. */
+/** Below the range of ephemeral ports: the system assigns no such port to a program that asks for any port. */
 const somePort = () => randomInt(20_000, 30_000);
 
 /**
- * Attaches to the server of a cluster, or starts it. If several processes try, Postgres lets one win, and the others find its
- * server. It listens on the same port at each start, for saved connections, and on another one only while that is taken.
+ * Attaches to the server of a cluster, or starts it. If several processes try, Postgres lets one win, and the others
+ * find its server. It listens on the same port at each start, for saved connections, unless that port is taken.
  */
 export async function useServer(options: ServerOptions): Promise<Server> {
   const { folder, password, account } = options;
@@ -51,13 +51,13 @@ export async function useServer(options: ServerOptions): Promise<Server> {
         return { ...running, client, letGo };
       } catch (error) {
         words = `it refuses our login: ${(error as Error).message}`;
-        // 28: the password, or pg_hba.conf. Other errors may pass while the server stops.
+        // Class 28: the password or pg_hba.conf is wrong. Other errors can be temporary, while the server stops.
         if (error instanceof pg.DatabaseError && error.code?.startsWith('28')) break;
       }
     } else if (running === undefined && own?.isRunning() !== true) {
       words = own?.lastWords() ?? words;
       if (/could not bind|could not create any TCP/.test(words)) port = somePort();
-      // Otherwise another start was faster, children of a dead server still write, or who left thought it was the last.
+      // Tried again if another start was faster, children of a dead server still run, or another process stopped it.
       else if (own !== undefined && !/lock file|shared memory block|shutdown request/.test(words)) break;
       asAccount(account, () => removeStaleLockFile(data));
       own = launch(options, port);
@@ -87,8 +87,8 @@ function readPort(file: string): number | undefined {
 }
 
 /**
- * Becomes the server, and leaves a shell behind that waits for a line from the process that started it. If that process
- * ends without one, however it ends, the shell stops the server, and removes a temporary folder.
+ * Becomes the server, and leaves a shell behind that waits for a line from the starting process. If that process ends
+ * without sending a line, even if it is killed, the shell stops the server, and removes a temporary folder.
  */
 const KEEPER = `folder=$1; shift
 ( { read -r _ && exit
@@ -109,7 +109,7 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
     if (size > 1_000_000) fs.renameSync(log, `${log}.1`);
     return [fs.openSync(log, 'a', 0o600), size > 1_000_000 ? 0 : size] as const;
   });
-  // In a separate process group, Ctrl-C does not reach the server before we have finished.
+  // In a separate process group, Ctrl-C does not reach the server before this process has finished.
   const child = spawn('/bin/sh', ['-c', KEEPER, 'musterd-keeper', ephemeral ? folder : '', ...server], {
     ...account,
     cwd: '/',
@@ -136,14 +136,14 @@ function launch({ folder, account, bindir, ephemeral }: Place, port: number) {
   };
 }
 
-/** Tries a fast shutdown, then an immediate one. It resolves when the process is gone. */
+/** Tries a fast shutdown, then an immediate one. It resolves when the server has ended. */
 export async function stopServer({ pid }: Server, folder: string): Promise<void> {
   const data = dataOf(folder);
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     try {
       if (isPostmaster(pid, data)) process.kill(pid, signal);
     } catch (error) {
-      // It has ended since we looked.
+      // The server has ended since the check.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
     for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(POLL_MS))
@@ -152,23 +152,23 @@ export async function stopServer({ pid }: Server, folder: string): Promise<void>
   throw new MusterdError('mirror', `The embedded Postgres (process ${pid}) does not stop.`);
 }
 
-/** The server that runs on this data directory, if any. A lock file alone proves nothing. */
+/** The server that runs on this data directory, if any. A lock file alone does not prove that a server runs. */
 export function findPostmaster(data: string): { pid: number; port: number; status: string } | undefined {
   try {
     const lines = fs.readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
     const [pid, port, status = ''] = [Number(lines[0]), Number(lines[3]), lines[7]];
     return isPostmaster(pid, data) ? { pid, port, status: status.trim() } : undefined;
   } catch (error) {
-    // A server that ends removes its file at any moment.
+    // A server that ends can remove its file at any moment.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
 /**
- * Postgres believes a lock file whose pid is alive, and refuses an empty one: it would not start if the pid was reused, the
- * dead server is a zombie (common in containers), the folder is a copy of one in use, or after a power cut. Without the
- * file, it still finds the children of a dead server by their shared memory, and waits for them.
+ * Postgres does not start if its lock file is empty or names a living pid. Such a file can be stale: after a power cut,
+ * if the pid was reused, if the dead server is a zombie (common in containers), or if the folder is a copy.
+ * Without the file, Postgres still finds children of a dead server by their shared memory, and does not start then.
  */
 function removeStaleLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -177,14 +177,14 @@ function removeStaleLockFile(data: string): void {
   if (Date.now() - writtenAt > 1_000 && findPostmaster(data) === undefined) fs.rmSync(file, { force: true });
 }
 
-/** Whether the process is alive and works in this data directory, as its Postgres server does. */
+/** True if the process is alive and works in this data directory, as its Postgres server does. */
 function isPostmaster(pid: number, data: string): boolean {
   try {
     if (process.platform === 'linux') return fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data);
     const shown = spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { env: CHILD_ENVIRONMENT });
     return String(shown.stdout).includes(fs.realpathSync(data));
   } catch {
-    // It has ended, or is a zombie, or the folder is gone.
+    // The process has ended or is a zombie, or the folder no longer exists.
     return false;
   }
 }

@@ -1,13 +1,13 @@
 /**
- * A login of the embedded server for SQL that only reads. It sees everything and is no superuser, so none of its
- * statements can start a program, read a file or end another session. A role that a session sets could be reset by the
- * next statement, but a login cannot.
+ * A login of the embedded server for SQL that only reads. It can read everything but is not a superuser, so none of its
+ * statements can start a program, read a file or end another session. A statement could reset a role that the session
+ * had set before, but it cannot change the login.
  */
 import { createHmac } from 'node:crypto';
 import { createOwnClient } from './own-client.ts';
 
 const NAME = 'musterd_reading';
-// It becomes a member of those that exist.
+// The login becomes a member of each of these roles that exists.
 const MEMBER_OF = ['pg_read_all_data', 'pg_read_all_stats', 'musterd_reader'];
 
 /** Lists what is missing: the login itself, or its membership in a role. */
@@ -17,17 +17,17 @@ const lacking = `
     select from pg_auth_members m join pg_roles n on n.oid = m.member
     where m.roleid = r.oid and n.rolname = $1 and n.rolcanlogin and n.rolbypassrls and not n.rolsuper)`;
 
-/** @returns the same URL for this login, which is created if it does not exist */
+/** @returns the owner's URL, but with this login, which is created if it does not exist */
 export async function readingUrl(ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
-  // Only those who know the owner's password can know this one.
+  // It is computed from the owner's password, so only a person who knows that password can compute it.
   const password = createHmac('sha256', url.password).update(NAME).digest('base64url');
   const client = createOwnClient({ connectionString: ownerUrl, application_name: 'musterd' });
   try {
     await client.connect();
     const { rows } = await client.query<{ rolname: string }>(lacking, [NAME, MEMBER_OF]);
     if (rows.length > 0) {
-      // One process at a time creates it, because only a superuser can lock this table.
+      // The lock lets one process at a time create the login. Only a superuser can take it.
       await client.query('begin; lock table pg_authid in share row exclusive mode');
       await client.query(`select set_config('musterd.secret', $1, true)`, [password]);
       await client.query(`do $$ begin

@@ -25,7 +25,7 @@ export async function resyncCommand(
     async ({ config, log, mirror }) => {
       const work = options.apply === true ? runResync : planResync;
       const report = await watched(context, log, (watch) => work(mirror.db, config, watch));
-      // Missing users prove nothing here.
+      // A resync marks no user as gone, so missing users are not a change.
       const changes = report.plans
         .filter((plan) => plan.case !== 'missing')
         .flatMap((plan) => changesOf(plan, nameIn(report.roster, plan.id)));
