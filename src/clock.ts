@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Wall-clock time in ms since 1970, which may jump. */
   now(): number;
-  /** Ms since an arbitrary moment, for ages and deadlines. The value never jumps and never goes back. */
+  /** Ms since an arbitrary moment, for ages and deadlines. The value never jumps or goes back. */
   monotonicMs(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

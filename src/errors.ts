@@ -59,7 +59,7 @@ export class LockedError extends MusterdError {}
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
-/** Labels that only say what was wrong, such as `bad_data`. Others can quote a name or address, and are not logged. */
+/** Labels that only name the mistake, such as `bad_data`. Other labels can quote a name or address, and are not logged. */
 export const plainWords = /^[A-Z]?[a-z]+(?:[ _][a-z]+){0,3}$/;
 
 /** A call to the service that did not end in a usable answer. Never holds a credential. */
@@ -128,7 +128,7 @@ export function stackInSource({ stack, message }: Error): string {
   });
 }
 
-/** True if the service refused the request itself, and not the credentials, and not only at this moment. */
+/** True if the service refused the request itself: the reason is neither the credentials nor a temporary state. */
 export function isRefusal(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.status === undefined) return false;
   return (

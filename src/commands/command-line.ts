@@ -1,4 +1,4 @@
-/** Turns arguments into a command and an exit code. Only this module prints errors, as text or as JSON for a script. */
+/** Turns arguments into a command and an exit code. Only this module turns errors into text, or JSON for a script. */
 import { type Command, CommanderError } from 'commander';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';

@@ -144,7 +144,7 @@ function scriptFor(shell: string): string {
 
 /**
  * Prints the completion script for a shell. The package's bash script defines readonly variables with general names, so
- * it fails when it, or such a script of another program, is loaded later. They are renamed and made writable.
+ * it would fail if it is loaded twice, or after such a script of another program. So they are renamed and made writable.
  */
 export async function completionCommand({ out }: Pick<Context, 'out'>, shell = ''): Promise<ExitCode> {
   const text = scriptFor(shell)

@@ -8,7 +8,7 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehear
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** Commands that reject --json, because they print only JSON or none. The value is the hint: what to do instead. */
+/** Commands that reject --json, because they print only JSON or no JSON. The value is the hint: what to do instead. */
 export const withoutJson: ReadonlyMap<string, string> = new Map([
   ['daemon', 'Leave it out: the log is JSON in any case.'],
   ['page', 'Leave it out.'],

@@ -1,4 +1,4 @@
-/** Old versions of Node must be able to load this file and `main.ts`: they use no new features and import nothing newer. */
+/** Old versions of Node must be able to load this file and `main.ts`: they use no new features and import nothing else. */
 
 const oldest = 24;
 

@@ -20,7 +20,7 @@ export function inMarkdown(text: string): string {
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** Text on a terminal is coloured or bold, unless NO_COLOR (https://no-color.org) is set. Elsewhere it is plain. */
+/** Text on a terminal is colored or bold, unless NO_COLOR (https://no-color.org) is set. Elsewhere it is plain. */
 export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, text: string): string {
   if (out.isTTY !== true || (env['NO_COLOR'] ?? '') !== '') return text;
   return styleText(style, text, { validateStream: false });

@@ -1,4 +1,4 @@
-/** Shows progress on stderr: the current step and the number of items done. Prints nothing if that is no terminal. */
+/** Shows progress on stderr, if that is a terminal: the current step, and the number of items done. */
 import { type Bar, Presets, SingleBar } from 'cli-progress';
 import type { Log } from '../log.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';

@@ -77,7 +77,7 @@ export const needsService: SettingsCheck = async ({ configuration: { teams }, lo
   if (errors.every((error) => error !== undefined)) throw errors[0];
 };
 
-/** The same, but only for an embedded mirror. Others have logins that read no service, and get what the mirror knows. */
+/** The same, but only if the mirror is embedded. With other mirrors, some logins get only what the mirror knows. */
 export const needsServiceAlone: SettingsCheck = async (read) => {
   if (read.configuration.teams.some(({ database }) => database.url === undefined)) await needsService(read);
 };

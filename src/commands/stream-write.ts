@@ -30,7 +30,7 @@ export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
   };
 }
 
-/** The characters to gather for one write. This many fill a stream, and only then it notices that its reader is gone. */
+/** The characters to gather for one write. A stream that is full after a write shows whether it still has a reader. */
 const bulk = 65_536;
 
 export interface BulkWriter {

@@ -5,9 +5,9 @@ import { type Config, teamSections } from './config.ts';
 export interface ConfigurationChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** The teams before and after whose own settings differ. Settings that all teams share are not compared here. */
+  /** Teams that existed before and still exist, but with other settings of their own. Shared settings do not count. */
   readonly changed: readonly string[];
-  /** Settings of the process that differ, such as `database.url`. They apply from its next start. */
+  /** Settings of the process that differ, such as `database.url`. They take effect at its next start. */
   readonly needsRestart: readonly string[];
 }
 
@@ -19,7 +19,7 @@ function ownOf(config: Config): object {
   return Object.fromEntries(Object.entries(config).filter(([section]) => teamSections.has(section)));
 }
 
-/** The settings that all teams share: database, daemon, status server, log. */
+/** The settings that all teams share, such as those of the database and the log. */
 function sharedOf([config]: Teams['teams']): ReadonlyMap<string, unknown> {
   const sections = Object.entries(config).filter(([name]) => name !== 'team' && !teamSections.has(name));
   return new Map(

@@ -5,7 +5,7 @@ import { suggestion } from './nearest.ts';
 import { type Environment, isSection, type Path } from './raw-settings.ts';
 import { judgeMode } from './secret-files.ts';
 
-/** Settings with an environment variable of their own name. The same name with `_FILE` names a file with the value. */
+/** Variables with a name of their own, and their settings. With `_FILE` appended, they name a file with the value. */
 export const ownVariables: Readonly<Record<string, Path>> = {
   DATABASE_URL: ['database', 'url'],
   MUSTERD_DATA_DIR: ['database', 'dataDir'],
@@ -41,7 +41,7 @@ function isOfService(name: string, value: string): boolean {
 }
 
 /**
- * Complaints about variables that begin with `MUSTERD_` but set nothing: a person may rely on such a setting.
+ * Complaints about variables that begin with `MUSTERD_` but set nothing. A person may believe that they take effect.
  * @param inFile the variables that the settings file refers to
  * @param settings all settings, such as `push.batchSize`
  */

@@ -1,4 +1,4 @@
-/** The last line of defense: hides configured secrets in each error text, whatever wrote that text. */
+/** The last line of defense: hides configured secrets in each error text, wherever the text comes from. */
 import type { Environment } from './raw-settings.ts';
 import { blotOut, type Secret } from '../secret.ts';
 

@@ -88,8 +88,8 @@ function isFromSystemd(path: string, env: Environment): boolean {
 }
 
 /**
- * Checks what other accounts can do to the file of a secret. If they can write to it, they choose what is trusted, so
- * the file is refused. If they can read or replace it, or another account owns it, there is only a warning, because
+ * Checks what other accounts can do to the file of a secret. If they can write to it, they can replace a trusted value,
+ * so the file is refused. If they can read or replace it, or another account owns it, there is only a warning, because
  * that can be normal in a container.
  */
 export function judgeMode(

@@ -118,7 +118,7 @@ function claimsOf({ service }: Config): readonly Claim[] {
   );
 }
 
-/** Complaints about credentials that two teams share: they would be the same team of the service. */
+/** Complaints about credentials that two teams share: both teams would be the same team of the service. */
 export function sharedCredentials(
   settled: readonly { readonly config: Config | undefined; readonly origins: Origins }[],
 ): readonly Complaint[] {

@@ -19,7 +19,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(...wor
 
 export const conflictPolicy = oneOf('hold', 'service-wins', 'mirror-wins');
 
-/** Accepts a number, or a number as text, as the environment gives it. Rejects other text, such as the empty one. */
+/** Accepts a number, or a number as text, as the environment gives it. Rejects other text, and empty text. */
 const numeric = (error: ReturnType<typeof expecting>) =>
   z.union(
     [

@@ -34,7 +34,7 @@ const longestRestMs = 1_000;
 const againMs = (end: WorkEnd) => (end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0);
 
 export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOptions): DueTeams {
-  /** The earliest time at which each team can be offered again. */
+  /** The earliest time to offer each team again. */
   const notBeforeMs = new Map<string, number>();
   const offered = new Set<string>();
   let lookAtMs = Number.NEGATIVE_INFINITY;

@@ -56,11 +56,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const offerNow = async (name: string) => {
     const now = monotonicMs();
     offeredMs.set(name, now);
-    // The team is checked again then, or sooner if another edit is notified.
+    // The team is checked again at that time, or sooner if another edit is notified.
     atMs.set(name, now + againMs);
     if (await offer(name)) return;
     heard.add(name);
-    // The run because of which the queue refused the team may be over by now.
+    // The run that made the queue refuse the team may be over by now.
     if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {

@@ -23,9 +23,9 @@ export interface NoticeFields {
   readonly id: string;
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
-  /** Markdown for chat tools: a sentence about what happened, and the command in a block below it. */
+  /** Markdown for chat tools: what happened, and on the next line the command, if there is one. */
   readonly text: string;
-  /** The command to deal with it, or `null` if there is nothing to do. */
+  /** The command that a person should run, or `null` if there is nothing to do. */
   readonly command: string | null;
   readonly [fact: string]: unknown;
 }

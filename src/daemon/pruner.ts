@@ -1,4 +1,4 @@
-/** Deletes rows past their retention, once a day for each team. It works in parallel to runs, and half of the time. */
+/** Deletes rows past their retention, once a day for each team. It works beside the runs, and pauses half of the time. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';

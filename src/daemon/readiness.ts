@@ -1,4 +1,4 @@
-/** Checks what the daemon needs: database and schema now, and credentials by the last answer of the service. */
+/** Checks what the daemon needs: database and schema now, and credentials according to the service's last answer. */
 import type { CheckState, ReadyChecks } from '../model/readiness-report.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
 import { withTimeout } from './with-timeout.ts';

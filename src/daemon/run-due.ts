@@ -103,7 +103,7 @@ export async function workOn(
   const { due, groups, news } = runOf(await store.readWork(name));
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
-  // A decision during the run removes the mark, so the mark must be there before.
+  // A decision during the run removes the mark, so the mark must exist before the run.
   if (news?.isMarked === false) await store.noteEdits(name, everyEdit);
   // Computed before the run: if the next time comes during the run, another run follows.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));

@@ -22,7 +22,7 @@ export function validateSchedule(expression: string): string | undefined {
 export async function createSchedule(expression: string, onTick: () => void): Promise<Schedule> {
   const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const task = createTask(expression, onTick, { timezone, logger: silent, suppressMissedWarning: true });
-  // A tick that was missed during sleep or a stall is made up for afterwards.
+  // After a sleep or a stall, `onTick` is called for a tick that was missed.
   task.on('execution:missed', onTick);
   await task.start();
   return {

@@ -49,7 +49,7 @@ async function makeQueue(boss: PgBoss): Promise<void> {
   });
 }
 
-/** Collects the offers of one turn of the event loop into one statement. Each returns true if its job was accepted. */
+/** Collects the offers of one turn of the event loop into one statement. Each offer returns true if it was accepted. */
 function createOffers(boss: PgBoss, onOffered: () => void) {
   let next: { readonly jobs: JobInsert[]; readonly taken: Promise<ReadonlySet<string>> } | undefined;
   const gather = () => {

@@ -44,7 +44,7 @@ export async function createTimetable(
     }
   }
   const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';
-  /** The next two times of each task, which are cached until the first has passed, because computing them is slow. */
+  /** The next two times of each task. Cached until the first of them has passed, because computing them is slow. */
   const nextTimes = new Map<string, { readonly atMs: number; readonly times: readonly Date[] }>();
   const timesOf = (team: string, group: ScheduledGroup): readonly Date[] => {
     const text = textOf(team, group);

@@ -24,7 +24,7 @@ export const hasCluster = (folder: string) => fs.existsSync(join(dataOf(folder),
 /** A password file for libpq (PGPASSFILE), mode 0600. It is created together with the data directory. */
 export const passwordFileOf = (folder: string) => join(folder, 'cluster/pgpass');
 
-/** Finds or creates the cluster of a data folder, and returns its password. Concurrent calls of processes are safe. */
+/** Finds or creates the cluster of a data folder, and returns its password. Several processes can do so at once. */
 export async function openCluster(place: Place, onProgress: (step: string) => void): Promise<string> {
   const { folder, account } = place;
   if (!asAccount(account, () => hasCluster(folder))) {

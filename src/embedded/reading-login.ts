@@ -10,7 +10,7 @@ const NAME = 'musterd_reading';
 // The login becomes a member of each of these roles that exists.
 const MEMBER_OF = ['pg_read_all_data', 'pg_read_all_stats', 'musterd_reader'];
 
-/** Lists what is missing: the login itself, or its membership in a role. */
+/** Lists the roles in which the login is not a member yet: all of them if the login itself is missing. */
 const lacking = `
   select r.rolname from pg_roles r
   where r.rolname = any ($2) and not exists (

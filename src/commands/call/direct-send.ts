@@ -44,7 +44,7 @@ export function linesOfFields(body: JsonObject, prefix = ''): ReadonlyMap<string
   );
 }
 
-/** Replaces each character that a terminal would hide by its code point, as `\u{…}`. */
+/** Replaces each character that a terminal would hide with its code point, as `\u{…}`. */
 const visible = (line: string) =>
   line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| +$/gu, (hidden) =>
     Array.from(hidden, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
@@ -75,7 +75,7 @@ interface Preview {
 /**
  * Shows all that will be sent, and asks for confirmation unless --yes is given.
  * @returns false if the person declines
- * @throws MusterdError `usage` without --yes, if there is no terminal on which to ask
+ * @throws MusterdError `usage` if --yes is required, because the command has no terminal to ask on
  */
 export async function confirmSend(
   context: Context,
@@ -102,7 +102,7 @@ interface SentWords {
   readonly sent: object;
   readonly id?: bigint | undefined;
   readonly localId?: string | undefined;
-  /** What was done, such as `Scheduled`. Shown to people before the ids. */
+  /** The action that was carried out, such as `Scheduled`. Shown to people before the ids. */
   readonly words: string;
 }
 

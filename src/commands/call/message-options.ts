@@ -74,7 +74,7 @@ export function readEntries(option: string, given: readonly string[]): readonly 
   throw usage(`--${option} has ${printable(twice)} twice`, 'Give each once, with or without a plus sign.');
 }
 
-/** Reads phone numbers, of which none can be given twice. @throws MusterdError `usage` */
+/** Reads phone numbers. Each can be given only once. @throws MusterdError `usage` */
 export function readNumbers(given: readonly string[]): readonly string[] {
   const numbers = readEntries('to', given);
   const stranger = numbers.find((number) => !/^\+?[1-9]\d{1,14}$/.test(number));

@@ -43,7 +43,7 @@ export async function approveCommand(
   });
 }
 
-/** Decides that the held edits of a batch are not sent. A later edit of the same field is not rejected by that. */
+/** Decides that the held edits of a batch are not sent. This does not reject a later edit of the same field. */
 export async function rejectCommand(
   context: Context,
   { revert = false, ...options }: ApproveOptions & { readonly revert?: boolean },

@@ -86,7 +86,7 @@ async function writeUnusable(
   { problems }: ImportPreview,
   file: string | undefined,
 ): Promise<void> {
-  // If all rows can be used, the file is written without rows, so that no rows of an earlier import stay in it.
+  // If all rows can be used, the file is written without rows, so that it does not keep rows of an earlier import.
   if (file === undefined) return;
   const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
   const writer = createRowWriter(readFormat(undefined, file), columns);

@@ -13,7 +13,7 @@ function portOf(text: string): number {
   return port;
 }
 
-/** Serves the page until the process is asked to stop. It sends nothing to the service, and writes nothing. */
+/** Serves the page until the process is asked to stop. It only reads from the mirror, and does not call the service. */
 export async function pageCommand(
   context: Context,
   { port = '9465' }: { readonly port?: string },

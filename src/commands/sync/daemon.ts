@@ -11,7 +11,7 @@ import { type SetupOfTeams, withMirrorOf } from '../setup.ts';
 /**
  * Reconciles now and at each time of the schedule, until the process is asked to stop. A failed run is logged, and the
  * next run tries again. The daemon ends by itself only if the first run of its only team fails with an error that no
- * retry can fix, because a person is still watching then. SIGHUP makes it read the settings again.
+ * retry can fix, because then a person is still watching. SIGHUP makes it read the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
   const hangUps = listenForHangUps();
