@@ -1,4 +1,4 @@
-/** Old versions of Node must be able to load this file and `main.ts`: they use no new features and import nothing else. */
+/** Old versions of Node must be able to load this file and `main.ts`, so these use only old features and imports. */
 
 const oldest = 24;
 
