@@ -19,7 +19,7 @@ import { defaultVariants, type Variants } from './faults/variants.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 export interface Emulator extends Hooks {
-  /** Without a trailing slash and without `/v1`. */
+  /** The address of the service, without a trailing slash and without `/v1`. */
   readonly url: string;
   /** The environment that a client of the first team needs. */
   readonly environment: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface Emulator extends Hooks {
   readonly requests: readonly Readonly<LoggedRequest>[];
   clearRequests(): void;
   variants(): Variants;
-  /** Changes how the service behaves from the next request on. */
+  /** Changes how the service behaves, starting with the next request. */
   setVariants(changed: Partial<Variants>): void;
   /** Adds a fault. @returns a function that removes it */
   addFault(fault: Fault): () => void;
@@ -43,7 +43,7 @@ export interface Emulator extends Hooks {
   applyLateWrites(): void;
   /** The present state of all teams, as a value for JSON. */
   snapshot(): Snapshot;
-  /** Makes all teams what they were. Throws an Error if the snapshot is of other teams. */
+  /** Gives all teams the content of the snapshot. Throws an Error if the snapshot has other team ids. */
   restore(snapshot: Snapshot): void;
   /** Cuts all connections; a second call does nothing. */
   close(): Promise<void>;

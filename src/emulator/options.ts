@@ -17,13 +17,13 @@ export interface TeamOptions {
   readonly fields?: number;
   readonly surveys?: number;
   readonly inboxes?: number;
-  /** The number of contacts; the interface shows no way to see one of them. */
+  /** The number of contacts. The interface has no endpoint that shows a single contact. */
   readonly contacts?: number;
-  /** At most two. */
+  /** At most two API Secrets. */
   readonly secrets?: readonly TeamSecret[] | undefined;
   /** The legacy team API key; `undefined` if the team has none. */
   readonly apiKey?: string | undefined;
-  /** Requests a minute; 0 for no limit. */
+  /** Requests per minute; 0 for no limit. */
   readonly ratePerMinute?: number;
   readonly seed?: number;
 }
@@ -31,23 +31,23 @@ export interface TeamOptions {
 export interface EmulatorOptions extends TeamOptions {
   /** Further teams; their defaults are the first team's options. */
   readonly teams?: readonly TeamOptions[];
-  /** The port; 0 for any free one. */
+  /** The port; 0 for any free port. */
   readonly port?: number;
   /** An address of this machine; loopback by default. */
   readonly host?: string | undefined;
   /** The host name for clients, used in the certificate and in the printed environment. */
   readonly hostName?: string | undefined;
-  /** Whether to use plain HTTP, which is refused on anything but loopback. */
+  /** True for plain HTTP, which is refused on every address except loopback. */
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;
   readonly faults?: readonly Fault[];
-  /** The file that gets the certificate of the HTTPS authority. By default it is a temporary one. */
+  /** The file that gets the certificate of the HTTPS authority. The default is a temporary file. */
   readonly authorityFile?: string | undefined;
   /**
-   * A file from which the teams are read at the start, if it exists (options about teams are then
-   * ignored), and to which they are saved from then on.
+   * The file to which the teams are saved. If it exists at the start, the teams are read from it, and
+   * options about teams are ignored.
    */
   readonly stateFile?: string | undefined;
-  /** The token of the control endpoint; without one it answers only loopback. */
+  /** The token of the control endpoint; without a token, the endpoint answers only loopback. */
   readonly controlToken?: string | undefined;
 }

@@ -1,6 +1,6 @@
 /** A source of numbers that are the same for the same seed on every machine. */
 export interface Random {
-  /** From 0 inclusive to 1 exclusive. */
+  /** A number from 0 inclusive to 1 exclusive. */
   fraction(): number;
   /** A whole number from `low` to `high`, both included. */
   between(low: number, high: number): number;
@@ -33,7 +33,7 @@ export function seedOf(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   }
-  // The last steps spread neighbouring texts (ids in order) over the whole range.
+  // The last steps spread similar texts (consecutive ids) over the whole range.
   hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
   return (hash ^ (hash >>> 16)) >>> 0;
 }

@@ -1,11 +1,11 @@
 /**
- * The entry of `musterd/emulator`: the service of interface.md on this machine, for the tests of whoever calls it.
- * docs/emulator.md says what it plays.
+ * The entry of `musterd/emulator`: plays the service of interface.md on this machine, for tests of its clients.
+ * docs/emulator.md describes what it plays.
  */
 import { createEmulator, type Emulator } from './create-emulator.ts';
 import type { EmulatorOptions } from './options.ts';
 
-/** An emulator that is closed by `await using`, too. */
+/** An emulator that `await using` closes at the end of its scope. */
 export type StartedEmulator = Emulator & AsyncDisposable;
 
 /**

@@ -8,7 +8,7 @@ import type { PlayedTeam } from './rules/played-team.ts';
 import { restoreSnapshot } from './control/snapshot.ts';
 import type { Variants } from './faults/variants.ts';
 
-/** Everything that the serving side works on. */
+/** The state of the emulator, which all requests share. */
 export interface EmulatorWorld {
   readonly teams: readonly PlayedTeam[];
   readonly rateLimits: ReadonlyMap<number, RateLimit>;
@@ -17,12 +17,12 @@ export interface EmulatorWorld {
   readonly hooks: HookRunner;
   readonly faults: FaultBox;
   readonly late: LateWrites;
-  /** A team other than this one, for answers that do not belong to the caller. */
+  /** Returns a team other than `team`, for answers with another team's rows. */
   readonly stranger: (team: PlayedTeam) => PlayedTeam;
   variants: Variants;
 }
 
-/** Gives the teams the content of the snapshot, and drops the late writes that were still to come. */
+/** Gives the teams the content of the snapshot, and drops the late writes that still wait. */
 export function restoreWorld(world: EmulatorWorld, snapshot: unknown): void {
   restoreSnapshot(world.teams, snapshot);
   world.late.clear();

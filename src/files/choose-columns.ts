@@ -1,4 +1,4 @@
-/** Chooses the columns of a file to keep, because a file may have as many as it has bytes. */
+/** Chooses the columns of a file to keep, because a file can have nearly as many columns as bytes. */
 import { plural } from '../model/in-words.ts';
 
 const mostColumns = 200;
@@ -6,15 +6,15 @@ const mostColumns = 200;
 /** The parts of a file to read. */
 export interface TableWishes {
   /**
-   * Whether the cells of this column are wanted. Of the other columns only the names are kept.
-   * @param sample its first cells, as far as they are known
+   * True if the cells of this column are read. For other columns, only the names are kept.
+   * @param sample the column's first cells, as far as they are known
    */
   readonly isRead: (column: string, sample: readonly string[]) => boolean;
   readonly signal: AbortSignal;
 }
 
 interface ChosenColumns {
-  /** The columns, beginning with those that are read. */
+  /** The names of the columns: first the columns that are read, then the other columns. */
   readonly columns: readonly string[];
   /** The positions in the file of the columns that are read. */
   readonly places: readonly number[];

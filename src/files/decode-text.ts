@@ -1,4 +1,4 @@
-/** Decodes bytes in the encodings in which spreadsheets write. */
+/** Decodes bytes in the encodings that spreadsheets write. */
 import { MusterdError } from '../errors.ts';
 
 export interface DecodedText {
@@ -14,7 +14,7 @@ function decode(label: string, bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Decodes by the byte order mark, else as UTF-8, else, with `isOldAllowed`, in the code page of older spreadsheets. */
+/** Decodes UTF-16 by its byte order mark, else UTF-8, else, if `isOldAllowed`, the code page of older spreadsheets. */
 function decodeAny(bytes: Uint8Array, isOldAllowed: boolean): DecodedText | undefined {
   const [first, second] = bytes;
   const wide =
@@ -33,7 +33,7 @@ function decodeAny(bytes: Uint8Array, isOldAllowed: boolean): DecodedText | unde
   return old === undefined ? undefined : { text: old, encoding: 'Windows-1252' };
 }
 
-/** @throws MusterdError `usage` if the bytes are no text */
+/** @throws MusterdError `usage` if the bytes are not text */
 export function decodeText(bytes: Uint8Array, isOldAllowed: boolean): DecodedText {
   const decoded = decodeAny(bytes, isOldAllowed);
   if (decoded === undefined || decoded.text.includes('\0'))

@@ -1,4 +1,4 @@
-/** Goes through the rows of a file, of which there may be many. */
+/** Handles the rows of a file one by one, up to a million rows. */
 import { MusterdError } from '../errors.ts';
 import { inTurns } from '../model/in-turns.ts';
 
@@ -12,7 +12,7 @@ export function requireRowLimit(rows: number): void {
     });
 }
 
-/** Does this for each row, in turns with other work, until the signal. @throws MusterdError `usage` for too many */
+/** Calls `work` for each row, in turns with other work, until the signal. @throws MusterdError `usage` for too many rows */
 export async function eachRow<T>(
   rows: Iterable<T>,
   signal: AbortSignal,
@@ -27,13 +27,13 @@ export async function eachRow<T>(
   });
 }
 
-/** A row in the form of the file, with the line in which it begins. */
+/** A row's text as it is in the file, with the number of its first line. */
 export interface WrittenRow {
   readonly line: number;
   readonly text: string;
 }
 
-/** The lines that are not empty. Only line feeds separate them; other readers would also split within a text. */
+/** The lines that are not empty. Only line feeds separate lines, because JSON texts can contain other line separators. */
 export function* linesOf(text: string): Generator<WrittenRow> {
   for (let from = 0, line = 1; from < text.length; line += 1) {
     const end = text.indexOf('\n', from);

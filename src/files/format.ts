@@ -16,7 +16,7 @@ const endings: Readonly<Record<string, Format>> = {
   '.yml': 'yaml',
 };
 
-/** The requested format, else that of the file's name, else CSV. @throws MusterdError `usage` */
+/** The requested format, else the format of the file's ending, else CSV. @throws MusterdError `usage` */
 export function readFormat(wanted: string | undefined, file: string | undefined): Format {
   if (wanted === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
   const format = formats.find((name) => name === wanted);
@@ -24,7 +24,7 @@ export function readFormat(wanted: string | undefined, file: string | undefined)
   throw new MusterdError('usage', `--format "${wanted}": use one of ${formats.join(', ')}`);
 }
 
-/** Like `readFormat`, for a file to write. @throws MusterdError `usage`, also if the file's name promises another format */
+/** Like `readFormat`, for a file to write. @throws MusterdError `usage`, also for an unknown ending without a format */
 export function readFormatToWrite(wanted: string | undefined, file: string | undefined): Format {
   const ending = extname(file ?? '').toLowerCase();
   if (wanted === undefined && ending !== '' && !Object.hasOwn(endings, ending))

@@ -1,6 +1,6 @@
 /**
- * A spreadsheet runs a cell that begins like a formula, whoever wrote it. A quote before it makes it text. A text of
- * which reading would remove a quote gets one more, so that every text comes back as it was.
+ * A spreadsheet runs a cell that begins like a formula. A quote in front makes the cell text. A formula that already
+ * has quotes in front gets one more quote, because reading removes one. So every text comes back unchanged.
  */
 const startsLikeFormula = /^'*[=+\-@\t\r＝＋－＠]/u;
 

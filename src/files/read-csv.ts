@@ -1,4 +1,4 @@
-/** CSV as spreadsheets write it: commas, semicolons or tabs, with line breaks in quotes. */
+/** Reads CSV as spreadsheets write it: commas, semicolons or tabs, with line breaks in quotes. */
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
@@ -9,10 +9,10 @@ import { requireRowLimit } from './each-row.ts';
 import { asWritten } from './formula.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** The longest record, so that a quote that is never closed does not take the rest of the file along. */
+/** The longest record, so that a quote that is never closed does not swallow the rest of the file. */
 const longestRecord = 1024 * 1024;
 const pieceBytes = 64 * 1024;
-/** The most records in which the header is looked for, and by which columns are judged. */
+/** The number of first records in which the header is searched, and which give samples of the columns. */
 const mostSamples = 20;
 
 const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
@@ -20,7 +20,7 @@ const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 const countKnown = (cells: readonly string[], isRead: TableWishes['isRead']) =>
   cells.map((cell) => textOf(cell).trim()).filter((cell) => cell !== '' && isRead(cell, [])).length;
 
-/** The delimiter by which a line has most known columns, else the one that occurs most often in the first record with any. */
+/** The delimiter that gives some line the most known columns; if equal, the most frequent in the first line with any. */
 function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
   const lines = text
     .slice(0, pieceBytes)
@@ -35,7 +35,7 @@ function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
   return best?.delimiter ?? ',';
 }
 
-/** Feeds the parser in pieces, in turns with other work. */
+/** Yields the text in pieces for the parser, in turns with other work. */
 async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += pieceBytes) {
@@ -45,7 +45,7 @@ async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buff
   }
 }
 
-/** Reads all records with their lines. @throws MusterdError `usage` for a quote that is not closed or in a wrong place */
+/** Reads all records with their line numbers. @throws MusterdError `usage` for a quote that is not closed or in a wrong place */
 async function readRecords(
   text: string,
   { delimiter, firstLine, signal }: CsvFile,
@@ -87,7 +87,7 @@ interface CsvFile {
   readonly signal: AbortSignal;
 }
 
-/** A text that some programs export as a formula, unquoted, so that it does not become a number: ="0041…" */
+/** Some programs export a text as an unquoted formula, so that it does not become a number: ="0041…" */
 const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
@@ -99,7 +99,7 @@ interface CsvRecord {
 }
 
 interface Head extends ReturnType<typeof chooseColumns> {
-  /** The number of columns, and that without unnamed ones at the end. */
+  /** The number of columns. `fewest` does not count unnamed columns at the end. */
   readonly width: number;
   readonly fewest: number;
 }

@@ -1,4 +1,4 @@
-/** Reads rows that name their values: JSON, JSON by line, YAML. */
+/** Reads formats in which each row names its values: JSON, NDJSON, YAML. */
 import {
   Composer,
   type Document,
@@ -18,7 +18,7 @@ import { chooseColumns, type TableWishes } from './choose-columns.ts';
 import { inTurns } from '../model/in-turns.ts';
 import { eachRow, linesOf, type WrittenRow } from './each-row.ts';
 
-/** The named values of a row, and what is wrong with the row. */
+/** The named values of a row, and the reason why the row cannot be used, if there is one. */
 interface ObjectValues {
   readonly values: readonly (readonly [name: string, value: string])[];
   readonly wrong: string | undefined;
@@ -78,20 +78,20 @@ const notReadable = (what: string, error: unknown, line?: number) =>
     { cause: error },
   );
 
-/** The end of the text whose opening quote is at `start`. */
+/** The position of the quote that closes the string whose opening quote is at `start`. */
 function endOfText(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;
 }
 
-/** The depth after this character. The parser of the member reports a brace that closes nothing. */
+/** The nesting depth after this character. A `}` directly in the list is ignored here; JSON.parse reports it later. */
 function depthAfter(char: string, depth: number): number {
   if (char === '[' || char === '{') return depth + 1;
   return char === ']' || (char === '}' && depth > 1) ? depth - 1 : depth;
 }
 
-/** The members of a list, which are not parsed yet. @throws MusterdError `usage` */
+/** Yields the members of a JSON list as text that is not parsed yet. @throws MusterdError `usage` */
 function* membersOf(text: string): Generator<WrittenRow> {
   const start = text.search(/\S/);
   if (text[start] !== '[') throw new MusterdError('usage', 'This JSON is not a list of objects');
@@ -145,11 +145,11 @@ export async function readNdjson(text: string, wishes: TableWishes): Promise<Fil
   return objects.table();
 }
 
-/** Reading YAML takes ten times as long as anything else, and a hundred times the memory. */
+/** Reading YAML takes ten times as long as the other formats, and a hundred times the memory. */
 const longestYaml = 2 * 1024 * 1024;
 const isNothing = /^(~|null|Null|NULL|)$/;
 
-/** The schema keeps every value as text. */
+/** The text of a value. The schema `failsafe` keeps every value as text. */
 const textOf = ({ value }: Scalar): string => (typeof value === 'string' ? value : '');
 
 /** @throws MusterdError `usage` for a key that occurs twice */
@@ -170,7 +170,7 @@ function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectVa
   return { values: [...values], wrong };
 }
 
-/** A text that is wrong at each character makes as many errors. Without stacks they cost a tenth. */
+/** YAML that is wrong at each character creates an error for each. Without stack traces, errors cost a tenth. */
 function withoutStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -181,7 +181,7 @@ function withoutStacks<T>(work: () => T): T {
   }
 }
 
-/** The YAML parser compares each key with all others to find one that occurs twice, so that is done here instead. */
+/** The YAML parser's check for repeated keys compares all pairs, so it is off, and `valuesOfMap` checks them. */
 async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal): Promise<Document.Parsed> {
   const parser = new Parser(lines.addNewLine);
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false });

@@ -12,10 +12,10 @@ type Row = readonly (string | null)[];
 export interface AnswersWriter {
   /** The text before the first answer. */
   readonly begin: string;
-  /** The beginning of an answer. */
+  /** The text before the rows of an answer. */
   readonly head: (columns: readonly Column[]) => string;
   readonly rows: (columns: readonly Column[], page: readonly Row[]) => string;
-  /** The end of each answer, even of one without columns. */
+  /** The text after each answer, also after an answer without columns. */
   readonly tail: (hasColumns: boolean) => string;
   readonly end: string;
 }
@@ -26,7 +26,7 @@ export const wordsOf = (columns: readonly Column[], row: Row) =>
     return value === null || value === undefined ? null : inWords(value);
   });
 
-/** Writes CSV like psql: NULL is nothing, an empty text is two quotes, and formulas are not made harmless. */
+/** Writes CSV like psql: NULL is an empty cell, an empty text is two quotes, and formulas are not escaped. */
 function createCsvWriter(): AnswersWriter {
   let answers = 0;
   const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
@@ -47,7 +47,7 @@ function createCsvWriter(): AnswersWriter {
   };
 }
 
-/** One line of JSON, even for readers that end a line at other characters than a line feed. */
+/** Escapes line separators other than the line feed, so that every reader sees the JSON as one line. */
 export const onOneLine = (json: string): string =>
   json.replaceAll(
     /[\u0085\u2028\u2029]/g,
@@ -75,7 +75,7 @@ export function createJsonList() {
   };
 }
 
-/** For one statement it is a list of rows, for several a list of such lists. */
+/** For one statement, the JSON is a list of rows; for several statements, a list of such lists. */
 function createJsonWriter(isOne: boolean): AnswersWriter {
   let answers = 0;
   let list = createJsonList();
@@ -106,7 +106,7 @@ function createNdjsonWriter(): AnswersWriter {
 export const answerFormats = ['table', 'csv', 'json', 'ndjson'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
-/** @param isOne whether there is only one statement */
+/** @param isOne true if there is only one statement */
 export function createAnswersWriter(format: Exclude<AnswerFormat, 'table'>, isOne: boolean): AnswersWriter {
   if (format === 'json') return createJsonWriter(isOne);
   return format === 'csv' ? createCsvWriter() : createNdjsonWriter();

@@ -11,12 +11,12 @@ function refused(path: string, error: unknown): MusterdError {
   return new MusterdError('usage', `${path} cannot be written (${code ?? message})`, { cause: error });
 }
 
-/** The path where the file ends up, behind any link, and whether there is something else than a file, such as a pipe. */
+/** The path of the file after links are followed. `isFile` is false if the path is, for example, a pipe. */
 interface Place {
   readonly target: string;
   readonly isFile: boolean;
   readonly isThere: boolean;
-  /** The mode of the file. A new file is for its owner alone. */
+  /** The mode of the written file. A new file can be read by its owner only. */
   readonly mode: number;
 }
 
@@ -25,8 +25,8 @@ async function placeOf(path: string): Promise<Place> {
     const named = await lstat(path);
     const isOurs = ({ uid }: Stats) => uid === 0 || uid === process.geteuid?.();
     const isLink = named.isSymbolicLink();
-    // In a folder that several people share, somebody else's link or pipe would decide where the text is written, and
-    // somebody else's file would decide who may read it.
+    // In a shared folder, another user's link or pipe would decide where the text is written, and another user's
+    // file would decide who can read it.
     if (!named.isFile() && !isOurs(named))
       throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} of another user`, {
         hint: 'Name the file itself, or another file.',
@@ -48,20 +48,20 @@ async function placeOf(path: string): Promise<Place> {
 
 interface OpenFile {
   readonly handle: FileHandle;
-  /** Gives the file its name. */
+  /** Renames the finished file to the target. */
   readonly keep: () => Promise<void>;
-  /** Removes the file. */
+  /** Removes the unfinished file. */
   readonly drop: () => Promise<void>;
 }
 
-/** Makes the names of a folder last through a power failure, if the folder may be read. */
+/** Syncs a folder, so that its names survive a power failure. A folder that cannot be read is skipped. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(() => undefined);
   await folder?.sync().catch(ignoreUnsyncable);
   await folder?.close();
 }
 
-/** Opens a file beside the place, which gets its name once it is whole. */
+/** Opens a temporary file beside the target, which gets the target's name once it is complete. */
 async function openBeside(path: string, isNew: boolean): Promise<OpenFile> {
   const { target, isFile, mode, isThere } = await placeOf(path);
   if (isNew && isThere && isFile)
@@ -81,8 +81,8 @@ async function openBeside(path: string, isNew: boolean): Promise<OpenFile> {
 }
 
 /**
- * Calls `work` with a stream to the file. Until all of it is written, the earlier file stays under its name.
- * @param isNew true if no file may have that name yet; only its owner may read the new one
+ * Calls `work` with a function that writes to the file. The earlier file stays until all of the new one is written.
+ * @param isNew true if the file must not exist yet; only its owner can read the new file
  * @throws what `work` throws; MusterdError `usage` if the file cannot be written
  */
 export async function writeWholeFile<R>(
@@ -107,7 +107,7 @@ export async function writeWholeFile<R>(
   }
 }
 
-/** A pipe cannot be flushed to disk, and need not be. */
+/** Ignores the error that a pipe cannot be flushed to disk. It need not be. */
 function ignoreUnsyncable(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EINVAL' && error.code !== 'ENOTSUP') throw error;
 }

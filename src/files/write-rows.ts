@@ -1,4 +1,4 @@
-/** Writes rows as text, page by page. Nothing of an earlier page is kept. */
+/** Writes rows as text, page by page. Earlier pages are not kept in memory. */
 import { stringify as toCsv } from 'csv-stringify/sync';
 import { stringify as toYaml } from 'yaml';
 import { toJson } from '../model/json.ts';
@@ -25,9 +25,9 @@ function cellOf(value: unknown): string {
   return typeof cell === 'object' ? toJson(cell) : `${cell as number | bigint | boolean}`;
 }
 
-/** It has a byte order mark, because without one spreadsheets use the code page of their machine. */
+/** The CSV has a byte order mark, because without one spreadsheets use the code page of their machine. */
 function createCsvWriter(columns: readonly string[]): RowWriter {
-  // A custom delimiter turns off the quotes around line breaks, and some spreadsheets split at semicolons.
+  // A custom record delimiter turns off quotes around line breaks. Some spreadsheets split at semicolons.
   const options = { record_delimiter: 'windows', quoted_match: /[\r\n\t;\ufeff]/ } as const;
   return {
     begin: toCsv([columns], { ...options, bom: true }),
@@ -60,7 +60,7 @@ function createNdjsonWriter(columns: readonly string[]): RowWriter {
   };
 }
 
-/** All text is quoted, so that no reader takes a phone for a number or a name for a truth value. */
+/** All text is quoted, so that no reader takes a phone for a number or a name for a boolean. */
 function createYamlWriter(columns: readonly string[]): RowWriter {
   let isEmpty = true;
   return {

@@ -1,4 +1,4 @@
-/** All files that pages ask for. Nothing comes from elsewhere. */
+/** All static files of the page. No page loads anything from another server. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +8,7 @@ export interface Asset {
   readonly isFont: boolean;
 }
 
-/** In the bundle the files lie beside this one. In a checkout the typeface lies in its package, and the guide in docs. */
+/** In the bundle, the files are beside this file. In a checkout, the typeface is in its package, and the guide in docs. */
 const typeface = '../../node_modules/@fontsource-variable/inter/';
 const places = ['./assets/', typeface, `${typeface}files/`, '../../docs/'];
 
@@ -23,7 +23,7 @@ function readBeside(name: string): Buffer {
   throw new Error(`${name} is nowhere`);
 }
 
-/** The typeface's own style sheet says which of its files has which letters: a browser asks for those that a page needs. */
+/** The typeface's style sheet maps letters to font files, so that a browser loads only the font files that a page needs. */
 export function readAssets(): ReadonlyMap<string, Asset> {
   const own = (type: string, file: string): Asset => ({ type, body: readBeside(file), isFont: false });
   const letters = own('text/css; charset=utf-8', 'index.css');

@@ -11,11 +11,11 @@ import { type EmulatorWorld, restoreWorld } from '../world.ts';
 interface Control {
   readonly world: EmulatorWorld;
   readonly teams: readonly TeamControl[];
-  /** Required as a Bearer token. Without one, only requests from loopback are answered. */
+  /** Required as a Bearer token. If it is undefined, only requests from loopback are answered. */
   readonly token: string | undefined;
 }
 
-/** It is outside of `/v1`, so that it cannot collide with a path of the interface. */
+/** The prefix is outside `/v1`, so that it cannot collide with a path of the interface. */
 const controlPrefix = '/_emulator';
 
 const userEdit = z.strictObject({
@@ -35,7 +35,7 @@ const contactsEdit = z.strictObject({
   body: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** A snapshot of a large team is larger than what the service takes. */
+/** The largest body in bytes. A large team's snapshot exceeds the limit of the service's paths. */
 const snapshotLimit = 256 * 2 ** 20;
 
 interface ControlCall {
@@ -46,7 +46,7 @@ interface ControlCall {
 
 type ControlAct = (control: Control, call: ControlCall) => unknown;
 
-/** The acts by method and path. `:team` is a team's id, `:id` the id of a row. */
+/** The actions of the control endpoint, by method and path. `:team` is a team's id, `:id` the id of a row. */
 const acts: Readonly<Record<string, ControlAct>> = {
   'GET requests': ({ world }, { query }) => {
     const since = Number(query.get('since') ?? 0);
@@ -130,7 +130,7 @@ export function isControl(url: string): boolean {
   return path === controlPrefix || path.startsWith(`${controlPrefix}/`);
 }
 
-/** Lets tests and people on this machine look into the emulator and change it while it runs. */
+/** Adds the routes by which tests and people read and change the emulator while it runs. */
 export function addControlRoutes(app: FastifyInstance, control: Control): void {
   for (const [name, act] of Object.entries(acts)) {
     const [method = 'GET', path = ''] = name.split(' ');
@@ -154,7 +154,7 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
   }
 }
 
-/** Whether the request may look at the emulator and change it. */
+/** True if the request is allowed to read and change the emulator. */
 function admits(control: Control, request: FastifyRequest): boolean {
   if (control.token === undefined) {
     // Checks the Host header: a foreign name can resolve to this machine (DNS rebinding).
@@ -168,7 +168,7 @@ function admits(control: Control, request: FastifyRequest): boolean {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
-/** Whether a foreign web page may have made a browser on this machine send this request. */
+/** True if a foreign web page might have made a browser on this machine send this request. */
 function isFromPage({ headers, body }: FastifyRequest): boolean {
   const origin = headers.origin?.replace(/^https?:\/\//, '');
   if (origin !== undefined && !loopback.test(origin)) return true;

@@ -1,8 +1,8 @@
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from '../rules/played-team.ts';
 
 /**
- * All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are not part of it.
- * How a team is written in it is part of the format.
+ * The content of all teams, as a value for JSON. Faults, variants and the clock are not part of it.
+ * `format` also names the layout in which a team is written.
  */
 export interface Snapshot {
   readonly format: string;
@@ -37,7 +37,7 @@ export function teamsIn(value: unknown): readonly PlayedTeam[] {
   return (given.teams as readonly StoredTeam[]).map(restore);
 }
 
-/** Gives the teams the content of the snapshot. Throws an Error, and changes nothing, if it is of other teams. */
+/** Gives the teams the content of the snapshot. If it has other team ids, throws an Error and changes nothing. */
 export function restoreSnapshot(teams: readonly PlayedTeam[], value: unknown): void {
   const read = teamsIn(value);
   const idsOf = (some: readonly PlayedTeam[]) => some.map(({ id }) => id).join(', ');

@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import type { PlayedTeam } from '../rules/played-team.ts';
 import { teamsIn, type Snapshot, takeSnapshot } from './snapshot.ts';
 
-/** The target of the path. A link by anybody else would choose what is read and overwritten. */
+/** The path with symbolic links followed. Another user's link is refused: it could redirect the file. */
 export function targetOf(path: string): string {
   const named = lstatSync(path, { throwIfNoEntry: false });
   if (named?.isSymbolicLink() !== true) return path;
@@ -20,10 +20,10 @@ export function targetOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Replaces what is there by a new file. */
+/** Writes the text to a new file, which then atomically replaces the file at the path. */
 export function writeOwnFile(path: string, text: string, mode: number): void {
   const target = targetOf(path);
-  // Nobody can have created anything with this name before.
+  // The name is random, so no other user can have created this file before.
   const part = `${target}.${randomUUID()}.new`;
   try {
     writeFileSync(part, text, { mode, flag: 'wx' });
@@ -48,8 +48,8 @@ export function readTeams(given: string): readonly PlayedTeam[] | undefined {
 }
 
 /**
- * Saves now, and then once a second if something has changed; the file is replaced atomically.
- * @returns a function that saves, and stops saving by itself
+ * Saves the teams now, and then once a second if something has changed. The file is replaced atomically.
+ * @returns a function that ends the periodic saving and saves a last time
  */
 export function keepStateFile(path: string, teams: readonly PlayedTeam[]): () => void {
   let saved = -1;

@@ -19,10 +19,10 @@ import { sendDueMessages } from '../rules/sent-messages.ts';
 import { momentOf } from '../wire/show-timestamp.ts';
 import { laterThan, type UserChange, writeUser } from '../rules/update-user.ts';
 
-/** A new user; absent fields are empty, and both listings show the user. */
+/** A new user. By default the values are empty, the role is 4, and both listings show the user. */
 export type NewUser = Partial<Pick<UserRecord, 'id' | 'listed' | 'answered'>> & UserChange;
 
-/** Direct access to one team: its exact content, and edits as if "by someone in the web app". */
+/** Direct access to one team: its exact content, and edits as if made in the web app. */
 export interface TeamControl {
   readonly id: number;
   /** The environment that a client needs to reach this team. */
@@ -34,11 +34,11 @@ export interface TeamControl {
 
   /** The users in the order of their ids, with both halves of each name as they are stored. */
   users(): readonly UserRecord[];
-  /** Throws if there is none. */
+  /** Throws if the team has no such user. */
   user(id: number): UserRecord;
   addUser(user: NewUser): UserRecord;
   editUser(id: number, edit: UserChange): UserRecord;
-  /** Removes the user from one of the two listings, or adds it again, and changes nothing else. */
+  /** Hides the user from the members (`listed`) or from users/get (`answered`), or shows the user again. */
   showUser(id: number, where: Partial<Pick<UserRecord, 'listed' | 'answered'>>): UserRecord;
   removeUser(id: number): void;
 
@@ -52,21 +52,21 @@ export interface TeamControl {
   removeField(id: number): void;
   surveys(): readonly SurveyRecord[];
   inboxes(): readonly InboxRecord[];
-  /** All messages that were ever scheduled, those that were cancelled among them. */
+  /** All messages that were ever scheduled, including cancelled messages. */
   schedules(): readonly ScheduleRecord[];
-  /** Messages that reached somebody: one for each message and recipient. */
+  /** Delivered messages: one record for each message and recipient. */
   deliveries(): readonly DeliveryRecord[];
   conversationsRead(): readonly Readonly<Record<string, unknown>>[];
 
-  /** Sets the count of all contacts, or of those that a pagination body selects. */
+  /** Sets the count of all contacts, or of the contacts that a pagination body selects. */
   setContacts(count: number, body?: Readonly<Record<string, unknown>>): void;
-  /** The credential that a client sends after `Bearer`: a new token of the first API Secret, or else the legacy key. */
+  /** The credential after `Bearer`: a token signed with the first API Secret, or without one the legacy key. */
   token(): string;
-  /** Throws if there are two already (interface.md, Rotation). */
+  /** Throws if the team already has two secrets (interface.md, Rotation). */
   addSecret(secret: TeamSecret): void;
   revokeSecret(id: string): void;
   setApiKey(apiKey: string | undefined): void;
-  /** Sets the requests a minute; 0 for no limit. */
+  /** Sets the rate limit in requests per minute; 0 for no limit. */
   setRate(perMinute: number): void;
 }
 

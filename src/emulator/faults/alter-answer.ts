@@ -7,7 +7,7 @@ import type { UserUpdate } from '../wire/request-schemas.ts';
 import type { PlayedTeam } from '../rules/played-team.ts';
 import { z } from 'zod';
 
-/** The call as faults change it for the endpoint; `stranger` is another team. */
+/** The endpoint call, changed by the faults. `stranger` returns another team, for the fault `wrong-team`. */
 export function alterCall(
   faults: readonly Fault[],
   call: EndpointCall,
@@ -21,7 +21,7 @@ export function alterCall(
   return { ...call, team, shown: (id) => seedOf(`shrink ${id}`) % 100 < keep };
 }
 
-/** The requested updates that are carried out. */
+/** The request body with only the updates that `partial-apply` carries out; unchanged without this fault. */
 export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: unknown): unknown {
   const partial = faultOf(faults, 'partial-apply');
   const updates = updatesOf(endpoint, body);
@@ -36,7 +36,7 @@ export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: un
   };
 }
 
-/** The answer as faults change it; `body` is that of the request. */
+/** The answer, changed by the faults. `body` is the body of the request. */
 export function alterAnswer(
   faults: readonly Fault[],
   endpoint: Endpoint,
@@ -68,7 +68,7 @@ function updatesOf(endpoint: Endpoint, body: unknown): readonly UserUpdate[] | u
     : undefined;
 }
 
-/** The first `keep` percent of the users that are the answer of a write; of its keys or letters if it is another. */
+/** Keeps the first `keep` percent of a write's answer: of its `memberships`, or else of its keys or letters. */
 function cutAnswer(body: unknown, keep: number): unknown {
   const share = (length: number): number => Math.floor((length * keep) / 100);
   const cut = <P>(parts: readonly P[]): P[] => parts.slice(0, share(parts.length));
@@ -77,7 +77,7 @@ function cutAnswer(body: unknown, keep: number): unknown {
   return 'memberships' in body ? changeLists(body, cut) : Object.fromEntries(cut(Object.entries(body)));
 }
 
-/** A list that is the answer, or the `memberships` or `members` of one. */
+/** Applies `change` to the body if it is a list, or else to its `memberships` and `members`. */
 function changeLists(body: unknown, change: (rows: readonly unknown[]) => readonly unknown[]): unknown {
   if (Array.isArray(body)) return change(body);
   if (typeof body !== 'object' || body === null) return body;
@@ -89,7 +89,7 @@ function changeLists(body: unknown, change: (rows: readonly unknown[]) => readon
   );
 }
 
-/** The body with `{}` wherever it has `[]` and an object is documented, at any depth. */
+/** Replaces `[]` with `{}`, at any depth, if the schema documents an object at this place. */
 export function withEmptyObjects(documented: unknown, value: unknown): unknown {
   if (documented instanceof z.ZodOptional || documented instanceof z.ZodNullable)
     return withEmptyObjects(documented.unwrap(), value);

@@ -2,14 +2,14 @@ import type { Fault, FaultKind, FaultOf } from './faults.ts';
 import { createTrigger, type Trigger } from './match.ts';
 import type { LoggedRequest } from '../wire/request-log.ts';
 
-/** The active faults. It chooses those that apply to a request. */
+/** The active faults. `take` chooses the faults that apply to a request. */
 export interface FaultBox {
   /** @returns a function that removes the fault */
   add(fault: Fault): () => void;
   clear(): void;
   /** All faults, in the order in which they were added. */
   installed(): readonly Fault[];
-  /** Chooses the faults of a request. It must be called once per request, because it counts them. */
+  /** Chooses the faults of a request. It must be called once per request, because it counts requests. */
   take(request: LoggedRequest): readonly Fault[];
 }
 
@@ -29,7 +29,7 @@ export function createFaultBox(faults: readonly Fault[] = []): FaultBox {
     add,
     clear: () => installed.clear(),
     installed: () => faultsOf(installed),
-    // It calls every trigger, so that each counts the request.
+    // Every trigger is called, so that each trigger counts the request.
     take: (request) => faultsOf([...installed].filter(({ trigger }) => trigger(request))),
   };
 }

@@ -2,7 +2,7 @@ import type { Match } from './match.ts';
 
 /**
  * All faults as one table: each kind, its parameters with their defaults, and its effect.
- * `--fault kind,name=value,…`; `faultMatches` selects the requests.
+ * On a command line: `--fault kind,name=value,…`. The settings in `faultMatches` select the requests.
  */
 
 export interface FaultDescription<P = Readonly<Record<string, string | number>>> {
@@ -102,7 +102,7 @@ export const faultTable = {
 
 export type FaultTable = typeof faultTable;
 export type FaultKind = keyof FaultTable;
-/** A number parameter takes numbers, a text parameter texts. */
+/** A parameter whose default is a number takes numbers; a parameter whose default is a text takes texts. */
 export type FaultParametersOf<K extends FaultKind> = {
   readonly [P in keyof FaultTable[K]['parameters']]?: FaultTable[K]['parameters'][P] extends number
     ? number
@@ -114,7 +114,7 @@ export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 
 export const faultKinds = Object.keys(faultTable) as readonly FaultKind[];
 
-/** Selects the requests that a fault applies to; the same for all kinds. */
+/** The settings that select the requests of a fault. They are the same for all kinds. */
 const faultMatches = {
   method: 'GET, POST, PUT or DELETE; any when left out',
   path: 'the path as sent, without the query; a * at its end stands for any rest',
@@ -132,7 +132,7 @@ export function faultSettings(kind: FaultKind): string {
     .join(', ');
 }
 
-/** The list for people: "musterd emulator --list". */
+/** Describes these settings for users, in the output of "musterd emulator --list". */
 export function describeMatches(): string {
   const lines = Object.entries(faultMatches).map(([name, means]) => `  ${name.padEnd(8)} ${means}`);
   const example = '--fault status,code=502,path=/v1/tags,at=3,times=2';
@@ -150,7 +150,7 @@ export function parameter<K extends FaultKind, P extends keyof FaultTable[K]['pa
 
 /**
  * Faults as given on a command line, such as `status,code=502,path=/v1/tags,at=3,times=2`. Throws an
- * Error in words that lists what is valid.
+ * Error with a message for users.
  */
 export function parseFaults(texts: readonly string[]): readonly Fault[] {
   return texts.map((text) => {
@@ -164,7 +164,7 @@ export function parseFaults(texts: readonly string[]): readonly Fault[] {
   });
 }
 
-/** The same for a fault as an object, for the control endpoint. Numbers may be given as text. */
+/** Checks a fault given as an object, as the control endpoint gets it. Numbers can be given as text. */
 export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
   const found = faultKinds.find((candidate) => candidate === given['kind']);
   if (found === undefined) {

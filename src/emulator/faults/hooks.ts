@@ -1,13 +1,13 @@
 import { createTrigger, type Match, type Trigger } from './match.ts';
 import type { LoggedRequest } from '../wire/request-log.ts';
 
-/** An action of a test at a chosen request; the request waits for it. */
+/** An action that a test runs at a chosen request; the request waits until the action ends. */
 export type Hook = (request: LoggedRequest) => void | Promise<void>;
 
 /** Changes the text of an answer's body in ways that no JSON serialiser would. */
 export type Rewrite = (body: string, request: LoggedRequest) => string;
 
-/** Hooks count only requests that have an effect, so not those that a 401, a 429 or a fault stops. */
+/** Hooks count only requests that have an effect. If a 401, a 429 or a fault stops a request, it is not counted. */
 export interface Hooks {
   /** Adds a hook that is called before the request has any effect. @returns a function that removes it */
   readonly before: (match: Match, hook: Hook) => () => void;
@@ -16,7 +16,7 @@ export interface Hooks {
   readonly rewrite: (match: Match, rewrite: Rewrite) => () => void;
 }
 
-/** The hooks, and how the server runs them: each once per request. */
+/** The hooks, and the functions by which the server runs them, each at most once per request. */
 export interface HookRunner extends Hooks {
   runBefore(request: LoggedRequest): Promise<void>;
   runAfter(request: LoggedRequest): Promise<void>;

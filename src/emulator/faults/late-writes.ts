@@ -3,11 +3,11 @@ import { putUser, type PlayedTeam } from '../rules/played-team.ts';
 
 /** Writes that were accepted and take effect later. */
 export interface LateWrites {
-  /** Adds a write that takes effect at `requestNumber` and `dueMs` at the earliest. */
+  /** Adds a write that takes effect when both `requestNumber` and `dueMs` are reached. */
   add(late: { readonly requestNumber: number; readonly dueMs: number; readonly apply: () => void }): void;
-  /** Carries out the writes that are due at this request; without arguments, all. */
+  /** Carries out the writes that are due at this request; without arguments, all waiting writes. */
   settle(requestNumber?: number, nowMs?: number): void;
-  /** Forgets those that wait. */
+  /** Drops the waiting writes. */
   clear(): void;
 }
 
@@ -28,7 +28,7 @@ export function createLateWrites(): LateWrites {
   };
 }
 
-/** The answer that the write would give; the users are unchanged afterwards. */
+/** Returns the answer that the write would give, and restores the users afterwards. */
 export function rehearse(team: PlayedTeam, write: () => EndpointAnswer): EndpointAnswer {
   const before = new Map(team.users);
   const answer = write();

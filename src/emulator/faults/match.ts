@@ -1,21 +1,21 @@
 import { seedOf } from '../random.ts';
 import type { LoggedRequest } from '../wire/request-log.ts';
 
-/** Selects requests: `times` of those that match, beginning with the `at`-th. */
+/** Selects `times` of the matching requests, beginning with the `at`-th. */
 export interface Match {
   readonly method?: string;
-  /** The path as sent, without the query. A `*` at the end stands for any rest. */
+  /** The path as sent, without the query. A `*` at the end matches any ending. */
   readonly path?: string;
   readonly team?: number;
-  /** The number of the first request, counted from 1 since the match was set up. The default is 1. */
+  /** The first selected request, counted from 1 among the matching requests. The default is 1. */
   readonly at?: number;
-  /** The default is 1. */
+  /** How many requests are selected. The default is 1. */
   readonly times?: number | 'always';
-  /** The percentage of those that is selected at random, but always the same ones. By default it is all. */
+  /** The percentage of these requests that is selected, the same requests in each run. The default is 100. */
   readonly percent?: number;
 }
 
-/** Whether the request is selected. It must be called once per request, because it counts them. */
+/** Returns true if the request is selected. It must be called once per request, because it counts requests. */
 export type Trigger = (request: Readonly<LoggedRequest>) => boolean;
 
 export function createTrigger(match: Match): Trigger {

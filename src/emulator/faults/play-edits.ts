@@ -5,7 +5,7 @@ import type { PlayedTeam } from '../rules/played-team.ts';
 import { createTeamControl, type TeamControl } from '../control/team-control.ts';
 import type { UserChange } from '../rules/update-user.ts';
 
-/** Effects of faults before a request is handled: delay, clock, edits in the web app, drift. */
+/** Plays the faults that act before a request is handled: delay, clock, edits in the web app, drift. */
 export async function playBefore(
   faults: readonly Fault[],
   team: PlayedTeam | undefined,
@@ -21,7 +21,7 @@ export async function playBefore(
   }
 }
 
-/** Effects of faults after a request has had its effect. */
+/** Plays the faults that act after a request has had its effect. */
 export function playAfter(faults: readonly Fault[], team: PlayedTeam, clock: EmulatorClock): void {
   for (const fault of faults) {
     if (fault.kind === 'edit' && parameter(fault, 'when') === 'after') edit(fault, team, clock);
@@ -46,7 +46,7 @@ function edit(fault: FaultOf<'edit'>, team: PlayedTeam, clock: EmulatorClock): v
   control.editUser(user.id, edits[field] ?? {});
 }
 
-/** Moves the rows of the listing at `path`, newest first, by one. */
+/** Adds, removes or touches one row of the listing at `path`, so that its other rows move by one place. */
 function drift(action: string, team: TeamControl, path: string): void {
   const tags = path === '/v1/tags';
   if (!tags && path !== '/v1/contact-fields') return;

@@ -2,7 +2,7 @@ import type { EmulatorClock } from '../rules/emulator-clock.ts';
 import { type Fault, parameter } from './faults.ts';
 import type { Outgoing } from '../wire/write-answer.ts';
 
-/** Whether a fault keeps the request from having its effect. */
+/** True if the fault prevents the effect of the request. */
 export function preventsEffect(fault: Fault): boolean {
   if (
     fault.kind === 'status' ||

@@ -1,6 +1,6 @@
 /**
  * The open points of the interface as one table. Each line is a way in which deployments differ, with the possible
- * values and the default. `--variant name=value`.
+ * values and the default. On a command line: `--variant name=value`.
  */
 
 export interface VariantChoice<V extends string> {
@@ -150,7 +150,7 @@ export function variantValues(name: VariantName): string {
   return [...values, ...(number ? ['<number>'] : [])].join(' | ');
 }
 
-/** `name=value` texts as given on a command line; later ones win. Throws an Error in words that lists what is valid. */
+/** `name=value` texts as given on a command line; later texts win. Throws an Error that lists what is valid. */
 export function parseVariants(texts: readonly string[]): Partial<Variants> {
   return Object.fromEntries(texts.map(parseVariant)) as Partial<Variants>;
 }

@@ -15,7 +15,7 @@ const standard = {
   seed: 1,
 } as const;
 
-/** The teams of the options, in order. Throws if two have the same id or secret. */
+/** Creates the teams that the options describe, in order. Throws if two teams have the same id or secret. */
 export function createTeams(options: EmulatorOptions): readonly PlayedTeam[] {
   const {
     teamId: firstId = 41,

@@ -2,9 +2,9 @@
 export interface EmulatorClock {
   /** Wall-clock time in ms since 1970, as the service sees it. */
   now(): number;
-  /** Moves the clock on by `ms` (back when negative): tokens age, the minute of the rate limit passes. */
+  /** Moves the clock forward by `ms` (back if negative): tokens age, the minute of the rate limit passes. */
   advance(ms: number): void;
-  /** How far the clock is ahead of the machine's, in ms. */
+  /** How far this clock is ahead of the machine's clock, in ms. */
   skewMs(): number;
 }
 

@@ -6,7 +6,7 @@ import { tagEndpoints } from './tag-endpoints.ts';
 import { teamEndpoints } from './team-endpoints.ts';
 import { userEndpoints } from './user-endpoints.ts';
 
-/** interface.md, Endpoints: all sixteen. */
+/** All sixteen endpoints of interface.md, Endpoints. */
 export const endpoints: readonly Endpoint[] = [
   ...teamEndpoints,
   ...userEndpoints,

@@ -32,7 +32,7 @@ const surveyTypes = ['nps', 'csat', 'yes_no'] as const;
 /** Generates a realistic team, the same for the same options on every machine. */
 export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'secrets'>>): PlayedTeam {
   const team = createTeam(options.teamId, options.name);
-  // Each kind has its own random source, so that more of one does not change the others.
+  // Each kind has its own random source, so that more rows of one kind do not change the other kinds.
   const source = (kind: number): Random => createRandom(options.seed * 31 + options.teamId * 7 + kind);
   team.contacts = options.contacts;
   team.ratePerMinute = options.ratePerMinute;
@@ -44,7 +44,7 @@ export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'sec
   return team;
 }
 
-/** Tags come one by one and in imports, whose rows share one `updated` to the nanosecond. */
+/** Generates single tags and imports of tags. The tags of one import share one `updated` to the nanosecond. */
 function generateTags(team: PlayedTeam, count: number, random: Random): void {
   let left = 0;
   let together: Moment = momentOf(firstDayMs, 0, true);

@@ -6,7 +6,7 @@ import { momentOf } from '../wire/show-timestamp.ts';
 const firstDayMs = Date.UTC(2019, 2, 1);
 const lastDayMs = Date.UTC(2026, 4, 31);
 
-/** 1 and 4 are seen in deployments; the others are custom roles of a team. */
+/** The roles 1 and 4 are seen in deployments; the other roles are custom roles of a team. */
 export const roleNames: readonly (readonly [id: number, name: string])[] = [
   [1, 'admin'],
   [4, 'member'],
@@ -49,7 +49,7 @@ function roleOf(random: Random): number {
   return random.pick([17, 23, 1042]);
 }
 
-/** Different for each user of a team; a few have capitals, a plus or a long domain. */
+/** An email, different for each user of a team; a few emails have capitals, a plus or a long domain. */
 function emailOf(first: string, last: string, team: PlayedTeam, at: number, random: Random): string {
   const name = `${asciiOf(first)}.${asciiOf(last)}`.replace(/^\.+|\.+$/g, '') || 'user';
   const drawn = random.fraction();
@@ -71,7 +71,7 @@ function capitalised(text: string): string {
   return text.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-/** E.164 digits without the plus (interface.md, User), different for each user of a team. */
+/** A phone in E.164 digits without the plus (interface.md, User), different for each user of a team. */
 function phoneOf(team: PlayedTeam, at: number, random: Random): string {
   const serial = String((team.id * 7_919 + at) % 10_000_000).padStart(7, '0');
   return `${random.pick(['1415', '1212', '4179', '4420', '4930', '8190', '9198', '5411'])}${serial}`;

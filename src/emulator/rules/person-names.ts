@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 
-/** The two halves of a name as the service keeps them. */
+/** The two halves of a name as the service stores them. */
 export interface Halves {
   readonly first: string;
   readonly last: string;
@@ -50,7 +50,7 @@ export const oddNames: readonly Halves[] = [
   { first: 'Front Desk', last: '(evenings)' },
 ];
 
-/** Every seventh user has an odd name, in the order of the list first, so that small teams show many. */
+/** Every seventh user gets the next odd name of the list, so that small teams show many of them. */
 export function nameOf(random: Random, at: number): Halves {
   if (at % 7 !== 3) return { first: random.pick(firstNames), last: random.pick(lastNames) };
   return oddNames[Math.floor(at / 7) % oddNames.length] ?? { first: 'Odd', last: 'Name' };

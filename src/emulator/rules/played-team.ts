@@ -6,7 +6,7 @@ export interface UserRecord {
   readonly id: number;
   readonly first: string;
   readonly last: string;
-  /** `null` if there is none. */
+  /** `null` if the user has no email. */
   readonly email: string | null;
   readonly phone: string | null;
   readonly roleId: number;
@@ -54,14 +54,14 @@ export interface InboxRecord {
   readonly rev: number;
 }
 
-/** The body of a ScheduleRequest as it was sent (interface.md, note 3), and what the service adds. */
+/** A scheduled message: the request as sent (interface.md, note 3), and the fields that the service adds. */
 export interface ScheduleRecord {
   readonly id: number;
   readonly uuid: string;
   readonly rev: number;
   readonly op: string;
   readonly state: 'waiting' | 'sent' | 'cancelled';
-  /** The requests to create it: more than one when its `local_id` was sent again. */
+  /** The number of requests that created this message: above 1 if its `local_id` was sent again. */
   readonly creates: number;
   readonly created: Moment;
   readonly updated: Moment;
@@ -73,9 +73,9 @@ export interface DeliveryRecord {
   readonly scheduleId: number;
   readonly localId: string | undefined;
   readonly inboxId: number;
-  /** A phone number as it was sent, or `conversation 7` or `list 3`: the emulator does not know who is in these. */
+  /** A phone number as sent, or `conversation 7` or `list 3`, whose members the emulator does not know. */
   readonly recipient: string;
-  /** The time at which it was due. */
+  /** The time at which the message was due. */
   readonly at: string;
   readonly content: unknown;
 }
@@ -85,7 +85,7 @@ export interface PlayedTeam {
   readonly id: number;
   name: string;
   listSize: number;
-  /** The names by id. The interface documents no mapping, and shows the name and the id in different places. */
+  /** Role names by id. The interface documents no mapping. It shows the name and the id in different places. */
   readonly roles: Map<number, string>;
   readonly users: Map<number, UserRecord>;
   readonly usersByEmail: Map<string, Set<number>>;
@@ -97,7 +97,7 @@ export interface PlayedTeam {
   readonly schedules: Map<number, ScheduleRecord>;
   /** Conversations that were marked as read, the newest last. */
   readonly conversationsRead: Readonly<Record<string, unknown>>[];
-  /** Messages that reached somebody, the newest last. */
+  /** Delivered messages, the newest last. */
   readonly deliveries: DeliveryRecord[];
   contacts: number;
   /** Counts that were set for one pagination body, keyed by `segmentOf`. */

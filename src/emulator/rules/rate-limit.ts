@@ -1,14 +1,14 @@
 import type { Variants } from '../faults/variants.ts';
 
-/** Counts the requests of one team; `take` says when the next one would be accepted. */
+/** Counts the requests of one team against its rate limit. */
 export interface RateLimit {
-  /** The result is 0 if this request is accepted, or else the ms until one may be. */
+  /** Returns 0 and counts the request if it is accepted, or else the ms until a request would be accepted. */
   take(nowMs: number, perMinute: number, window: Variants['rate-window']): number;
 }
 
 const minuteMs = 60_000;
 
-/** interface.md, Limits: 500 requests per minute, all calls; excess gets 429 (and is not counted). */
+/** interface.md, Limits: 500 requests per minute over all endpoints; an excess request gets a 429 and is not counted. */
 export function createRateLimit(): RateLimit {
   let sliding: number[] = [];
   let fixed = { minute: -1, count: 0 };
@@ -31,7 +31,7 @@ export function createRateLimit(): RateLimit {
     return 0;
   }
 
-  /** Capacity: a tenth of a minute's requests, so that bursts are accepted. */
+  /** The bucket holds a tenth of a minute's requests, so that short bursts are accepted. */
   function takeFromBucket(nowMs: number, perMinute: number): number {
     const capacity = Math.max(1, Math.floor(perMinute / 10));
     const refill = (Math.max(0, nowMs - bucket.atMs) * perMinute) / minuteMs;

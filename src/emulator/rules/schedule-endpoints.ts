@@ -20,7 +20,7 @@ import type { Variants } from '../faults/variants.ts';
 
 const minuteMs = 60_000;
 
-/** The reason why a ScheduleRequest is refused; `undefined` if it may be stored. */
+/** The reason why a ScheduleRequest is refused; `undefined` if it is accepted. */
 function scheduleProblem(request: ScheduleBody, call: EndpointCall): string | undefined {
   const { inbox_id: inboxId, execute_at: executeAt, content } = request;
   if (inboxId === undefined) return 'inbox_id is missing';
@@ -49,7 +49,7 @@ function timeProblem(executeAt: string | undefined, call: EndpointCall): string 
 
 const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
 
-/** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
+/** interface.md, Scheduled message. The campaign fields are left out: only a campaign's messages have them. */
 function showSchedule(schedule: ScheduleRecord, variants: Variants): TeamRow {
   const { request } = schedule;
   const execute = parseMoment(String(request['execute_at']));
@@ -184,7 +184,7 @@ function cancelSchedule(call: EndpointCall, schedule: ScheduleRecord): EndpointA
   return ok('ok');
 }
 
-/** The answer to a change of a message that was sent or cancelled, and so cannot be changed. */
+/** The answer to a change of a sent or cancelled message; `undefined` if it can still be changed. */
 function settledAnswer({ variants }: EndpointCall, schedule: ScheduleRecord): EndpointAnswer | undefined {
   if (schedule.state === 'cancelled') return notFound('it was cancelled');
   if (schedule.state === 'waiting') return undefined;

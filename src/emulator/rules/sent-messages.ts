@@ -2,10 +2,10 @@ import type { PlayedTeam } from './played-team.ts';
 import type { ScheduleBody } from '../wire/request-schemas.ts';
 import { parseMoment } from '../wire/show-timestamp.ts';
 
-/** The keys of a ScheduleRequest that say whom it is for (interface.md, note 3). */
+/** The keys of a ScheduleRequest that name the recipients (interface.md, note 3). */
 const targetKeys = ['phone_number', 'conversation_id', 'list_id', 'targets'] as const;
 
-/** The keys among them that a request fills in. */
+/** The target keys that a request fills in. */
 export function targetFamilies(
   request: Readonly<Record<string, unknown>>,
 ): readonly (typeof targetKeys)[number][] {
@@ -15,7 +15,7 @@ export function targetFamilies(
   });
 }
 
-/** Sends what is due, once to each recipient. A message that was sent stays so if the clock is set back. */
+/** Sends each due message once to each recipient. A sent message stays sent if the clock is set back. */
 export function sendDueMessages(team: PlayedTeam, nowMs: number): void {
   for (const schedule of team.schedules.values()) {
     const request = schedule.request as ScheduleBody;

@@ -36,7 +36,7 @@ export const tagEndpoints: readonly Endpoint[] = [
   }),
 ];
 
-/** The key that two tags share if the service takes them for the same tag. */
+/** The key of a tag's name. If two names have the same key, they are the same tag for the service. */
 const tagKeys: Readonly<Record<Variants['tag-names'], (name: string) => string>> = {
   exact: (name) => name,
   'any-case': (name) => name.toLowerCase(),

@@ -4,7 +4,7 @@ import { putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 import { type Moment, momentOf } from '../wire/show-timestamp.ts';
 import type { Variants } from '../faults/variants.ts';
 
-/** The values of an edit; the halves of the name are independent here, as in the web app. */
+/** The values of an edit. The halves of the name can be edited separately, as in the web app. */
 export type UserChange = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
 
 /** The edit of an UpdateUser in the form that the service stores, or the reason for a 400. */
@@ -33,7 +33,7 @@ export function editOf(
   };
 }
 
-/** interface.md, note 2: first_name and last_name are linked; one sent alone overwrites the other. */
+/** interface.md, note 2: first_name and last_name are linked. If one is sent alone, the other becomes empty. */
 function nameEdit(update: UserUpdate, variants: Variants): UserChange {
   const { first_name: first, last_name: last } = update;
   if (first !== undefined || last !== undefined) {
@@ -58,7 +58,7 @@ function storedPhone(phone: string, variants: Variants): string | null {
   return stored === '' ? null : stored;
 }
 
-/** Writes the edit and always increases `updated_at`, so that each write is visible. */
+/** Writes the edit. Increases `updated_at`, so that each write is visible, unless `moves` is false. */
 export function writeUser(
   team: PlayedTeam,
   user: UserRecord,
@@ -78,7 +78,7 @@ export function writeUser(
   return written;
 }
 
-/** Now, or just after `before` if two writes fall into one millisecond or the clock went back. */
+/** The present moment, or just after `before` if two writes fall into one ms or the clock was set back. */
 export function laterThan(before: Moment, id: number, clock: EmulatorClock): Moment {
   return momentOf(Math.max(clock.now(), before.ms + 1), id);
 }

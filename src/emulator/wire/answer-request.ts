@@ -15,9 +15,9 @@ import type { EmulatorWorld } from '../world.ts';
 interface Incoming {
   readonly logged: LoggedRequest;
   readonly authorization: string | undefined;
-  /** The body as text; empty if there was none. */
+  /** The body as text; empty if the request has no body. */
   readonly text: string;
-  /** The part of the path at the interface's `{id}`. */
+  /** The value of `{id}` in the path. */
   readonly id: string | undefined;
 }
 
@@ -34,7 +34,7 @@ interface RequestInProgress {
   /** `undefined` if the interface has no such path. */
   readonly endpoint: Endpoint | undefined;
   readonly body: unknown;
-  /** The team of the credentials, or the reason why there is none. */
+  /** The team of the credentials. If there is no team, `unauthorized` is the reason. */
   readonly team: PlayedTeam | undefined;
   readonly unauthorized: string | undefined;
   readonly faults: readonly Fault[];
@@ -47,7 +47,7 @@ interface Outcome {
 
 const unparsable = Symbol('a body that is not JSON');
 
-/** Answers one request. Without `endpoint` the interface has no such path. */
+/** Answers one request. `endpoint` is undefined if the interface has no such path. */
 export async function answerRequest(
   world: EmulatorWorld,
   endpoint: Endpoint | undefined,
@@ -90,7 +90,7 @@ function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: I
   return { world, incoming, endpoint, body, team, unauthorized, faults };
 }
 
-/** Authentication first, then the rate limit, then the request itself. */
+/** Checks the authentication first, then the rate limit, and then carries out the request. */
 async function admit(passage: RequestInProgress): Promise<Outcome> {
   const { world, incoming, team, faults } = passage;
   if (team === undefined) {
@@ -113,7 +113,7 @@ async function admit(passage: RequestInProgress): Promise<Outcome> {
   return { answer, headers: {} };
 }
 
-/** Lets the request have its effect now, or later if a fault says so. */
+/** Carries out the request now, or later if the fault `late` applies. */
 function perform(passage: RequestInProgress, team: PlayedTeam): EndpointAnswer {
   const { world, incoming, endpoint, faults } = passage;
   if (endpoint === undefined) return notFound('the interface shows no such path');
@@ -140,7 +140,7 @@ function writeTwice(write: () => EndpointAnswer, doubled: FaultOf<'doubled'>): E
   return parameter(doubled, 'answer') === 'first' ? first : second;
 }
 
-/** Delays the write; if it only writes users, answers as if it were done. */
+/** Delays the write. With `answer=ok`, answers users/update as if it were done, and does not delay other writes. */
 function postpone(
   passage: RequestInProgress,
   late: FaultOf<'late'>,
@@ -171,7 +171,7 @@ function limitOf(world: EmulatorWorld, team: PlayedTeam): number {
   return limit?.take(world.clock.now(), team.ratePerMinute, world.variants['rate-window']) ?? 0;
 }
 
-/** The header of a 429; the interface documents none. */
+/** The Retry-After header of a 429, as the variant demands. The interface documents no such header. */
 function retryAfter(world: EmulatorWorld, waitMs: number): Record<string, string> {
   switch (world.variants['retry-after']) {
     case 'absent':

@@ -3,7 +3,7 @@ import type { TeamSecret } from '../options.ts';
 import type { PlayedTeam } from '../rules/played-team.ts';
 import type { Variants } from '../faults/variants.ts';
 
-/** The team of the credentials, or the reason for a 401 without any secret. */
+/** The team of the credentials, or the reason for a 401. The reason contains no secret. */
 export type Authentication =
   | { readonly team: PlayedTeam; readonly credential: string }
   | { readonly refused: string };
@@ -18,7 +18,7 @@ const leewayMs = {
 
 /**
  * interface.md, Authentication: `Authorization: Bearer`, then a signed JWT or the legacy team API key;
- * either is accepted on every endpoint. `nowMs` is the service's clock.
+ * either is accepted on every endpoint. `nowMs` is the time by the service's clock.
  */
 export function authenticate(
   header: string | undefined,
@@ -61,7 +61,7 @@ function ageProblem(iat: unknown, nowMs: number, aheadMs: number): string | unde
   if (typeof iat !== 'number') return 'iat is not a number';
   const ageMs = nowMs - iat * 1000;
   if (ageMs >= lifetimeMs) return `expired ${Math.round((ageMs - lifetimeMs) / 1000)} s ago`;
-  // A client that rounds up may date a token a second ahead.
+  // A client that rounds up can date a token a second ahead.
   return -ageMs > aheadMs + 1000 ? `iat is ${Math.round(-ageMs / 1000)} s in the future` : undefined;
 }
 
@@ -85,7 +85,7 @@ function signatureOf(secret: TeamSecret, signed: string): string {
   return createHmac('sha256', `${secret.id}||${secret.key}`).update(signed).digest('base64url');
 }
 
-/** A token as a client makes it (interface.md, Authentication). */
+/** Makes a token as a client does (interface.md, Authentication). */
 export function signToken(secret: TeamSecret, nowMs: number): string {
   const parts = [
     { alg: 'HS256', typ: 'JWT' },

@@ -17,7 +17,7 @@ interface KeyPair {
   readonly publicKey: forge.pki.rsa.PublicKey;
 }
 
-/** The authority that signs, and its name. */
+/** The keys and the name of the authority that signs. */
 interface Signer {
   readonly keys: KeyPair;
   readonly subject: forge.pki.CertificateField[];
@@ -28,7 +28,7 @@ const lifetimeMs = 365 * dayMs;
 
 /**
  * Creates a certificate authority, and a certificate signed by it for `hosts` (names or addresses), so that clients
- * verify the connection as with the real service. It is valid for a year.
+ * verify the connection as with the real service. Both are valid for a year.
  */
 export async function createServerCertificate(hosts: readonly string[]): Promise<ServerCertificate> {
   const signer: Signer = { keys: await createKeys(), subject: subjectOf('musterd emulator authority') };
@@ -60,9 +60,9 @@ function sign(
 ): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
-  // It is positive, as RFC 5280 4.1.2.2 demands.
+  // The serial number is positive, as RFC 5280 4.1.2.2 demands.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`;
-  // It is valid from a day ago, for clients whose clock is behind.
+  // The certificate is valid from a day ago, for clients whose clock is behind.
   certificate.validity.notBefore = new Date(Date.now() - dayMs);
   certificate.validity.notAfter = new Date(Date.now() + lifetimeMs);
   certificate.setSubject(subject);
@@ -81,7 +81,7 @@ function alternativeName(host: string): object {
   return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host };
 }
 
-/** Node's own cryptography takes a tenth of a second, where forge would take seconds. */
+/** Node's own cryptography creates keys in a tenth of a second; forge would take seconds. */
 async function createKeys(): Promise<KeyPair> {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,

@@ -10,20 +10,20 @@ import type {
 import { formatMoment } from './show-timestamp.ts';
 import type { Variants } from '../faults/variants.ts';
 
-/** A row as it goes out in JSON. */
+/** A row as it is sent in JSON. */
 export type TeamRow = Readonly<Record<string, unknown>>;
 
-/** How variants may change a row of one kind. */
+/** How variants can change a row of one kind. */
 interface RowVariation {
   /** Documented keys that some rows lack, under `missing-fields=some`. */
   readonly missing: readonly string[];
   /** Documented strings that some rows have as null, under `nulls=some`. */
   readonly nulls: readonly string[];
-  /** Keys that nobody documented, under `extra-fields=some`. */
+  /** Undocumented keys that all rows have, under `extra-fields=some`. */
   readonly extra: TeamRow;
 }
 
-/** Every third row lacks a key, every third has it as null: which ones follows from id and key alone. */
+/** Sets a key to null in about a third of the rows, and removes it in another third, chosen by id and key. */
 function bend(row: TeamRow, id: number, variants: Variants, bending: RowVariation): TeamRow {
   const { missing, nulls, extra } = bending;
   const bent: Record<string, unknown> = { ...row };
@@ -61,7 +61,7 @@ function contactKeys(user: UserRecord, variants: Variants): TeamRow {
   );
 }
 
-/** Phone and role of a user in the types of the variants; empty values stay unchanged. */
+/** Gives a user's phone and role the types that the variant demands. An empty phone stays unchanged. */
 function retype(row: TeamRow, type: Variants['value-types']): TeamRow {
   const { phone, role_id: role } = row;
   const digits = typeof phone === 'string' ? phone.replace(/\D/g, '') : '';
@@ -94,7 +94,7 @@ export function encodeUser(user: UserRecord, teamId: number, variants: Variants)
   });
 }
 
-/** interface.md, Team. Its `role` is the role's name. */
+/** interface.md, Team. The `role` of a member is the role's name. */
 export function encodeTeam(team: PlayedTeam, members: readonly UserRecord[], variants: Variants): TeamRow {
   const row = {
     id: team.id,

@@ -17,9 +17,9 @@ export interface EndpointCall {
   readonly team: PlayedTeam;
   readonly variants: Variants;
   readonly clock: EmulatorClock;
-  /** The integer in the path; NaN if it is not an integer or there is none. */
+  /** The integer in the path; NaN if the path has no integer for `{id}`. */
   readonly id: number;
-  /** Whether the listings show the row with this id; faults hide some. */
+  /** True if the listings show the row with this id. Faults hide some rows. */
   readonly shown: (id: number) => boolean;
 }
 
@@ -29,13 +29,13 @@ export interface Endpoint {
   /** The path in the interface's notation, `/v1/tag/{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** Schema of the body; endpoints without one ignore the body. */
+  /** Schema of the body. Endpoints without a schema ignore the body. */
   readonly request?: z.ZodType;
   readonly bodyRequired: boolean;
-  /** Whether it changes something; the listings over POST are reads. */
+  /** True if the endpoint changes something. Listings are reads, although their method is POST. */
   readonly writes: boolean;
   readonly response: z.ZodType;
-  /** The label of its 400 answers (interface.md, Errors). */
+  /** The label of the endpoint's 400 answers (interface.md, Errors). */
   readonly label: 'bad_data' | 'error';
   readonly answer: (call: EndpointCall, body: unknown) => EndpointAnswer;
 }
@@ -69,12 +69,12 @@ export function plainEndpoint(
   return { label: 'error', bodyRequired: false, writes: false, ...described, answer };
 }
 
-/** An endpoint whose body is checked before `answer` sees it; a body that does not fit is a 400. */
+/** An endpoint whose body is checked before `answer` gets it. A body that does not fit the schema gets a 400. */
 export function bodyEndpoint<S extends z.ZodType>(
   described: EndpointDescription & {
     readonly request: S;
     readonly bodyRequired?: boolean;
-    /** Whether a null means the same as leaving the key out. */
+    /** True if a null means the same as leaving the key out. */
     readonly dropsNulls?: boolean;
   },
   answer: (call: EndpointCall, body: z.infer<S>) => EndpointAnswer,

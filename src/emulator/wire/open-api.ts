@@ -7,7 +7,7 @@ import * as requests from './request-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The schemas that the document names, and the others refer to. */
+/** The schemas that the document lists by name. The other schemas refer to them. */
 const named: Readonly<Record<string, z.ZodType>> = {
   Inbox: answers.inbox,
   User: answers.user,
@@ -27,14 +27,14 @@ const named: Readonly<Record<string, z.ZodType>> = {
 
 export const openApiPath = '/openapi.json';
 
-/** Serves the document to anybody, as is usual. It is made on request, since few ask. */
+/** Serves the document without authentication, as is usual. It is made anew for each of the few requests. */
 export function addOpenApiRoute(app: FastifyInstance): void {
   app.get(openApiPath, { exposeHeadRoute: false }, (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument())),
   );
 }
 
-/** The interface as an OpenAPI 3.1 document, made from the schemas with which the emulator checks. */
+/** The interface as an OpenAPI 3.1 document, made from the emulator's own schemas. */
 export function openApiDocument(): Json {
   const schemas = new Map<string, unknown>();
   const paths: Record<string, Record<string, Json>> = {};
@@ -86,7 +86,7 @@ const tagNames = [
   ['Schedules', 'Scheduled messages.'],
 ] as const;
 
-/** The first pattern that matches the path counts, because the listing of tags and one tag have the same tag. */
+/** The OpenAPI tag of a path: the first pattern that matches counts. `/v1/tags` and `/v1/tag/{id}` share one. */
 const tagsByPath: readonly (readonly [RegExp, (typeof tagNames)[number][0]])[] = [
   [/users/, 'Users'],
   [/contact/, 'Contacts'],
@@ -172,7 +172,7 @@ function jsonContent(schema: z.ZodType, schemas: Map<string, unknown>, io: 'inpu
   return { 'application/json': { schema: schemaOf(schema, schemas, io) } };
 }
 
-/** The JSON Schema, with the named ones moved to the components and referred to there. */
+/** The JSON Schema. Named schemas in it are moved to the components and replaced by references. */
 function schemaOf(schema: z.ZodType, schemas: Map<string, unknown>, io: 'input' | 'output'): Json {
   const metadata = z.registry<{ readonly id: string }>();
   for (const [id, known] of Object.entries(named)) metadata.add(known, { id });
@@ -185,7 +185,7 @@ function schemaOf(schema: z.ZodType, schemas: Map<string, unknown>, io: 'input' 
   return atComponents(own) as Json;
 }
 
-/** Adds the descriptions in the schema, and leaves out the bounds of JavaScript's whole numbers. */
+/** Adds the schema's descriptions, and removes bounds that are only the limits of JavaScript's safe integers. */
 function describe(context: {
   readonly zodSchema: z.core.$ZodTypes;
   readonly jsonSchema: Record<string, unknown>;

@@ -5,13 +5,13 @@ import type { Variants } from '../faults/variants.ts';
 /** The rows of one kind, in the form that a listing needs. */
 export interface Listed<R> {
   readonly rows: ReadonlyMap<number, R>;
-  /** Increases if a row may have changed. */
+  /** A number that increases whenever a row might have changed. */
   readonly version: number;
-  /** The timestamps of a row; `undefined` for kinds without any, which are ordered by id and ignore the date. */
+  /** The timestamps of a row; `undefined` for kinds without timestamps, which are ordered by id and ignore the date. */
   readonly times: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment } | undefined;
   /** The text in which the `filter` of a request is searched, ignoring case; `undefined` if it has no effect. */
   readonly textOf: ((row: R) => string) | undefined;
-  /** Whether this request may see the row; if absent, it sees all. */
+  /** True if the request sees the row with this id. If absent, the request sees all rows. */
   readonly shown?: (id: number) => boolean;
 }
 
@@ -22,7 +22,7 @@ type ShownPage<R> = { readonly rows: readonly R[] } | { readonly refused: string
 
 type Timed = 'created' | 'updated';
 
-/** Reads one page of the listing in the manner of the variants. `mode` is the page numbering. */
+/** Reads one page of the listing, as the variants demand. `mode` is the page numbering. */
 export function readPage<R extends { readonly id: number }>(
   listed: Listed<R>,
   request: PageRequest,
@@ -66,7 +66,7 @@ function ascends(isAscending: boolean | undefined, variants: Variants): boolean 
   return isAscending ?? variants.order === 'oldest-first';
 }
 
-/** The index at which the page begins: infinity for an empty list, `undefined` for a 400. */
+/** The index of the page's first row: infinity for an empty page, `undefined` for a 400. */
 function firstRow(page: number | undefined, limit: number, mode: PageMode): number | undefined {
   if (page === undefined || mode === 'ignored' || mode === 'date-cursor') return 0;
   if (mode === 'base-0') return page * limit;

@@ -1,4 +1,4 @@
-/** One request as the service saw it. Never holds a credential. */
+/** One request as the service received it. It never holds a secret. */
 export interface LoggedRequest {
   /** The first request is number 1. */
   readonly number: number;
@@ -9,25 +9,25 @@ export interface LoggedRequest {
   readonly path: string;
   /** The part after the question mark; empty if there is none. */
   readonly query: string;
-  /** The time at which its headers had arrived, in ms since 1970 by the service's clock. */
+  /** The time at which the request's headers arrived, in ms since 1970 by the service's clock. */
   readonly atMs: number;
-  /** The parsed JSON body; `undefined` if there was none. A body that is not JSON is kept as text. */
+  /** The parsed JSON body; `undefined` without a body. A body that is not JSON is kept as text. */
   body: unknown;
   /** The team of the credentials; `undefined` if they were refused. */
   team: number | undefined;
-  /** The credential: the id of the API Secret, or `api key`. */
+  /** The name of the credential: the id of the API Secret, or `api key`. */
   credential: string | undefined;
-  /** The status of the answer; `undefined` before there is one, and if the connection was cut. */
+  /** The status of the answer; `undefined` before the answer, and if the connection was cut. */
   status: number | undefined;
-  /** The beginning of the answer's body; of the newest requests alone, and not if the connection was cut. */
+  /** The beginning of the answer's body. Kept only for the newest requests, and not if the connection was cut. */
   answer: string | undefined;
   /** The reason why the answer is not a 200, for people. */
   why: string | undefined;
-  /** The kinds of the faults that were played on it. */
+  /** The kinds of the faults that were played on the request. */
   faults: readonly string[];
 }
 
-/** Why an answer is not the usual one; `undefined` if it is. */
+/** Why an answer is unusual: a fault or an error. `undefined` for a usual answer. */
 export function oddityOf({ faults, why }: LoggedRequest): string | undefined {
   return faults.length > 0 ? `fault: ${faults.join(', ')}` : why;
 }
@@ -38,10 +38,10 @@ export interface RequestLog {
   clear(): void;
 }
 
-/** The number of requests of which the log has the answer, too. */
+/** The number of newest requests whose answers the log keeps, too. */
 const answersKept = 50;
 
-/** The number of requests in the log, so that an emulator can run for months. */
+/** The largest number of requests in the log. This limit lets an emulator run for months. */
 const mostKept = 100_000;
 
 export function createRequestLog(): RequestLog {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The requests of clients, with the types of interface.md. Unknown keys are allowed everywhere (the interface says of
- * several bodies that further attributes exist); a known key of another type is a 400.
+ * The requests of clients, with the types of interface.md. Unknown keys are allowed everywhere, because the
+ * interface mentions further attributes of several bodies. A known key with another type gets a 400.
  */
 
 /** Shared pagination body. A null means the same as leaving the key out, and is dropped beforehand. */
@@ -28,7 +28,7 @@ export const surveyPageRequest = z.looseObject({
   page: z.int().nonnegative().optional(),
 });
 
-/** Some clients send `[]` for an empty object, and `null` entries for "none known". */
+/** Some clients send `[]` for an empty object, and `null` entries for unknown values. */
 export const userFilter = z.looseObject({
   phone: z.array(z.string().nullable()).nullish().describe('E.164 without the plus sign.'),
   email: z.array(z.string().nullable()).nullish(),
@@ -89,7 +89,7 @@ export const scheduleContent = z.looseObject({
   to: z.string().optional(),
 });
 
-/** interface.md, note 3. Which fields are required is not shown; `scheduleProblem` says what is enforced. */
+/** interface.md, note 3. It does not show which fields are required; `scheduleProblem` checks them. */
 export const scheduleRequest = z.looseObject({
   _: z.int().optional(),
   content: scheduleContent.optional(),

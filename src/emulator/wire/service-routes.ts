@@ -14,7 +14,7 @@ const shownLength = 2000;
 /**
  * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is configured to
  * have one. Bodies are taken as text whatever their content type, because otherwise the defaults of Python and curl
- * (form-encoded) would be refused. Requests to paths that are `isBeside` the interface are not logged.
+ * (form-encoded) would be refused. If `isBeside` returns true for a path, its requests are not logged.
  */
 export function addServiceRoutes(
   app: FastifyInstance,
@@ -58,7 +58,7 @@ export function addServiceRoutes(
     });
   }
   app.setNotFoundHandler((request, reply) => answer(undefined, request, reply));
-  // Errors are a status code with a JSON string body (interface.md, Errors), Fastify's own among them.
+  // All errors, also Fastify's own, are a status code with a JSON string body (interface.md, Errors).
   app.setErrorHandler((error: { readonly statusCode?: number; readonly message: string }, request, reply) => {
     const status = error.statusCode ?? 500;
     const logged = entries.get(request);
@@ -69,7 +69,7 @@ export function addServiceRoutes(
   });
 }
 
-/** Says why an answer is not the usual one, for whoever writes a client. */
+/** Adds a header with the reason for an unusual answer, for authors of clients. */
 function giveReason(reply: FastifyReply, reason: string | undefined): void {
   if (reason !== undefined) reply.header('X-Emulator-Reason', reason.replace(/[^\x20-\x7e]/g, '?'));
 }
@@ -86,7 +86,7 @@ function logArrival(world: EmulatorWorld, request: FastifyRequest, requestId: st
 }
 
 /**
- * Remembers the TCP connections of the server, because a TLS socket cannot reset its own.
+ * Remembers the TCP connections of the server, because a TLS socket cannot reset its own TCP connection.
  * @returns a function that resets the connection of a request
  */
 function trackSockets(app: FastifyInstance): (request: FastifyRequest) => void {

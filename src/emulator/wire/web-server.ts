@@ -13,7 +13,7 @@ export interface ListeningServer {
   readonly host: string;
   /** The certificate authority of an HTTPS server, in PEM. */
   readonly authority: string | undefined;
-  /** The file with that authority, for `NODE_EXTRA_CA_CERTS`. */
+  /** The file with the certificate of this authority, for `NODE_EXTRA_CA_CERTS`. */
   readonly authorityFile: string | undefined;
   /** Deletes the files of the server. */
   readonly clean: () => void;
@@ -26,7 +26,7 @@ const settings = {
   clientErrorHandler: refuseBytes,
 } as const;
 
-/** Answers bytes that are not HTTP like any other request, with an id and a JSON string as the body. */
+/** Answers bytes that are not HTTP with a 400, which has a request id and a JSON string as its body. */
 function refuseBytes(_error: Error, socket: Socket): void {
   if (!socket.writable) return;
   const lines = [
@@ -44,7 +44,7 @@ function refuseBytes(_error: Error, socket: Socket): void {
  * 2), or a plain HTTP server on loopback. Throws if plain HTTP would leave this machine.
  */
 export async function createServer(options: EmulatorOptions): Promise<ListeningServer> {
-  // The name can resolve to two addresses; a server listens on one.
+  // `localhost` can resolve to two addresses, but a server listens on one.
   const host = options.host === undefined || options.host === 'localhost' ? '127.0.0.1' : options.host;
   const loopback = host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (options.http === true) {
@@ -58,7 +58,7 @@ export async function createServer(options: EmulatorOptions): Promise<ListeningS
       clean: () => undefined,
     };
   }
-  // Loaded here, so that plain HTTP starts without it.
+  // The import is here, so that plain HTTP starts without loading it.
   const { createServerCertificate } = await import('./certificate.ts');
   const { hostName } = options;
   const names = [
@@ -73,7 +73,7 @@ export async function createServer(options: EmulatorOptions): Promise<ListeningS
   return { app, host, authority, ...keep(authority, options.authorityFile) };
 }
 
-/** Writes the authority's certificate to the wanted file, or into a directory that is removed again. */
+/** Writes the authority's certificate to `file`, or into a temporary directory that `clean` removes. */
 function keep(authority: string, file: string | undefined): Pick<ListeningServer, 'authorityFile' | 'clean'> {
   const directory = file === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
   const authorityFile = file ?? join(directory ?? '', 'authority.pem');

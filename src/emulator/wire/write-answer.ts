@@ -19,7 +19,7 @@ export type Wire =
   | { readonly kind: 'padded'; readonly bytes: number }
   | { readonly kind: 'silence' };
 
-/** The first fault that affects the bytes. */
+/** The way to send the bytes, by the first fault that affects them. */
 export function wireOf(faults: readonly Fault[]): Wire {
   const late = faultOf(faults, 'late');
   const resetIn = faultOf(faults, 'reset-in');
@@ -51,7 +51,7 @@ function shareOf(percent: number): number {
 /** Resets the connection of a request, which TLS sockets cannot do by themselves. */
 type Reset = () => void;
 
-/** Sends the answer in the manner of `wire`; resolves when nothing more will be written. */
+/** Sends the answer as `wire` demands; resolves when nothing more will be written. */
 export async function send(
   reply: FastifyReply,
   outgoing: Outgoing,
@@ -104,7 +104,7 @@ async function pad(reply: FastifyReply, body: Buffer, length: number): Promise<v
   reply.raw.end();
 }
 
-/** Resolves when the operating system has the bytes, or never will. */
+/** Resolves when the operating system has the bytes, or when the connection is closed. */
 function written(reply: FastifyReply, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (bytes.length === 0) reply.raw.flushHeaders();

@@ -1,4 +1,4 @@
-/** The rows of a list that waits, each an edit of one field, with a tick if it can be decided about, and the bar that decides. */
+/** The rows of a waiting list, each one edit of one field with a tick if the viewer can decide, and the bar of decisions. */
 import { sql } from 'kysely';
 import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
 import { heldRowsOf, type FieldOnHold, type WaitingList } from '../read/page-waiting.ts';
@@ -13,13 +13,13 @@ import { at, capital, count, visible } from '../render/words.ts';
 import { listFilters, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
 
 interface ShownList extends WaitingList {
-  /** Whether it has the page for itself. */
+  /** True if the page shows only this list. */
   readonly isAlone: boolean;
-  /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
+  /** The `ownKey` of the viewer's own edits, in teams in which another person has to approve them. */
   readonly own: ReadonlySet<string>;
 }
 
-/** A list with its rows: all of a short one, a few of a longer one, and a page where it is alone. */
+/** A list with its rows: all rows of a short list, a few of a longer list, or one page if the list is alone. */
 export interface ListOnPage extends ShownList {
   readonly page: RowsRead<FieldOnHold>;
 }
@@ -29,18 +29,18 @@ const isOwn = ({ own }: ShownList, row: FieldOnHold): boolean => own.has(ownKey(
 const isDecided = ({ isAlone, rows }: ShownList, context: PageContext): boolean =>
   (isAlone || rows <= mostWhole) && mayDecide(context);
 
-/** A batch is ticked at first, and what one statement or one import edited. No side of a conflict is taken. */
+/** True if all rows are ticked at first: reviews, and a batch or one transaction above a limit. Conflicts never are. */
 const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
   reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
 
-/** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
+/** True if the row is ticked by `?ticks=`: `all`, `none`, or the rows that were ticked before. */
 function isTicked(list: ShownList, row: FieldOnHold, { query }: PageContext): boolean {
   const ticks = query.get('ticks');
   if (ticks === null) return isTickedAtFirst(list);
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
-/** Whether it was ticked, and is another edit or is compared with another value by now. */
+/** True if the row was ticked, but has since become another edit, or is compared with another value. */
 function hasMoved(row: FieldOnHold, { query }: PageContext): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
@@ -54,7 +54,7 @@ function tickOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
 }
 
-/** The note below the values of a row: whose it is, what happened meanwhile, and its own reason. */
+/** The note below a row: if it is the viewer's own edit, if it has changed meanwhile, and its own reason. */
 function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
   const isMine = isDecided(list, context) && isOwn(list, row);
@@ -68,7 +68,7 @@ function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   return parts.length === 0 ? none : html`${parts}`;
 }
 
-/** Where the list has a page for itself, it is searched, filtered and sorted. */
+/** If the page shows only this list, the viewer can search, filter and sort it. */
 export function heldRows(list: ShownList): Rows<FieldOnHold> {
   const [base, mirror, service] = headOfThree;
   const { isAlone, editors, fields } = list;
@@ -85,7 +85,7 @@ export function heldRows(list: ShownList): Rows<FieldOnHold> {
     title: listTitle(list),
     from: (_, searched) => heldRowsOf(list, searched),
     order: 'edited',
-    // Edits of one moment are sorted by name.
+    // Edits with the same time are sorted by name.
     last: () => [sql`r."editedAt"`, sql`lower(r.name)`, sql`r."userId"`, sql`r.field`],
     perPage: isAlone ? perList : list.rows > mostWhole ? fewShown : mostWhole,
     hint: personHint,
@@ -147,10 +147,10 @@ export const heldCsv: Rows<FieldOnHold>['csv'] = (context) => {
   };
 };
 
-/** The style sheet counts the ticks, so that it works without a script. */
+/** The style sheet counts the ticks, so that the counter works without a script. */
 const counter: Html = html`<span class="n"></span>`;
 
-/** Stands in place of ticks if all are one's own edits, which can only be taken back. */
+/** Replaces the bar if all rows are the viewer's own edits, which the viewer can only withdraw. */
 const allOwn = (rows: readonly FieldOnHold[]): Html =>
   html`<p class="part row note"><span>Your own edits alone: somebody else has to approve them.</span>${rows.map((row) => html`<input type="hidden" name="row" value="${shownKey(row)}">`)}<button class="linked" name="verb" value="withdraw">Withdraw all ${count(rows.length)}…</button></p>`;
 
@@ -171,7 +171,7 @@ function bar(list: ListOnPage, context: PageContext): Html {
   return html`<div class="part row bar-below"><span><b>${counter} of ${count(rows.length)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span><span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
 
-/** The rows, and if somebody may decide, their ticks and the bar that decides about them; a few of a long list lead to all of it. */
+/** The rows, with ticks and the bar of decisions if the viewer can decide. A shortened list links to the whole list. */
 export function listBody(list: ListOnPage, context: PageContext): Html {
   const { isAlone, batch, page, rows } = list;
   const held = heldRows(list);

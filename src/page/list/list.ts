@@ -1,4 +1,4 @@
-/** A view that is a list: one relation, its columns, and everything that a reader can ask of it. */
+/** A view that is a list: one relation, its columns, and the search, filters and order that a viewer can choose. */
 import { type RawBuilder, sql } from 'kysely';
 import { printable } from '../../model/in-words.ts';
 import type { Searched } from '../read/page-people.ts';
@@ -30,10 +30,10 @@ import { count, visible } from '../render/words.ts';
 export interface ListColumn<Row> {
   readonly label: string | Html;
   readonly cell: (row: Row, context: PageContext) => string | Html;
-  /** Its name in `?sort=`, and what it is sorted by. */
+  /** The column's name in `?sort=`, and the expression that sorts by it. */
   readonly sort?: readonly [string, RawBuilder<unknown>];
   readonly isNumber?: boolean;
-  /** Absent from the page if this says no. */
+  /** If this returns false, the page does not show the column. */
   readonly if?: (context: PageContext) => boolean;
 }
 
@@ -45,23 +45,23 @@ export interface Option {
 /** A relation, and how people see and filter its rows. */
 export interface Rows<Row> {
   readonly title: string;
-  /** The rows r that match what is searched for. */
+  /** The relation `r` of the rows that match the search. */
   readonly from: (reader: PageReader, searched: Searched) => RawBuilder<unknown>;
   readonly columns: readonly ListColumn<Row>[];
-  /** The word of `?sort=` if nobody asks for another, and what decides in the end. */
+  /** The default of `?sort=`. `last` has the expressions that sort rows with equal values. */
   readonly order: string;
   readonly last: (request: ViewRequest) => readonly RawBuilder<unknown>[];
   readonly hint: (details: boolean) => string;
-  /** Further filters by a column, each with the words for any of them. */
+  /** Further filters, each by one column. `any` is the text that means no filter. */
   readonly choices?: Readonly<
     Record<
       string,
       { readonly any: string; readonly from: (reader: PageReader) => Promise<readonly Option[]> }
     >
   >;
-  /** 50 by default. */
+  /** Rows per page; 50 by default. */
   readonly perPage?: number;
-  /** The anchor of a row, and a note below it; rows with these begin with a tick. */
+  /** The anchor of a row, and the note below it. Only lists with ticks have these. */
   readonly ticked?: (row: Row, context: PageContext) => { readonly id: string; readonly note: Html };
   readonly csv: (context: PageContext) => Readonly<Record<string, (row: Row) => unknown>>;
 }
@@ -72,7 +72,7 @@ type State = string | number;
 export interface List<Row> extends Rows<Row> {
   readonly path: string;
   readonly tab: Tab;
-  /** Each word of `?state=` with the values of `r.state` that it shows, the first by default; another is offered if it has rows. */
+  /** Each word of `?state=` with the values of `r.state` that it shows. The first is the default; others are shown with rows. */
   readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly State[] }>>;
   readonly lead: (counts: ReadonlyMap<State, number>, context: PageContext) => string | Html;
   readonly none: string;
@@ -85,14 +85,14 @@ export interface RowsRead<Row> {
 }
 
 export interface ListRead<Row> extends RowsRead<Row> {
-  /** Of all rows, whatever is searched for. */
+  /** The number of rows in each state. The search does not change it. */
   readonly counts: ReadonlyMap<State, number>;
 }
 
-/** Most rows of a file, which is more than nearly all mirrors have. */
+/** The most rows of a CSV file. Nearly all mirrors have fewer rows. */
 const mostInFile = 200_000;
 
-/** What the address asks for; what there is not is ignored. */
+/** The search, order and page that the address requests. An unknown order is ignored. */
 function askedOf<Row>({ columns, order, perPage = 50 }: Rows<Row>, { query }: Pick<ViewRequest, 'query'>) {
   const known = columns.flatMap(({ sort }) => sort?.[0] ?? []);
   const wanted = query.get('sort') ?? order;
@@ -113,7 +113,7 @@ function stateOf<Row>({ states }: List<Row>, { query }: Pick<ViewRequest, 'query
 const sumOf = (counts: ReadonlyMap<State, number>, states: readonly State[] = []) =>
   states.reduce<number>((sum, state) => sum + (counts.get(state) ?? 0), 0);
 
-/** Reads a page of those rows that have this, or all for a file. @param all how many have it */
+/** Reads one page of the rows that match `has`, or for a file all of them. @param all how many rows match `has` */
 export async function readListRows<Row>(
   list: Rows<Row>,
   reader: PageReader,

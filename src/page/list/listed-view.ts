@@ -22,7 +22,7 @@ export interface RowOfListing {
   readonly [column: string]: unknown;
 }
 
-/** Columns beside the name; the file has all of them. */
+/** The most columns to show beside the name. The CSV file has all columns. */
 const mostColumns = 3;
 
 const textIn = (value: unknown): string =>

@@ -1,4 +1,4 @@
-/** People: the roster, with those who need somebody first. */
+/** The view People: the roster, with users who need a decision first. */
 import { sql } from 'kysely';
 import { editStates, holdReasons, isOpen, needsDecision } from '../../model/edit-state.ts';
 import { standings, type UserStanding } from '../../model/standing.ts';
@@ -13,7 +13,7 @@ import { value } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, count, named } from '../render/words.ts';
 
-/** A field that is not equal, with the reason; one that waits leads to where it is decided. */
+/** A field that differs between both sides, with the reason. If it needs a decision, it links to the waiting row. */
 function openField(context: PageContext, { id, team_id: teamId }: RosterRow, field: OpenField): Html {
   const { reason, batch, until, by, state } = field;
   const why = isOpen(field) ? editStates[state] : reason === null ? '' : holdReasons[reason].words;

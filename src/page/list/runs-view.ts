@@ -1,4 +1,4 @@
-/** The runs of thirty days, as `report.runs` has them. */
+/** The view Runs: the runs of the last thirty days, from `report.runs`. */
 import { sql } from 'kysely';
 import type { PageRun } from '../read/page-runs.ts';
 import { runColumns } from '../read/page-runs.ts';

@@ -1,4 +1,4 @@
-/** Waiting: what each person did and a run stopped, with evidence and one decision about the ticked rows. */
+/** The view Waiting: lists of held edits, each with evidence and one decision about the ticked rows. */
 import { editStates, holdReasons } from '../../model/edit-state.ts';
 import { type FollowedDecision, readDone } from '../read/page-decided.ts';
 import type { PageReader } from '../read/page-reader.ts';
@@ -36,15 +36,15 @@ export interface PageWaiting {
   readonly lists: readonly ListOnPage[];
   readonly missing: readonly MissingRows[];
   readonly sending: Sending;
-  /** The decision of `?done=`, for a day. */
+  /** The decision that `?done=` names, if it is less than a day old. */
   readonly done: FollowedDecision | undefined;
-  /** The newest ones; there are none if one list has the page for itself. */
+  /** The newest decisions. It is empty if the page shows only one list. */
   readonly decided: readonly FollowedDecision[];
 }
 
 const lastDecided = 5;
 
-/** The lists with their rows: of one alone a page as it is asked for, of several the first few. */
+/** Reads the rows of the lists: the requested page of a list that is alone, or the first rows of several lists. */
 async function readListsOnPage(
   reader: PageReader,
   wanted: readonly WaitingList[],
@@ -82,7 +82,7 @@ export async function readWaitingView(reader: PageReader, request: ViewRequest):
   return { all: all.lists, missing, lists, sending, done, decided };
 }
 
-/** The card is red if somebody has to do something, which in a copy nobody has. */
+/** The card is red, because a person has to decide. In a copy it is not red: nothing can be decided there. */
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
@@ -151,7 +151,7 @@ function stateChips({ all, missing }: PageWaiting, context: PageContext, sum: nu
   return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
 
-/** The view of all lists, or of one alone. Below a banner nothing is called well. */
+/** The view of all lists, or of one list. Below a banner, an empty view has no tick, because not all is well. */
 export function waiting(read: PageWaiting, context: PageContext): PageShown {
   const { lists, missing, all } = read;
   const sum = all.reduce((total, { rows }) => total + rows, 0) + missing.length;

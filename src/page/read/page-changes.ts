@@ -9,27 +9,27 @@ import { readUserQuery } from '../../mirror/users/user-query.ts';
 import { matches } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** A `null` selects everything. */
+/** The filters of the ledger. A filter that is `null` selects everything. */
 export interface ChangesFilter {
   /** A part of a name, or an id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
   readonly field: string | null;
   readonly direction: Direction | null;
-  /** The person who edited or decided; unknown for pulls. */
+  /** The editor or approver. Pulls have neither. */
   readonly actor: string | null;
   readonly runId: bigint | null;
-  /** The number of a decision, of which the rows and what carried them out are wanted. */
+  /** The number of a decision. Selects its rows, and the pushes that carried it out. */
   readonly decision: bigint | null;
   readonly since: Date | null;
   readonly before: bigint | null;
-  /** Most changes to return. A change is about one user and one or more fields. */
+  /** The most changes to return. A change is about one user and one or more fields. */
   readonly limit: number;
 }
 
 /** One field that moved. A user that came, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
-  /** The edit that was sent or decided about. */
+  /** The edit that was sent or decided. */
   readonly edit_id: Id | null;
 }
 
@@ -43,16 +43,16 @@ export interface SearchEnd {
 export interface ChangesRead {
   readonly rows: readonly ChangeRow[];
   readonly isMore: boolean;
-  /** If the page is not full: the oldest change that was looked at, if there may be older matches. */
+  /** The oldest change that was searched, if the page is not full but older changes could match. */
   readonly searchEnd: SearchEnd | null;
 }
 
-/** Most rows of the ledger to search per page: rare matches are found over several pages. */
+/** The most ledger rows to search per page. Rare matches are found over several pages. */
 const mostLookedAt = 10_000;
-/** Most users to look for whom the search may mean. */
+/** The most users that a search text can stand for. */
 const mostNamed = 200;
 
-/** An id is of that user alone, who may be in the ledger only. @returns `null` if nothing is searched for */
+/** Finds the ids of the searched users. An id is kept even if only the ledger has it. @returns `null` without a search */
 async function findNamed(
   { db, teamIds }: PageReader,
   { q, details }: ChangesFilter,
@@ -82,7 +82,7 @@ async function findDecided({ db, teamIds }: PageReader, decision: bigint) {
   return rows[0] ?? { users: [], edits: [], first: null };
 }
 
-/** The conditions that an index serves, and those on each row; by a decision also what was sent for it. */
+/** The conditions that an index serves, and the conditions on each row. A decision also selects its pushes. */
 async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
   const { field, direction, actor, runId, decision, since, before } = filter;
   const users = await findNamed(reader, filter);
@@ -108,7 +108,7 @@ async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
   return { byIndex: every(byIndex), byRow: every(byRow) };
 }
 
-/** First finds the changes, up to the limit; then reads their values. An adopted user is one row without a field. */
+/** First finds the ids of the changes, up to the limit; then reads their values. An adopted user is one row without a field. */
 export async function readChanges(reader: PageReader, filter: ChangesFilter): Promise<ChangesRead> {
   const { byIndex, byRow } = await conditionsOf(reader, filter);
   const looked = sql`report.changes c where ${byIndex} order by c.change_id desc`;
@@ -124,7 +124,7 @@ export async function readChanges(reader: PageReader, filter: ChangesFilter): Pr
   return { rows: await readRows(reader, ids, byRow), isMore, searchEnd };
 }
 
-/** A value of the row c. Of a message, a tag or a conversation it is the text, which has no user. */
+/** A value of the row c. If it has no user (a message, a tag or a conversation), its text is the value. */
 const shown = (which: 'old' | 'new') => {
   const [text, value] = [sql.ref(`c.${which}_text`), sql.ref(`c.${which}_value`)];
   return sql`case when c.user_id is null then to_jsonb(${text}) else ${value} end as ${sql.ref(`${which}_value`)}`;
@@ -179,7 +179,7 @@ export async function readMoves(
 
 const mostOfOne = 200;
 
-/** What happened to one user, the newest first: the ledger, and the edits made here, which are not in it. */
+/** The history of one user, newest first: the ledger, and the edits in the mirror, which are not in the ledger. */
 export async function readHistory(reader: PageReader, userId: Id): Promise<readonly LedgerLine[]> {
   const { db, teamIds } = reader;
   const ofOne = sql`team_id = any (${idArray(teamIds)}) and user_id = ${userId}`;

@@ -1,4 +1,4 @@
-/** Reads counts over time in steps, so that a year is few rows. */
+/** Reads counts over time in steps, so that a year has few rows. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -7,7 +7,7 @@ import { type Contacts, countBy, monthBefore } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 import { segmentsOf } from '../../mirror/listings/segments.ts';
 
-/** The counts of one segment within a step; absent if nothing was counted. */
+/** The counts of one segment within a step. A step without counts has no row. */
 export interface CountedStep {
   readonly segment: string;
   readonly from: Date;
@@ -142,14 +142,14 @@ async function readLast({ db, now }: PageReader, teamId: Id): Promise<readonly L
   return rows;
 }
 
-/** A `null` is the main segment; a file has all of them. */
+/** If `segment` is null, the main segment is read. A CSV file has all segments. */
 export interface CountsRange {
   readonly days: number;
   readonly segment: string | null;
   readonly isCsv: boolean;
 }
 
-/** If there are several teams, the first is read in full, because contacts of different teams are not comparable. */
+/** If there are several teams, only the first team is read, because contacts of different teams are not comparable. */
 export async function readCounts(reader: PageReader, range: CountsRange): Promise<CountsRead> {
   const [teamId = null] = reader.teamIds;
   const chosen = teamId === null ? [] : [teamId];

@@ -1,4 +1,4 @@
-/** Reads decisions of people, and what became of each edit, as `report.decisions` says it. */
+/** Reads people's decisions, and the state of each decided edit, from `report.decisions`. */
 import { type RawBuilder, sql } from 'kysely';
 import type { EditState, HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
@@ -20,20 +20,20 @@ export interface FollowedDecision {
   readonly deed: Deed;
   readonly by: string | null;
   readonly why: string | null;
-  /** The batch that it is about; `null`: several, or the fields alone. */
+  /** The batch that was decided; `null` for several batches, or for fields without a batch. */
   readonly batch: string | null;
-  /** The number of rows that were followed, which are the first ones. */
+  /** The number of rows that were read: the first rows of the decision. */
   readonly rows: number;
   readonly isMore: boolean;
   readonly fields: readonly string[];
-  /** The person and the mirror's value, if it is about a single field. */
+  /** The user's name and the mirror's value, for a decision about a single field. */
   readonly name: string | null;
   readonly value: unknown;
   readonly parts: readonly DecidedPart[];
   readonly runs: readonly bigint[];
 }
 
-/** The newest decisions by number, each found by one lookup in an index. */
+/** The numbers of the newest decisions, each found by one index lookup. */
 function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
   const before = (than: RawBuilder<unknown>) => sql`(
     select d.decision_id from report.decisions d
@@ -54,7 +54,7 @@ async function readDecided(
     with recursive newest (number, nth) as (${newest(teamIds, most)})
     select n.number from newest n where n.number is not null
     union select a.number from (select ${number}::bigint as number) a where a.number is not null`.execute(db);
-  // Postgres takes longer to plan what follows than to do it.
+  // Postgres takes longer to plan the next query than to run it, so it is skipped if there is nothing to read.
   if (wanted.length === 0) return [];
   const { rows } = await sql<FollowedDecision>`
     with named as (
@@ -88,7 +88,7 @@ async function readDecided(
 
 const dayMs = 86_400_000;
 
-/** Reads the decision that `?done=` names, for a day, and the newest ones. */
+/** Reads the newest decisions, and the decision that `?done=` names if it is less than a day old. */
 export async function readDone(
   reader: PageReader,
   query: URLSearchParams,

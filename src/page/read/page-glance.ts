@@ -1,4 +1,4 @@
-/** Reads the first view of the page: the facts about each team, its day of runs in steps, and what moved last. */
+/** Reads the first view of the page: the facts about each team, its day of runs in steps, and the last changes. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -10,23 +10,23 @@ import type { PageReader, SeenTeam } from './page-reader.ts';
 import type { Lane } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
-/** A team, with what is counted of it. */
+/** A team with its counts. */
 export interface CountedTeam extends SeenTeam {
   readonly users: number;
   readonly unresolved: number;
   readonly gone: number;
   readonly tags: number;
   readonly contactFields: number;
-  /** Fields pushed in the last 24 hours, and those that the service refused. */
+  /** Fields pushed in the last 24 hours; `refused` is how many of them the service refused. */
   readonly pushed: number;
   readonly refused: number;
-  /** The most requests of runs that began within one minute of the last 24 hours. */
+  /** The requests of the busiest minute of the last 24 hours. A run counts for the minute in which it began. */
   readonly busiest: number;
   readonly lastRun: bigint | null;
   readonly reason: string | null;
 }
 
-/** The last count of the main segment, and what it was 30 days before. */
+/** The last count of the main segment, and the count 30 days before. */
 export interface Contacts {
   readonly teamId: Id;
   readonly segment: string;
@@ -94,8 +94,8 @@ export const countBy = (when: Date) => sql`
   where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;
 
 /**
- * The contacts in the segment "all" of each team, or else its first one. By a row of its own: with row-level security a
- * comparison with the sub-selects themselves would read all counts of the team.
+ * The contacts of each team in its segment "all", or else in its first segment. The segment is a row of its own (`s`):
+ * under row-level security, a comparison with the sub-selects themselves would read all counts of the team.
  */
 export const readContacts = (teamIds: readonly Id[], now: Date) => sql<Contacts>`
     select t.id as "teamId", s.segment, l.count, l.counted_at as "countedAt", b.count as before

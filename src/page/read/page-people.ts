@@ -1,4 +1,4 @@
-/** The roster as a relation: every user with how both sides stand to each other. */
+/** The roster as a relation: every user with a state that compares the mirror with the service. */
 import { type RawBuilder, sql } from 'kysely';
 import type { EditState, HeldReason } from '../../model/edit-state.ts';
 import { standings, type UserStanding } from '../../model/standing.ts';
@@ -23,18 +23,18 @@ export interface RosterRow
     'team_id' | 'id' | 'name' | 'email' | 'phone' | 'role_id' | 'role' | 'gone_at'
   > {
   readonly changed_at: Date | null;
-  /** The place among `standings`. */
+  /** The index in `standings`. */
   readonly state: number;
   readonly open: readonly OpenField[] | null;
 }
 
-/** What is searched for; without details no personal value is looked at. */
+/** The search text. Without `details`, no personal value is searched. */
 export interface Searched {
   readonly q: string;
   readonly details: boolean;
 }
 
-/** Whether a part of the name, email, phone or id of a user u is searched for. */
+/** A condition that is true if the name, email, phone or id of the user u contains the search text. */
 export function matches({ q, details }: Searched): RawBuilder<unknown> {
   if (q === '') return sql`true`;
   const query = readUserQuery(q);
@@ -46,9 +46,9 @@ export const placeOf = (standing: UserStanding): number => standings.indexOf(sta
 const place = (standing: UserStanding) => sql`${placeOf(standing)}::int`;
 
 /**
- * The users that match, each in one state, as its place among `standings`: `standingOf` returns the same for one user. A
- * plain query, so that Postgres reads the role names only for the rows of a page. Of the series of none it expects a
- * thousand, so that it hashes the fields, also if nobody has analysed the mirror.
+ * The users that match, each with one state as an index in `standings`; `standingOf` returns the same for one user. The
+ * query is plain, so that Postgres reads role names only for the rows of a page. Postgres expects a thousand rows of
+ * the empty series, and therefore hashes the fields, even if the mirror was never analyzed.
  */
 export const roster = ({ teamIds }: PageReader, search: Searched): RawBuilder<unknown> => sql`(
   select u.team_id, u.id, u.name, u.email, u.phone, u.role_id, case when u.role_id is null then u.role else (

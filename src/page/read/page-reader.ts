@@ -13,20 +13,20 @@ import { waits } from '../../mirror/users/holds.ts';
 import { isDecidable } from '../../mirror/users/waiting-fields.ts';
 
 export interface SeenTeam {
-  /** Its name in the settings and in `?team=`. */
+  /** The team's name in the settings and in `?team=`. */
   readonly team: string;
   readonly teamId: Id;
-  /** Its name on the service. */
+  /** The team's name on the service. */
   readonly name: string | null;
 }
 
-/** A view gets this: the rights of the connected role. */
+/** The database access of a view, with the rights of the connected role. */
 export interface PageReader {
   readonly db: Queryable;
   readonly teams: readonly SeenTeam[];
   readonly teamIds: readonly Id[];
   readonly now: Date;
-  /** The person who decides, and the teams in which nobody approves their own edits; `null` if nobody decides here. */
+  /** The approver, and the teams in which approvers cannot approve their own edits; `null` if the page takes no decisions. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 
@@ -34,7 +34,7 @@ export interface HeaderStanding {
   /** Fields and missing rows that wait for a person. */
   readonly waiting: number;
   readonly staleSince: Date | null;
-  /** The end of the last complete run of the users. */
+  /** The end of the last complete run of the group `users`. */
   readonly completeAt: Date | null;
 }
 
@@ -46,9 +46,9 @@ export interface PageFrame {
   readonly waiting: number;
   readonly placing: Placing;
   readonly roleNames: NamedRoles;
-  /** The last daemon of each requested team that none serves any more, by the team's name. */
+  /** The last daemon of each requested team that has no running daemon, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
-  /** Edits of the requested teams that wait because nothing is sent from here. */
+  /** Edits of the requested teams that wait because this mirror is a copy or a daemon is stopped. */
   readonly waitingEdits: number;
 }
 
@@ -104,8 +104,8 @@ async function readRoleNames(db: Queryable, teamIds: readonly Id[]): Promise<Nam
 }
 
 /**
- * Reads one page: the frame, and what `work` reads. Read-only, with short time limits.
- * @param team from `?team=`; an invisible team counts as unknown
+ * Reads one page: the frame, and everything that `work` reads. Read-only, with a short time limit.
+ * @param team from `?team=`; a team that the role cannot see counts as unknown
  */
 export async function readPageFrame<Result>(
   db: Database,

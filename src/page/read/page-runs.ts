@@ -29,7 +29,7 @@ export interface Lane {
   readonly completeAt: Date | null;
   readonly failures: number;
   readonly runs: number;
-  /** For each step of the day the gravest run, 0 to 3, and how much all of them moved. */
+  /** For each step of the day: how bad its worst run was, 0 to 3, and how much all its runs moved. */
   readonly ticks: readonly (readonly [step: number, weight: number, moved: number])[];
 }
 

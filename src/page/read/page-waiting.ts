@@ -1,4 +1,4 @@
-/** Reads what waits for a person: by batch, which is what one person did and one run stopped; without one, by reason. */
+/** Reads the edits that wait for a person: by batch (one editor's edits that one run held), or without a batch by reason. */
 import { sql } from 'kysely';
 import { isUp } from '../../model/daemons.ts';
 import type { HeldReason } from '../../model/edit-state.ts';
@@ -29,7 +29,7 @@ export interface FieldOnHold {
   readonly editId: Id | null;
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
-  /** The service's message for the refused push. */
+  /** The X-Request-Id of the push that the service refused. */
   readonly requestId: string | null;
 }
 
@@ -40,7 +40,7 @@ interface Tally<What extends string | null = string> {
 
 export interface WaitingList {
   readonly teamId: Id;
-  /** `null`: no run has named one. Then it is a list of one reason. */
+  /** `null` if no run has named a batch. Then all rows of the list have one reason. */
   readonly batch: string | null;
   readonly reasons: readonly Tally<HeldReason>[];
   readonly rows: number;
@@ -52,11 +52,11 @@ export interface WaitingList {
   readonly runId: bigint | null;
   readonly editedFrom: Date | null;
   readonly editedTo: Date | null;
-  /** Whether one transaction edited all of them, such as an import. */
+  /** True if one transaction, such as an import, made all the edits. */
   readonly isOneEdit: boolean;
 }
 
-/** Rows that are marked as gone only when a person approves it. */
+/** Missing rows of a listing, which are marked as gone only if a person approves. */
 export interface MissingRows {
   readonly teamId: Id;
   readonly hash: string;
@@ -67,13 +67,13 @@ export interface MissingRows {
 }
 
 export interface WaitingTotals {
-  /** Batches come first, then the oldest. */
+  /** Batches come first, and the oldest list first among them. */
   readonly lists: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
 }
 
 export interface Sending {
-  /** Whether a daemon serves each of these teams and so hears of edits and decisions. */
+  /** True if each of these teams has a running daemon, which is notified of edits and decisions. */
   readonly listens: boolean;
   readonly nextRun: Date | null;
 }
@@ -85,7 +85,7 @@ const tally = (column: string) => sql`(
     where (w.team_id, w.batch, w.alone) is not distinct from (l.team_id, l.batch, l.alone) group by 1
   ) c)`;
 
-/** @param reason of all of their rows; `null`: whatever it is */
+/** @param reason the reason of the rows to read; `null` reads all reasons */
 export async function readWaitingLists(
   { db, teamIds }: PageReader,
   reason: string | null = null,
@@ -139,7 +139,7 @@ export async function readHeldRows(
   return rows;
 }
 
-/** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
+/** Reads the viewer's own edits, in teams in which another person has to approve them. */
 export async function readOwn(
   { db, teams, decider }: PageReader,
   rows: readonly FieldOnHold[],

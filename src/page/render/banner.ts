@@ -1,4 +1,4 @@
-/** The banner over every view when nothing is sent: this is a copy, or no daemon runs. It says what to do about it. */
+/** The banner above every view if nothing is sent (this is a copy, or no daemon runs), with the commands that help. */
 import { lastSign } from '../../model/daemons.ts';
 import { type KnownPlace, type Placing, sendBlockOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
@@ -10,7 +10,7 @@ import { at, day, listed, many, named, span, visible } from './words.ts';
 
 const address = (at: string): Html => html`<code>${visible(at)}</code>`;
 
-/** Names each address once, however many machines have one of that name. */
+/** Names each address once, even if several machines have the same address. */
 function wasAt({ addresses }: KnownPlace): Html {
   const names = [...new Set(addresses.map(({ at }) => at))];
   if (names.length === 0) return html`a place that is not on record`;
@@ -69,7 +69,7 @@ function stoppedBanner(context: PageContext): Html {
   return html`<div class="notice banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Start it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
 }
 
-/** Shows the gravest banner alone. */
+/** Shows only the most important banner. */
 export function banner(context: PageContext): Html {
   const { placing } = context;
   const sendBlock = sendBlockOf(placing);
@@ -79,10 +79,10 @@ export function banner(context: PageContext): Html {
     : unsaid(context, placing);
 }
 
-/** Whether there is a banner above, below which nothing is called well. */
+/** True if a banner is shown. The view below it must not claim that all is well. */
 export const hasBanner = (context: PageContext): boolean => isCopy(context) || context.stopped.size > 0;
 
-/** Whether this is a copy, which is said beside the team, and in the browser's tab. */
+/** True if this mirror is a copy. The page shows this beside the team and in the browser's tab. */
 export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing) !== undefined;
 
 export const nothingDecided = 'Nothing is decided in a copy: whatever is approved here would not be sent';

@@ -1,17 +1,17 @@
-/** A line of counts with its axes. Its paint is in classes; places along the time are percents of the width, so that text never scales. */
+/** A line chart of counts. Classes define its colors. Times are placed in percent of the width, so that text never scales. */
 import { extent } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { type Html, html } from './html.ts';
 import { count } from './words.ts';
 
-/** `null` if it was not counted then. */
+/** A count at a time. `value` is null if nothing was counted then. */
 export interface Point {
   readonly atMs: number;
   readonly value: number | null;
 }
 
-/** The number of columns of pixels that can be told apart. */
+/** The width in units of the drawing: more than a viewer can tell apart. */
 const width = 1_000;
 const height = 300;
 const above = 22;
@@ -19,28 +19,28 @@ const below = 26;
 
 const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
 
-/** The axis begins at 0 if the counts come near it, else at a round number below them. */
+/** The axis begins at 0 if the counts come near 0, else at a round number below the counts. */
 function axisOf(points: readonly Point[]) {
   const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
   const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
-  // Counts that never moved are a line in the middle, because on the axis it could not be seen.
+  // Constant counts are drawn in the middle, because a line on the axis could not be seen.
   const [least, most] = highest > from ? [from, highest] : [Math.max(0, from - 1), from + 1];
   return scaleLinear([least, most], [height, 0]).nice(4);
 }
 
-/** The value at which the axis begins. People are told if it is not 0. */
+/** The value at which the axis begins. The page names it if it is not 0. */
 export const axisFrom = (points: readonly Point[]): number => axisOf(points).domain()[0] ?? 0;
 
 const anchorAt = (x: number) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
 
-/** @param points in the order of time. @param sentence what it shows, for those who do not see it */
+/** @param points in the order of time. @param sentence describes the chart for screen readers */
 export function lineChart(points: readonly Point[], sentence: string, timeWords: (at: Date) => string): Html {
   const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
   const x = scaleUtc([firstMs, lastMs], [0, width]);
   const y = axisOf(points);
   const isCounted = ({ value }: Point) => value !== null;
   const [xOf, yOf] = [({ atMs }: Point) => x(atMs), ({ value }: Point) => y(value ?? 0)];
-  // Nobody knows what was between two counts, and a straight line claims least.
+  // The counts in between are unknown. A straight line assumes the least about them.
   const drawnLine = line<Point>(xOf, yOf).defined(isCounted).digits(1)(points) ?? '';
   const tint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1)(points) ?? '';
   const bottom = above + height;

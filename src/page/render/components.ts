@@ -22,12 +22,12 @@ export type TableRow =
 
 export interface Table {
   readonly caption: string;
-  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. */
+  /** `rows` has low rows with a tick in the first column, and a head that stays visible. `few` stays a table on phones. */
   readonly kind?: 'rows' | 'few';
   readonly columns: readonly (Column | string)[];
   readonly rows: readonly TableRow[];
   readonly foot?: Html | false;
-  /** The word of `?sort=` if nobody asks for another, such as `-when`. */
+  /** The default of `?sort=`, such as `-when`. */
   readonly sort?: string;
 }
 
@@ -53,7 +53,7 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   const cells = row.cells.map((cell, i) => {
     const { label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
-    // On phones the words of the head stand before each cell, without its signs.
+    // On phones, the label of the column is shown before each cell, without markup.
     const words = label
       .toString()
       .replaceAll(/<[^>]+>/g, '')
@@ -66,7 +66,7 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   return html`<tr role="row" class=""${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
 }
 
-/** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
+/** A card with a table in it. On phones each row becomes a card; the ARIA roles still make it a table row. */
 export function table(
   context: PageContext,
   { caption, kind, columns: given, rows, foot = none, sort = '' }: Table,
@@ -93,7 +93,7 @@ export const chips = (label: string, all: readonly Chip[], more: Html = none): H
       html`<a class="chip" href="${choice.href}"${choice.isCurrent ? html` aria-current="true"` : none}>${choice.label}${choice.count === undefined ? none : html` <span>${count(choice.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
 
-/** Asks the same view for other rows. It keeps what the address says of `kept`. */
+/** A form that requests other rows of the same view. It keeps the query parameters that `kept` names. */
 export function filterForm(
   { path, query }: Pick<PageContext, 'path' | 'query'>,
   {
@@ -121,7 +121,7 @@ export const personHint = (details: boolean): string => (details ? 'Name, email,
 export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
 
-/** One click selects all of it, without the `$`. */
+/** A box with a command. One click selects the whole command, without the `$`. */
 export const commandBox = (command: string): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre></div>`;
 
@@ -143,14 +143,14 @@ export const taskList = (all: readonly Task[], foot: Html): Html =>
       )}</div></div>`,
   )}${foot === none ? none : html`<div class="part">${foot}</div>`}</section>`;
 
-/** Says that there is nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what comes next. */
+/** A card for an empty view: nothing yet (dashed) or nothing wrong (tick), with a sentence and the next step. */
 export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
   html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'dim', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
 
 export const heading = (title: Html | string, text: Html | string, before: Html | false = false): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
-/** The first line of the first view. Once musterd does not answer, it no longer says that all is well. */
+/** The first line of the first view. When musterd stops answering, the sign for "all is well" disappears. */
 export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,
@@ -165,10 +165,10 @@ export const section = (
 ): Html =>
   html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
 
-/** The name on the service, if it says something else. */
+/** The team's name on the service; empty if it is the name in the settings. */
 export const serviceName = ({ team, name }: SeenTeam): string => (name === team ? '' : (name ?? ''));
 
-/** The team in a table of several: its name in the settings, with the service's below it. */
+/** The team's cell in a table of several teams: its name in the settings, with its name on the service below. */
 export const teamCells = (context: PageContext, teamId: Id | null): readonly Html[] => {
   const team = teamOf(context, teamId);
   const below = serviceName(team) !== '' && html`<span class="note">${named(serviceName(team))}</span>`;
@@ -180,11 +180,11 @@ export const inTeam = (context: PageContext, { team }: SeenTeam): Html =>
 
 export const teamColumns = ({ team }: PageContext): readonly string[] => (team === null ? ['Team'] : []);
 
-/** Columns of figures, the first of which says of what. */
+/** Columns of numbers after a first column of labels. */
 export const numbers = (...labels: readonly string[]): readonly Column[] =>
   labels.map((label, i) => ({ label, isNumber: i > 0 }));
 
-/** A person of a team, who may have no name. If names are not shown, it is the id. */
+/** A link to a person of a team. It shows the name or "no name", or the id if names are not shown. */
 export function person(
   context: PageContext,
   teamId: Id | null,

@@ -26,11 +26,11 @@ const asCsv = (context: PageContext, of: string): Html =>
 
 const noNumber = html`<span class="none">–</span>`;
 
-/** Days and weeks are counted in UTC. The noon of such a day is on the same day wherever somebody looks. */
+/** Days and weeks are counted in UTC. Noon of such a day is on the same day in nearly every time zone. */
 const noonOf = (begin: Date): Date => new Date(begin.getTime() + 43_200_000);
 
 const weekMs = 604_800_000;
-/** The first Monday before the epoch, which was a Thursday. */
+/** The last Monday before the epoch, in ms. The epoch was a Thursday. */
 const mondayMs = -259_200_000;
 
 function weekTable(context: PageContext, own: readonly CountedStep[]): Html {
@@ -54,7 +54,7 @@ function mainChart(
   { segment, stepMs, days }: CountsRead,
   own: readonly CountedStep[],
 ): Html {
-  // Where nobody counted for more than a step, the line is broken.
+  // The line is broken if there was no count for more than a step.
   const points = own.flatMap(({ from, last }, i): readonly Point[] => {
     const before = own[i - 1]?.from.getTime() ?? Number.POSITIVE_INFINITY;
     const isMissing = from.getTime() - before > stepMs * 1.5;
@@ -167,7 +167,7 @@ const months = (listed: ListedRead): Csv =>
     gone: ({ gone }) => gone,
   });
 
-/** A row for each step of each segment that was counted. `?of=` asks for the parts below. */
+/** A row for each counted step of each segment. With `?of=`, the roles, tags or contact fields instead. */
 export function countsCsv(
   { steps, roles, tags, contactFields }: CountsRead,
   context: Pick<PageContext, 'query'>,

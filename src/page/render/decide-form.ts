@@ -1,4 +1,4 @@
-/** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
+/** The parts of a form for decisions. Only forms of this page are accepted; `question.ts` asks for confirmation. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { shownDigest } from '../../model/shown-field.ts';
 import type { FieldOnHold, WaitingList } from '../read/page-waiting.ts';
@@ -8,10 +8,10 @@ import { commandOf, href } from './links.ts';
 import type { PageContext } from './view.ts';
 import { count } from './words.ts';
 
-/** The path of every form; to load its answer again leads to what waits. */
+/** The path of every form. Reloading the answer to a form shows the waiting lists. */
 export const decidePath = '/waiting';
 
-/** What can be done about held edits, with the words of its button; `undo` is about what a run has moved. */
+/** The decisions about held edits, with the texts of their buttons. `undo` takes back what a run has moved. */
 export const verbs = {
   putBack: 'Reject and put back',
   reject: 'Reject',
@@ -23,21 +23,21 @@ export const verbs = {
   undo: 'Take back',
 } as const;
 export type Verb = keyof typeof verbs;
-/** The verbs of a batch; the others choose a side for each field. */
+/** The verbs of a batch. The other verbs choose a side for each field. */
 export const ofBatch: ReadonlySet<Verb> = new Set(['putBack', 'reject', 'approve', 'withdraw']);
 
-/** Whether the verb decides about an edit: a limit is approved, and of all else a side wins. The service would refuse again what it has refused. */
+/** True if the verb fits the hold: a limit is approved, else a side wins. The mirror's side cannot win if the service refused it. */
 export function decides(verb: Verb, { reason, batch }: Pick<FieldOnHold, 'reason' | 'batch'>): boolean {
   if (verb === 'approve') return isApprovable(reason);
   if (verb === 'mirror' && reason === 'refused') return false;
   return ofBatch.has(verb) || verb === 'value' || batch === null || !isApprovable(reason);
 }
 
-/** Whether one transaction changed more people than the limits let pass, which nobody may have meant. */
+/** True if one transaction changed more people than the hold limits allow, which might be an accident. */
 export const isAccident = ({ batch, reasons, isOneEdit }: WaitingList): boolean =>
   batch !== null && isOneEdit && reasons.every(({ what }) => what === 'limit');
 
-/** The possible decisions about some of these rows. What is likeliest comes first of an accident, and else last. */
+/** The possible decisions about some of these rows. For an accident, the first is the likeliest; otherwise the last. */
 export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly Verb[] {
   const all = (Object.keys(verbs) as Verb[]).filter((verb) => !['withdraw', 'value', 'undo'].includes(verb));
   const order = [...all.filter((verb) => verb !== 'approve'), 'approve' as const];
@@ -64,7 +64,7 @@ const hidden = (name: string, value: string): Html =>
 
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** A form of the page, with the token by which it can only come from here, and the way back. */
+/** A form of the page, with a token that proves that it comes from this page, and the address to return to. */
 export const postForm = (
   context: PageContext,
   values: FormValues,
@@ -79,7 +79,7 @@ export const postForm = (
   return html`<form method="post" action="${decidePath}"${attributes}>${Object.entries(all).map(([name, value]) => [value].flat().map((one) => hidden(name, one)))}${inside}</form>`;
 };
 
-/** The button that shows what taking back a run comes to; who may not press it sees who may. */
+/** The button that previews taking back a run. A viewer who cannot decide sees a note instead. */
 export function takeBack(context: PageContext, team: string, run: bigint): Html {
   const button = html`<button class="button">Take back what run ${count(run)} has moved…</button>`;
   if (mayDecide(context)) return postForm(context, { team, verb: 'undo', run: `${run}` }, button);
@@ -87,7 +87,7 @@ export function takeBack(context: PageContext, team: string, run: bigint): Html 
   return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what it would set back.</p>`;
 }
 
-/** A row as a form names it: the field of somebody, with the values that were shown. */
+/** A row as a form names it: the user and the field, with the edit and values that were shown. */
 type ShownHold = Pick<FieldOnHold, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>

@@ -1,6 +1,6 @@
 /** Finds what differs within a value: digits one by one, text word by word. */
 
-/** If less than this share of a value is the same, that is a coincidence, and all of it counts as changed. */
+/** If less than this share of a value is unchanged, that is a coincidence, and the whole value counts as changed. */
 const leastCommon = 1 / 3;
 
 const isNumber = (text: string) => /^\+?\d[\d ()./-]*$/.test(text);
@@ -8,8 +8,8 @@ const lettersIn = (text: string) => text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
 const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]/gu) ?? [];
 
 /**
- * The new value: what both begin with, what is changed, and what both end with. All of it is changed if nearly nothing is
- * common; if something was only taken out, its neighbour is changed.
+ * The new value in three parts: the common beginning, the changed part, and the common end. If nearly nothing is common,
+ * the changed part is the whole value. If something was only removed, its neighbor is the changed part.
  */
 export function differenceWithin(before: string, after: string): readonly [string, string, string] {
   if (before === after) return [after, '', ''];
