@@ -23,7 +23,7 @@ function readBeside(name: string): Buffer {
   throw new Error(`${name} is nowhere`);
 }
 
-/** The typeface's style sheet maps letters to font files, so that a browser loads only the font files that a page needs. */
+/** The typeface's style sheet maps letters to font files, so that a browser loads only the files that a page needs. */
 export function readAssets(): ReadonlyMap<string, Asset> {
   const own = (type: string, file: string): Asset => ({ type, body: readBeside(file), isFont: false });
   const letters = own('text/css; charset=utf-8', 'index.css');

@@ -1,4 +1,4 @@
-/** Reads one user from the service, as it is now. */
+/** Reads the present state of one user from the service. */
 import type { TeamMember } from '../model/team-member.ts';
 import { MusterdError, ServiceError } from '../errors.ts';
 import { plain, type UserQuery, wholeName } from '../mirror/users/user-query.ts';
@@ -22,7 +22,7 @@ export type ServiceAnswer =
       readonly id: Id | undefined;
       readonly service: ServiceUser | undefined;
       readonly member: TeamMember | undefined;
-      /** Beside mirror and base; `undefined` if they are equal, or the service does not show the user. */
+      /** All three versions; `undefined` if they are equal, or if the service does not show the user. */
       readonly state: UserState | undefined;
     }
   | { readonly reached: false; readonly error: MusterdError };
@@ -30,11 +30,11 @@ export type ServiceAnswer =
 export interface WantedUser {
   readonly typed: string;
   readonly query: UserQuery;
-  /** The user in the mirror. If there is none, the service is searched. */
+  /** The user's id in the mirror. If it is `undefined`, the service is searched. */
   readonly known: Id | undefined;
 }
 
-/** Only reads: the client refuses writes, and what it learns is not stored. */
+/** Only reads: the client refuses writes, and its answers are not stored. */
 export async function askService(
   setup: Setup,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
+/** Four eyes: a person cannot decide about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
@@ -7,29 +7,29 @@ import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import type { Confirmation } from '../model/waiting.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
-/** The reason for which an edit waits if it is not approved, or if its approval is void. */
+/** The hold reason of an edit that is not approved, or whose approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the login that owns the mirror adds to a command that decides: the person for whom it does. */
+/** The option that the mirror's owner login adds to a command that decides: the person for whom it decides. */
 export const ownerAdds = (env: Environment): string => (env['MUSTERD_ACTOR'] ? '' : ' --as <person>');
 
-/** The same for the login that is connected: each other one decides for itself. */
+/** Like `ownerAdds`, for the connected login. Empty for every other login, which decides for itself. */
 export const loginAdds = async (db: Database, env: Environment): Promise<string> =>
   (await readLogin(db.kysely)).isOwner ? ownerAdds(env) : '';
 
-/** Who acts, and whether by settings that somebody else has to decide. */
+/** The rights of the person who acts. `fourEyes` is true if the settings demand that another person decides. */
 interface Acting {
   readonly fourEyes: boolean;
-  /** Whether the login may write the bookkeeping, and so speaks for others. */
+  /** True if the login owns the mirror, and so can act in the name of a person. */
   readonly isOwner: boolean;
 }
 
 /**
- * Sets who decides or edits in this transaction, by settings that allow no more than before.
- * @throws MusterdError `usage` if a login of a person says that it acts for somebody
+ * Sets the person who decides or edits in this transaction. The settings can only become stricter.
+ * @throws MusterdError `usage` if a login that does not own the mirror names a person
  */
 export async function actAs(tx: Transaction, settings: Settings, actor: string | undefined): Promise<Acting> {
   const { login, isOwner } = await readLogin(tx);
@@ -39,13 +39,13 @@ export async function actAs(tx: Transaction, settings: Settings, actor: string |
     });
   const known = isOwner ? await tightenSettings(tx, settings) : await readFourEyes(tx, settings.team);
   if (actor !== undefined) await actFor(tx, actor);
-  // No run has seen the team yet.
+  // As long as no run has seen the team, the mirror has no stored setting.
   return { fourEyes: known ?? settings.push.fourEyes, isOwner };
 }
 
 /**
- * Like `actAs`, for decisions, and for edits: with a reason, or where somebody else has to approve them.
- * @throws MusterdError `usage` if the login that owns the mirror does not say for whom it acts
+ * Like `actAs`, for decisions, and for edits with a reason or under four eyes.
+ * @throws MusterdError `usage` if the login that owns the mirror does not name the person for whom it acts
  */
 export async function decideFor(
   tx: Transaction,

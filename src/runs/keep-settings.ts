@@ -1,4 +1,4 @@
-/** Passes on to the database whether people may approve their own edits in SQL, and how they write phones. */
+/** Stores two settings in the database for people who use SQL: four eyes, and the calling code of their phones. */
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
@@ -7,8 +7,8 @@ import { readFourEyes, writeFourEyes, writePhoneCountry } from '../mirror/team/p
 export type Settings = Pick<Config, 'team' | 'push'>;
 
 /**
- * A command may allow less than before, and no more.
- * @returns whether four eyes are required from now on, or `null` as long as no run has seen the team
+ * Lets a command turn four eyes on, but never off.
+ * @returns true if four eyes are required from now on, or `null` as long as no run has seen the team
  */
 export async function tightenSettings(tx: Transaction, { team, push }: Settings): Promise<boolean | null> {
   const known = await readFourEyes(tx, team);
@@ -16,7 +16,7 @@ export async function tightenSettings(tx: Transaction, { team, push }: Settings)
   return known === null ? null : known || push.fourEyes;
 }
 
-/** Only `reconcile` and `daemon` allow more than before, and change the calling code. */
+/** Only `reconcile` and `daemon` can turn four eyes off, and can change the calling code. */
 export async function keepSettings(
   db: Database,
   { config, command }: { readonly config: Settings & Pick<Config, 'phones'>; readonly command: string },

@@ -8,12 +8,12 @@ import type { Id } from '../model/id.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { printable } from '../model/in-words.ts';
 
-/** The most that are listed. */
+/** The most users that an error lists. */
 const mostShown = 20;
 
 type Listed = Pick<FoundUser, 'id' | 'name'> & Partial<FoundUser>;
 
-/** A refusal that lists those who could be meant. */
+/** An error that lists the users that the person could have meant. */
 export function refuse(words: string, hint: string, found: readonly Listed[]): MusterdError {
   const lines = found.slice(0, mostShown).map(({ id, name, email, phone, gone }) => {
     const addresses = email === undefined ? [] : [email ?? '–', phone ?? '–'];
@@ -23,7 +23,7 @@ export function refuse(words: string, hint: string, found: readonly Listed[]): M
   return new MusterdError('usage', words, { hint: [hint, ...lines].join('\n  ') });
 }
 
-/** Takes nobody of whom only a part fits. @throws MusterdError `usage` if several users match */
+/** The only user that matches, not only in part. @throws MusterdError `usage` if several users match */
 export function theOnly<User extends Listed>(userText: string, all: readonly User[]): User | undefined {
   const found = all.filter(({ isPart }) => isPart !== true);
   if (found.length < 2) return found[0];
@@ -31,7 +31,7 @@ export function theOnly<User extends Listed>(userText: string, all: readonly Use
   throw refuse(words, 'Did you mean one of these? Name one by the id:', found);
 }
 
-/** @param near of whom a part fits */
+/** @param near users that match only in part */
 export function nobodyAnswers(userText: string, near: readonly FoundUser[] = []): MusterdError {
   const hint =
     near.length === 0

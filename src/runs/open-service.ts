@@ -78,7 +78,7 @@ export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName,
   );
 }
 
-/** Which credentials a client has used so far. */
+/** The credentials that a client has used so far, each with the time when it was last needed. */
 export function credentialUses(config: Config, service: ServiceClient): readonly CredentialUse[] {
   const prints = fingerprintsOf(config);
   return service.credentials().flatMap(({ credential, lastNeededMs }) => {
@@ -92,13 +92,13 @@ export function credentialUses(config: Config, service: ServiceClient): readonly
 type SharedPace = Pick<RateSettings, 'places'>;
 
 export interface ServiceOptions {
-  /** A function, because the log can get more fields during the run. */
+  /** The log that gets the events of the service. */
   readonly log: Log;
-  /** Aborted when somebody asks to stop. */
+  /** Aborted when the process is asked to stop. */
   readonly signal?: AbortSignal | undefined;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
-  /** Connections that other clients use as well. */
+  /** Connections to the service that other clients use as well. */
   readonly connections?: Connections | undefined;
   /** The pace shared with other processes on this database, or `null` if there is no database. */
   readonly pace: SharedPace | null;
@@ -144,7 +144,7 @@ export async function requireService(config: Config, log: Log, connections?: Con
   await createService(config, 'read-only', { log, pace: null, connections }).close();
 }
 
-/** The team's pace, shared through the database by all processes that call the service, including those that only read. */
+/** The team's pace. All processes that call the service share it through the database, even if they only read. */
 export const sharePace = (db: Database, config: Config): SharedPace => ({
   places: createSharedPlaces(db, config.team),
 });

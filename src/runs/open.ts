@@ -17,7 +17,7 @@ export interface ShownConnection {
   readonly url: string;
   /** A command to type. For the embedded server it reads the password from a file. */
   readonly psql: string;
-  /** Whether the server keeps running when this process ends. */
+  /** True if the server keeps running when this process ends. */
   readonly stays: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Mirror {
   readonly db: Database;
   /** postgres://… with the password. */
   readonly url: string;
-  /** The URL for SQL that only reads. With the embedded server its login is no superuser. */
+  /** The URL for SQL that only reads. With the embedded server its login is not a superuser. */
   readingUrl(): Promise<string>;
   /** How people and their tools connect. */
   readonly reach: ShownConnection;
@@ -42,7 +42,7 @@ export interface Setup {
 export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery' | 'signal'> {
   /** Called with notes that are not errors. */
   readonly onWarning?: (words: string) => void;
-  /** Set if nothing will be written, so that a read-only server will do. */
+  /** True if nothing will be written, so that a read-only server is sufficient. */
   readonly isReading?: boolean;
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string | undefined;
@@ -111,7 +111,7 @@ export async function requireSchema(db: Database): Promise<void> {
   });
 }
 
-/** Like `requireSchema`, for a role that may not be allowed to see which migrations there are. Then it requires nothing. */
+/** Like `requireSchema`, but it requires nothing if the role is not allowed to see the applied migrations. */
 export async function requireSeenSchema(db: Database): Promise<void> {
   await requireSchema(db).catch((error: unknown) => {
     if (sqlState(error) !== '42501') throw error;

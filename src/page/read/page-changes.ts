@@ -108,7 +108,7 @@ async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
   return { byIndex: every(byIndex), byRow: every(byRow) };
 }
 
-/** First finds the ids of the changes, up to the limit; then reads their values. An adopted user is one row without a field. */
+/** First finds the changes, up to the limit; then reads their values. An adopted user is one row without a field. */
 export async function readChanges(reader: PageReader, filter: ChangesFilter): Promise<ChangesRead> {
   const { byIndex, byRow } = await conditionsOf(reader, filter);
   const looked = sql`report.changes c where ${byIndex} order by c.change_id desc`;

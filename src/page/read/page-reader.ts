@@ -26,7 +26,7 @@ export interface PageReader {
   readonly teams: readonly SeenTeam[];
   readonly teamIds: readonly Id[];
   readonly now: Date;
-  /** The approver, and the teams in which approvers cannot approve their own edits; `null` if the page takes no decisions. */
+  /** The approver, and the teams in which another person has to approve the approver's edits; `null` for a viewer. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the edits that wait for a person: by batch (one editor's edits that one run held), or without a batch by reason. */
+/** Reads the edits that wait for a person: by batch (edits of one editor that one run held), else by reason. */
 import { sql } from 'kysely';
 import { isUp } from '../../model/daemons.ts';
 import type { HeldReason } from '../../model/edit-state.ts';

@@ -1,4 +1,4 @@
-/** A line chart of counts. Classes define its colors. Times are placed in percent of the width, so that text never scales. */
+/** A line chart of counts. Classes define its colors. Times are placed in percent of the width, so that text is not scaled. */
 import { extent } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';

@@ -133,7 +133,7 @@ export interface Task {
   readonly ways: readonly { readonly label: Html; readonly command?: string }[];
 }
 
-/** Tasks that somebody must do, and can begin from here. @param foot who may, if the reader may not */
+/** Tasks that a person must do, each with a way to begin. @param foot says why the viewer cannot decide */
 export const taskList = (all: readonly Task[], foot: Html): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
     (task) =>

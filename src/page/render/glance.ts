@@ -1,4 +1,4 @@
-/** The first view, whose first line says whether somebody has to do something: stale teams first, then what waits. */
+/** The first view. Its first line says whether a person must act. The tasks are stale teams first, then waiting rows. */
 import type { CountedTeam, Glance } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import { hasBanner, isCopy } from './banner.ts';
@@ -66,7 +66,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
   ];
 }
 
-/** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
+/** In a copy, waiting rows are not tasks. A stale team without a daemon is no task either: the banner explains it. */
 function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   const { teams } = read;
   if (isCopy(context)) return teams.flatMap((team) => staleTask(read, team, context));
@@ -77,7 +77,7 @@ function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   ];
 }
 
-/** Says what is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
+/** When both sides were last equal, and when the next run begins. If musterd stops answering, the next run is hidden. */
 function equal(read: Glance, { now, stopped }: PageContext): Html {
   const users = read.lanes.filter(({ lane }) => lane === 'users');
   const complete = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
@@ -101,7 +101,7 @@ function asksOf(read: Glance, context: PageContext): readonly Html[] {
     : [html`No daemon keeps ${listed([...stopped.keys()])} equal.`];
 }
 
-/** The first line. It has no green tick below a banner, which says that nothing is sent. */
+/** The first line and the tasks. Below a banner, the line has no green tick, because nothing is sent. */
 function firstLine(read: Glance, context: PageContext): PageShown {
   const all = tasksOf(read, context);
   const asks = asksOf(read, context);

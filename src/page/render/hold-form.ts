@@ -1,4 +1,4 @@
-/** The forms to leave fields of somebody alone for a while, and to end that. They send nothing, so nothing is asked once more. */
+/** The forms that hold fields of a user for a while, or end the hold. They send nothing, so they need no confirmation. */
 import { editStates, holdReasons } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';
@@ -14,7 +14,7 @@ const dayMs = 86_400_000;
 const minuteMs = 60_000;
 const fieldWords = (field: string): string => (field === 'all' ? 'all four' : fieldName(field));
 
-/** What is held with the same words until the same moment, and the button that ends that. */
+/** The fields that one person holds until the same time for the same reason, and the button that ends the hold. */
 function heldAlready(
   context: PageContext,
   { id }: PersonRead,

@@ -1,4 +1,4 @@
-/** Words for what waits for a person. */
+/** Words for rows that wait for a person. */
 import { editStates, holdReasons } from '../../model/edit-state.ts';
 import type { UserStanding } from '../../model/standing.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
@@ -25,14 +25,14 @@ export function fieldsInWords(all: WaitingList['fields'], rows: number): string 
   return all.length > 2 ? many(rows, 'edit') : listed(words);
 }
 
-/** How often each is among rows that are at hand. */
+/** How often each value of `what` occurs in these rows. */
 export const tallyOf = <Row, What>(rows: readonly Row[], what: (row: Row) => What) =>
   [...Map.groupBy(rows, what)].map(([one, of]) => ({ what: one, rows: of.length }));
 
-/** The person, without who said so. */
+/** The person's name, without the login that gave it (`, said by …`). */
 const personOf = (by: string): string => by.replace(/, said by .*$/, '');
 
-/** Whether that is the person who looks, by their own name or by a command in their name. */
+/** True if `by` names the viewer, directly or as the person for whom a command acted. */
 export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | null): boolean =>
   decide !== null &&
   by !== null &&
@@ -45,7 +45,7 @@ export const byWhom = (context: Pick<PageContext, 'decide'>, by: string | null):
 export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, 'editors'>): Html =>
   html`${editors.map(({ what, rows }, i) => html`${i === 0 ? '' : ', '}<b>${byWhom(context, what)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
 
-/** `60 to be approved, 5 changed on both sides`; of one reason without a number. */
+/** `60 to be approved, 5 changed on both sides`; a single reason has no number. */
 export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
   reasons
     .map(({ what, rows }) => `${reasons.length === 1 ? '' : `${count(rows)} `}${holdReasons[what].words}`)
@@ -55,16 +55,16 @@ export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
 export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'reasons'>): string =>
   `${fieldsInWords(list.fields, list.rows)}: ${reasonsIn(list)}`;
 
-/** The values in a detail stand in quotes. */
+/** A detail, in which quoted values are replaced if the page does not show details. */
 export const shownDetail = ({ details }: Pick<PageContext, 'details'>, detail: string): string =>
   details ? detail : detail.replace(/".*"/s, 'a value that is not shown');
 
-/** At most this many details stand above a list; of more, each stands at its row. */
+/** The most details to show above a list. If there are more, each detail is shown at its row. */
 export const mostDetails = 3;
 export const detailsAbove = (context: PageContext, { details }: Pick<WaitingList, 'details'>): Html =>
   html`${details.map(({ what }) => details.length <= mostDetails && what !== '' && html`${visible(capital(shownDetail(context, what)))}. `)}`;
 
-/** How the two sides of a person or of a field stand. Red is for Waiting, where it can be decided. */
+/** The signs for how both sides of a user or field compare. None is red: only the view Waiting has red. */
 export const standingSigns: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
   waits: ['pause', capital(editStates.held)],
   moving: ['clock', capital(editStates.waiting)],

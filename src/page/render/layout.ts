@@ -19,11 +19,11 @@ const places: Readonly<Record<Tab, string>> = {
   Changes: '/changes',
 };
 
-/** The name of the settings, because no two have the same, followed by the service's. */
+/** The team's name in the settings, which is unique, followed by its name on the service. */
 const bothNames = (team: SeenTeam): Html =>
   html`<b>${named(team.team)}</b>${serviceName(team) !== '' && html` <span class="dim on-service">${named(serviceName(team))}</span>`}`;
 
-/** Stale teams come first, then those with the most that waits, then the order of the settings. */
+/** Stale teams come first, then teams with the most waiting rows, then the order of the settings. */
 export function worstFirst({ teams, standings }: PageContext): readonly SeenTeam[] {
   const rank = ({ teamId }: SeenTeam) => {
     const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
@@ -71,7 +71,7 @@ function clock({ now, path, query }: PageContext): Html {
   return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a>${dot}<span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${showClock(now)} ${shownZone()}</time></p>`;
 }
 
-/** Puts the note below the title of whatever view it is. */
+/** Puts the note about hidden details below the title of any view. */
 const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
 

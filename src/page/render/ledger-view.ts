@@ -1,4 +1,4 @@
-/** Changes: the ledger by day, filtered, with the values before and after, who made each, and its outcome. */
+/** The view Changes: the filtered ledger by day, with the values before and after, the author and the outcome. */
 import { editStates, type HeldReason, holdReasons } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
@@ -29,7 +29,7 @@ const mostInFile = 30_000;
 const hourMs = 3_600_000;
 const isWholeNumber = /^\d{1,18}$/;
 
-/** When a day begins: some clocks skip its midnight. */
+/** The time at which a day begins. In some zones, the clocks skip midnight when they change. */
 const startOf = (wallMs: number): number | undefined =>
   Number.isNaN(wallMs)
     ? undefined
@@ -81,7 +81,7 @@ const kindWords: Readonly<Record<LedgerLine['kind'], string>> = {
 
 const isPulled = (kind: LedgerLine['kind']) => kindsOf.pulled.some((pulled) => pulled === kind);
 
-/** The side that it is about, or the direction in which it went. What a person decided has none. */
+/** The kind of a change, with the sign of its side or direction. A person's decision has no sign. */
 function wayOf({ kind }: LedgerLine): Html {
   const word = kindWords[kind];
   if (kind === 'push' || kind === 'hold') return direction(kind, word);
@@ -91,7 +91,7 @@ function wayOf({ kind }: LedgerLine): Html {
     : html`${word}`;
 }
 
-/** The person who made a change. Nobody is known for a pull: the service does not say. */
+/** The person who made a change. The author of a pull is unknown, because the service does not name one. */
 export const actorOf = ({ kind, edited_by: edited, decided_by: decided }: LedgerLine): string | null =>
   isPulled(kind) ? 'on the service' : (decided ?? edited);
 
@@ -104,8 +104,8 @@ function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
 }
 
 /**
- * The values before and after, with the difference marked in the colour of the side that it came from. A hold moved
- * nothing: it shows what was last agreed on and what the mirror has.
+ * The values before and after, with the difference marked in the color of the side that it came from. A hold moved
+ * nothing, so it shows the last agreed value and the mirror's value.
  */
 function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html] {
   const { kind, field, team_id: teamId, base_value: base, old_value: old, new_value: now } = row;
@@ -146,7 +146,7 @@ function rowOf(context: PageContext, row: LedgerLine, isOfOne: boolean): TableRo
   };
 }
 
-/** The newest first, with a band above each day. @param isOfOne whether all are of one person */
+/** The changes, newest first, with a band above each day. @param isOfOne true if all changes are about the same user */
 export function changesTable(
   context: PageContext,
   caption: string,

@@ -1,4 +1,4 @@
-/** Every state of a view is a link. */
+/** Links to the views. The address contains the whole state of a view. */
 import { quoted } from '../../model/in-words.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
 import { type PageContext, teamOf } from './view.ts';
@@ -11,8 +11,8 @@ function queryOf(params: URLSearchParams): string {
 }
 
 /**
- * This view in another state. A `null` removes a part. After any change it begins at the first page, and without a
- * message that was shown once. A receipt stays until it is closed.
+ * The address of this view with changed query parameters; `null` removes a parameter. The page, the ticks, and a
+ * message that is shown once are removed too. A receipt stays until it is closed.
  */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);

@@ -1,4 +1,4 @@
-/** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
+/** The view of one person: three versions of each field, the reasons, the next step, the decisions, and the history. */
 import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
 import { fieldColumns, fieldOf } from '../../model/fields.ts';
 import { printable } from '../../model/in-words.ts';
@@ -74,7 +74,7 @@ function versions(context: PageContext, read: PersonRead): Html {
   });
 }
 
-/** What can be decided about a held field; each button asks once more. */
+/** The possible decisions about a held field. Each button leads to a confirmation. */
 function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: string, hold: HeldRow): Html {
   if (!needsDecision(hold) || !mayDecide(context)) return none;
   const { field, batch, edit_id: editId, mirror_value: mirror, service_value: service } = hold;
@@ -95,7 +95,7 @@ function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: strin
   return html`<div class="part row"><h3>${fieldTitle(field)}</h3>${postForm(context, values, html`${buttons}`, html` class="row buttons" id="of-${teamId}-${field}"`)}${others}</div>`;
 }
 
-/** The reasons, and what happens next, as `musterd why` says it, by what a run last saw. */
+/** The reasons, and what happens next, in the words of `musterd why`, by the values that a run last saw. */
 function why(context: PageContext, read: PersonRead, team: string): Html {
   const { held, id } = read;
   const reasons = held

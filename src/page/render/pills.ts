@@ -1,4 +1,4 @@
-/** Icons, each of a shape of its own and with a word beside it. */
+/** Icons. Each has its own shape, and a word beside it. */
 import { type Html, html } from './html.ts';
 
 const shapes = {
@@ -13,13 +13,13 @@ const shapes = {
 } as const;
 export type IconShape = keyof typeof shapes;
 
-/** What is well is green, what needs somebody is red, and all else is ink. */
+/** `ok` is green. `act` is red: a person must act. `dim` has the color of the text. */
 export type Tone = 'ok' | 'act' | 'dim';
 
 export const icon = (shape: IconShape, tone: Tone = 'dim', size = 16): Html =>
   html`<svg class="icon ${tone}" width="${size}" height="${size}" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${shapes[shape]}</svg>`;
 
-/** It is told by its shape and its words first, then by its colour. */
+/** An icon with words. They tell it apart even without its color. */
 export const pill = (shape: IconShape, tone: Tone, words: string | Html): Html =>
   html`<span class="${tone === 'ok' ? 'pill' : `pill ${tone}`}">${icon(shape, tone)}<span>${words}</span></span>`;
 

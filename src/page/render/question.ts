@@ -1,4 +1,4 @@
-/** The page that asks once more before a decision. It shows what will happen, and the form that does it. */
+/** The page that asks for confirmation of a decision. It shows what will happen, and the form that does it. */
 import { printable } from '../../model/in-words.ts';
 import { mostOfDecision, perRequest } from '../../model/waiting-page.ts';
 import type { FieldOnHold, Sending } from '../read/page-waiting.ts';
@@ -11,16 +11,16 @@ import { changed, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { count, fromTo, many, named } from './words.ts';
 
-/** A field that it is about. What a run has moved is not held. */
+/** A field that the decision is about. It lacks the keys of a hold, because a field that a run moved is not held. */
 type AskedField = Omit<FieldOnHold, 'reason' | 'detail' | 'since' | 'batch' | 'editId' | 'requestId'>;
 
 export interface Question {
   readonly verb: Verb;
-  /** The rows that have values; missing rows of a listing have none. */
+  /** The fields that the decision is about; empty for missing rows of a listing. */
   readonly rows: readonly AskedField[];
   readonly number: number;
   readonly all: number;
-  /** What it leaves as it is, in words. */
+  /** The rows that the decision leaves unchanged, in words. */
   readonly besides: string;
   readonly sending: Sending;
   readonly values: FormValues;
@@ -99,7 +99,7 @@ function titleOf({ details }: PageContext, { verb, rows, number, all }: Question
 const typedInto = (field: string): Html =>
   html`<label class="field"><span class="label">The ${fieldName(field)} that is to stand${field === 'name' ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`;
 
-/** A page of its own, with what happens at the left and the form at the right. */
+/** A separate page, with the changes on the left and the form on the right. */
 export function confirmation(context: PageContext, question: Question): PageShown {
   const { verb, rows, number, besides, values, back } = question;
   const title = titleOf(context, question);

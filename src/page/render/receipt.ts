@@ -1,4 +1,4 @@
-/** What became of decisions, in the words of `report.decisions`: a receipt above the list, and the last ones in a table below. */
+/** The outcome of decisions, from `report.decisions`: a receipt above the list, and a table of the last decisions below. */
 import { type EditState, editStates, holdReasons, needDecision } from '../../model/edit-state.ts';
 import type { Deed } from '../../model/waiting-page.ts';
 import type { DecidedPart, FollowedDecision } from '../read/page-decided.ts';
@@ -16,7 +16,7 @@ import { at, clockTime, count, listed, named, visible } from './words.ts';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Edits that are sent leave within this time. */
+/** How long the receipt is updated after a decision. Approved edits are sent within this time. */
 const longestFollowedMs = 600_000;
 
 const pastOf: Readonly<Record<Exclude<Deed, 'value'>, string>> = {
@@ -45,10 +45,10 @@ function deedOf(context: PageContext, decided: FollowedDecision): Html {
 const rowsIn = ({ parts }: FollowedDecision, ...states: readonly (EditState | null)[]): number =>
   parts.reduce((sum, { state, rows }) => (states.includes(state) ? sum + rows : sum), 0);
 
-/** Different reasons to be named; of more, the list that it leads to has them. */
+/** The most different reasons to name. If there are more, only the linked list has them. */
 const mostReasons = 3;
 
-/** `56 confirmed; 2 need a decision (somebody has edited the field again)`: the parts add up to all of it. */
+/** `56 confirmed; 2 need a decision (somebody has edited the field again)`: the numbers add up to the rows of the decision. */
 function partsOf(context: PageContext, { parts, why: given }: FollowedDecision): Html {
   const whyOf = ({ state, reason, detail }: DecidedPart): string =>
     [state === 'held' && reason !== null ? holdReasons[reason].words : '', detail ?? '']
@@ -103,7 +103,7 @@ function shapeOf(decided: FollowedDecision): readonly [IconShape, Tone] {
   return rowsIn(decided, 'waiting') > 0 ? ['clock', 'dim'] : ['tick', 'ok'];
 }
 
-/** It stays until somebody closes it or a day has passed. While something is on its way, the script asks again. */
+/** The receipt stays until the viewer closes it or a day has passed. While edits are being sent, the script updates it. */
 export function receiptCard(
   context: PageContext,
   decided: FollowedDecision | undefined,
@@ -137,7 +137,7 @@ export function receiptCard(
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${partsOf(context, decided)}.${nextOf(context, decided, sending)}${runsOf(context, decided)}</p>${reason}${wayBack(context, decided)}<div class="row">${ways}</div></div></div>`;
 }
 
-/** By this a second person sees what the first one decided. */
+/** A table of the last decisions, in which one person sees what another person decided. */
 export function decidedLast(context: PageContext, all: readonly FollowedDecision[]): Html {
   if (all.length === 0) return none;
   const rows = all.map((decided) => {

@@ -28,7 +28,7 @@ export const laneNames = {
   counts: 'Contact counts',
 } as const satisfies Record<Lane['lane'], string>;
 
-/** The subject of a run: its gravest group. */
+/** The subject of a run: the first of its groups in the order of `laneNames`, or else the command. */
 export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>): string =>
   command === 'daemon' || command === 'reconcile'
     ? (Object.entries(laneNames).find(([lane]) => groups.includes(lane))?.[1] ?? command)
@@ -55,7 +55,7 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-/** By weight: the paint, and what it says. It is red if somebody has to act, and hollow if it was not complete. */
+/** For each weight: the class of its tick, and its meaning. Red means that a person must act; hollow, not complete. */
 const weights = [
   ['idle', 'found nothing to move'],
   ['moved', 'moved something'],
@@ -72,7 +72,7 @@ function tickOf(weight: number, x: number, y: number, height: number): Html {
 
 const stripHeight = 26;
 
-/** A day of runs as ticks, each higher, the more moved. */
+/** A day of runs as ticks. The more the runs of a step moved, the higher is its tick. */
 export function strip({ lane, runs, ticks }: Lane): Html {
   const drawn = ticks.map(([step, weight, moved]) => {
     const height = weight === 0 ? 5 : Math.min(stripHeight - 2, Math.round(10 + 5 * Math.log2(1 + moved)));

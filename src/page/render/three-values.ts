@@ -1,4 +1,4 @@
-/** A field's value in its three versions, with the difference marked within it. */
+/** The three versions of a field's value, with the differences marked in them. */
 import { differenceWithin } from './difference-within.ts';
 import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
@@ -14,7 +14,7 @@ export interface FieldOfTeam {
   readonly field: string;
 }
 
-/** A value of the database as text; `null` if there is none. An object is a name. */
+/** A value of the database as text; `null` if it is empty. An object has the halves of a name. */
 export function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
@@ -22,7 +22,7 @@ export function textOf(value: unknown): string | null {
   return [first, last].filter((half = '') => half !== '').join(' ') || null;
 }
 
-/** The length of the longest phone number with its sign, which stays in one line. */
+/** The length of the longest phone number with its plus sign. Such a number stays on one line. */
 const longestPhone = 16;
 
 function mono(field: string, text: string, inner: Html): Html {
@@ -39,12 +39,12 @@ function parted(field: string, text: string): Html {
 export const noValue: Html = html`<span class="none">none</span>`;
 const notShown: Html = html`<span class="none">not shown</span>`;
 
-/** All others say who somebody is, or how to reach them. */
+/** Fields that are not personal. All other fields identify a person, or say how to reach one. */
 const impersonal: ReadonlySet<string> = new Set(['role_id', 'tag']);
 
 type Shown = Pick<PageContext, 'details' | 'roleNames'>;
 
-/** A value as people know it, with the name of a role. */
+/** A value as text for people. A role has its name beside its id. */
 export const knownText = ({ roleNames }: Shown, { teamId, field }: FieldOfTeam, value: unknown) =>
   textOf(withRoleName(roleNames, teamId, field, value));
 
@@ -57,7 +57,7 @@ export function value(context: Shown, of: FieldOfTeam, shownValue: unknown): Htm
   return isShown(context, of.field) ? mono(of.field, text, parted(of.field, text)) : notShown;
 }
 
-/** A value, with its difference from another one marked in the colour of the side that has it. */
+/** A value, with its difference from another value marked in the color of the side that has it. */
 export function changed(
   context: Shown,
   of: FieldOfTeam,
@@ -78,7 +78,7 @@ interface ThreeVersions extends FieldOfTeam {
   readonly service: unknown;
 }
 
-/** One of the three values. If a side has what was last agreed, it is a word. */
+/** One of the three versions. If a side has the last agreed value, it shows the word "same". */
 export function version(context: Shown, of: ThreeVersions, which: 'base' | Side): Html {
   if (which === 'base') return value(context, of, of.base);
   return textOf(of[which]) === textOf(of.base)

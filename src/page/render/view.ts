@@ -1,4 +1,4 @@
-/** The parts of a view of the page: how it is read, how it is rendered, and what it knows of the page around it. */
+/** The parts of a view of the page: how it is read, how it is rendered, and its context on the page. */
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
@@ -10,23 +10,23 @@ export type Tab = (typeof tabs)[number];
 export interface ViewRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Whether names, emails and phones are shown (`status.details`). Without them they are not searched, either. */
+  /** True if names, emails and phones are shown (`status.details`). If not shown, they are not searched either. */
   readonly details: boolean;
-  /** Whether all rows are wanted instead of a page. */
+  /** True if all rows are requested, for a file, instead of one page. */
   readonly isCsv: boolean;
 }
 
-/** The things that every view knows besides its own data: what is read for every view, and what the settings say. */
+/** The context of every view: values that are read for every view, and values of the settings. */
 export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'reader'> {
   readonly path: string;
   readonly note: string | undefined;
   readonly teams: readonly SeenTeam[];
-  /** The team that is asked for, or the only one; `null` for all of them. */
+  /** The requested team, or the only team; `null` for all teams. */
   readonly team: SeenTeam | null;
-  /** The terms of decisions here, if somebody of `status.people` may decide; else `null`. */
+  /** The viewer, and the terms of decisions on this page; `null` if it takes no decisions. */
   readonly decide: DecisionTerms | null;
   readonly version: string;
-  /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
+  /** What happens next to a user, by what a run last saw; `null` if the settings do not have the team. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
   /** The number of requests that a team may send in a minute; `null` if it is unknown. */
   readonly perMinute: (team: string) => number | null;
@@ -34,9 +34,9 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
 
 export interface DecisionTerms {
   readonly actor: string;
-  /** A token for a form, by which it can only come from here. */
+  /** A token for a form, which proves that the form comes from this page. */
   readonly token: (path: string) => string;
-  /** Why this person does not decide here; `null` for who does. */
+  /** The reason why the viewer cannot decide; `null` if the viewer can. */
   readonly barred: string | null;
 }
 
@@ -59,14 +59,14 @@ export const csvFrom = <Row>(
   rows: rows.map((row) => Object.values(columns).map((cell) => cell(row))),
 });
 
-/** The team with this id. It has no name if the reader may not see it. */
+/** The team with this id. Its name is empty if the database role cannot see the team. */
 export const teamOf = ({ teams }: Pick<PageContext, 'teams'>, teamId: Id | null): SeenTeam =>
   teams.find((team) => team.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
 
 export interface View<Read = unknown> {
   readonly path: string;
   readonly tab: Tab;
-  /** @returns `null` if it does not exist */
+  /** @returns `null` if the requested subject does not exist */
   readonly read: (reader: PageReader, asked: ViewRequest) => Promise<Read | null>;
   readonly render: (read: Read, context: PageContext) => PageShown;
   /** The rows as a file, at the path followed by `.csv`. */

@@ -29,7 +29,7 @@ export function span(ms: number): string {
   return many(Math.floor(length / dayMs), 'day');
 }
 
-/** The same, short enough for a table: `2 min ago`, `in 8 min`, `just now`. */
+/** The distance of a time from now, short enough for a table: `2 min ago`, `in 8 min`, `just now`. */
 export function distance(date: Date, now: Date): string {
   const ms = now.getTime() - date.getTime();
   if (Math.abs(ms) < 2_000) return 'just now';
@@ -63,7 +63,7 @@ const longWeekday = part({ weekday: 'long' });
 
 const isSameDay = (a: Date, b: Date): boolean => showDay(a) === showDay(b);
 
-/** `11 Mar`, with the year if it is another one. */
+/** `11 Mar`, with the year if it is not the present year. */
 export function day(date: Date, now: Date): string {
   const isSameYear = showDay(date).slice(0, 4) === showDay(now).slice(0, 4);
   return isSameYear ? dayOfYear(date) : dayOfAnyYear(date);
@@ -75,7 +75,7 @@ export function clockTime(date: Date, now: Date, precise = false): string {
   return isSameDay(date, now) ? time : `${day(date, now)} ${time}`;
 }
 
-/** `10:02 to 10:05`, or one of them. */
+/** `10:02 to 10:05`, or a single time if both are the same. */
 export function fromTo(from: Date, until: Date, now: Date): string {
   const [first, last] = [clockTime(from, now), clockTime(until, now)];
   return first === last ? first : `${first} to ${last}`;
@@ -97,7 +97,7 @@ export const time = (date: Date, words: string): Html =>
 export const ago = (date: Date, now: Date): Html => time(date, distance(date, now));
 export const at = (date: Date, now: Date, precise = false): Html => time(date, clockTime(date, now, precise));
 
-/** Characters that move, hide or reorder text, except for the joiners of some scripts and emoji. */
+/** Characters that move, hide or reorder text. `joiners` has the exceptions, for some scripts and emoji. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const hiddenParts = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u;
 const joiners: ReadonlySet<string> = new Set(['\u200c', '\u200d']);
@@ -109,7 +109,7 @@ function markOf(character: string): Html {
   return html`<span class="mark" title="control character ${name}">${picture}</span>`;
 }
 
-/** A text that somebody else wrote, with marks for what it would hide. */
+/** A text that musterd did not write, with marks in place of hidden characters. */
 export function visible(text: string): Html {
   const formed = text.toWellFormed();
   if (!hidden.test(formed)) return html`${formed}`;
@@ -117,7 +117,7 @@ export function visible(text: string): Html {
   return html`${parts.map((part) => (hidden.test(part) && !joiners.has(part) ? markOf(part) : html`${part}`))}`;
 }
 
-/** A name, which may be written in either direction. */
+/** A name, isolated from the text around it, because it can run in either direction. */
 export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-/** Answers a form: with the question, or with the way to what became of it. */
+/** Answers a form: with the page that asks for confirmation, or with a redirect to the outcome. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
@@ -13,7 +13,7 @@ import { readReason, requireReadable } from './decision-form.ts';
 import type { PageAnswer, PageQuestion } from './page-routes.ts';
 import { type Deciding, subjectOf } from './subject.ts';
 
-/** Words that an address brings back once: the address itself says nothing. */
+/** Messages that the next page shows. The address contains only the id of a message, not its text. */
 export interface Notes {
   add(words: string): string;
   get(id: string | null): string | undefined;
@@ -39,7 +39,7 @@ export function createNotes(): Notes {
   };
 }
 
-/** The settings of the team that a form is about. @throws MusterdError if nobody decides about it here */
+/** The settings of the team that a form is about. @throws MusterdError if the viewer cannot decide for this team */
 function decidingOn(by: Deciding, team: string, context: PageContext): Config {
   const config = by.configs().find((one) => one.team === team);
   const refuse = (words: string): never => {
@@ -73,7 +73,7 @@ interface Around {
   readonly show: (context: PageContext, shown: PageShown) => PageAnswer;
 }
 
-/** Reads what it is about, decides in another transaction, and leads on; if nothing is decided, back with the reason. */
+/** Reads the rows, decides in another transaction, and redirects to the outcome, or back with the reason for none. */
 export async function answerForm(by: Deciding, question: PageQuestion, around: Around): Promise<PageAnswer> {
   const form = question.form ?? new URLSearchParams();
   const team = form.get('team') ?? '';

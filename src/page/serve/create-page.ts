@@ -22,12 +22,12 @@ export interface PageOptions {
   readonly db: Database;
   readonly configs: () => readonly Config[];
   readonly version: string;
-  /** The parts of the daemon that decisions on the page need, if the settings allow them; `null` if it is read-only. */
+  /** The parts of the daemon that decisions on the page need; `null` if the page is read-only. */
   readonly decide: Pick<Deciding, 'mirror' | 'log'> | null;
 }
 
 interface StartedPage extends PageOptions {
-  /** As at the start: what the page shows and lets decide goes with the key that it asks for, which it has from then. */
+  /** The settings at the start. They are not read again, because the people and their tokens are fixed from then on. */
   readonly status: Config['status'];
   readonly notes: Notes;
 }
@@ -55,10 +55,10 @@ function contextOf(
     : `You may look, and ${listed(deciders)} may decide (status.people).`;
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
-  // The order of the settings. A mirror may have teams that are not in them.
+  // Teams are shown in the order of the settings. A mirror can have teams that the settings lack.
   const order = [...byTeam.keys()];
   const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
-  // A page without a daemon sends nothing, and people reach it by any address.
+  // Without a daemon, the page can reach the database by any address, so only the database itself is compared.
   const placing = decide === null ? ofDatabase(frame.placing) : frame.placing;
   const mayDecide = decide !== null && sendBlockOf(placing) === undefined;
   return {
@@ -79,7 +79,7 @@ function contextOf(
     },
     decide: mayDecide && deciders.length > 0 && actor !== null ? { actor, token, barred } : null,
     placing,
-    // A daemon that answers is running, and is about to report it.
+    // The daemon that answers this request is running, even if it has not reported that yet.
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     version,
     perMinute: (team) => {
@@ -89,7 +89,7 @@ function contextOf(
   };
 }
 
-/** The person who may decide, and the teams in which somebody else has to approve what they edit. */
+/** The approver, and the teams in which another person has to approve the approver's own edits. */
 function deciderOf(
   { configs, decide }: StartedPage,
   { actor, mayDecide }: PageQuestion,

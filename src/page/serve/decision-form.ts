@@ -1,11 +1,11 @@
-/** Reads the forms of the page. Anything that a form of ours would not have sent is refused. */
+/** Reads the forms of the page. Anything that the page's own forms do not send is refused. */
 import { MusterdError } from '../../errors.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { perList } from '../../model/waiting-page.ts';
 import { ofBatch, type Verb, verbs } from '../render/decide-form.ts';
 
-/** The longest text that a person may write; the way back may name rows. */
+/** The longest text in a form. Only the address to return to can be longer, because it names rows. */
 const longestText = 1_000;
 
 export interface RowOfForm {
@@ -25,7 +25,7 @@ export interface DecisionForm {
 export const unreadable = (what: string): MusterdError =>
   new MusterdError('usage', `The form cannot be read: ${what}`);
 
-/** @throws MusterdError `usage` for fields that no form of the page has */
+/** @throws MusterdError `usage` if a value has a NUL character or is too long */
 export function requireReadable(form: URLSearchParams): void {
   for (const [name, value] of form) {
     if (value.includes('\0')) throw unreadable('a text has a NUL character in it');
@@ -60,7 +60,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const all = only(form, 'rows');
   if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
   const batch = only(form, 'batch') || null;
-  // To withdraw an edit that is in no batch is to take what the service has.
+  // Withdrawing an edit without a batch means that the service's value wins.
   const verb = known === 'withdraw' && batch === null ? 'service' : known;
   if (ofBatch.has(verb) && batch === null) throw unreadable('it is not of this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
@@ -70,7 +70,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   return { verb, batch, rows, all: Number(all) };
 }
 
-/** @throws MusterdError `usage` if there is none */
+/** @throws MusterdError `usage` if the reason is missing */
 export function readReason(form: URLSearchParams): string {
   const why = only(form, 'why');
   if (why.trim() === '') throw new MusterdError('usage', 'A reason is missing');

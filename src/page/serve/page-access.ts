@@ -1,15 +1,15 @@
-/** Decides who may see the page: the people of the settings, each by a token; if there are none, anybody on this machine. */
+/** Decides who can see the page: people in the settings, each by a token; without people, all users of this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** The people who may see the page, by name, each with a password that is also a bearer's token. */
+/** The people who may see the page, by name, each with a token for Basic (as the password) and Bearer. */
 export type PageKeys = Readonly<
   Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
 >;
 
 export interface Asker {
-  /** `null` for anybody on this machine. */
+  /** The person's name; `null` if the settings have no people. */
   readonly actor: string | null;
-  /** Whether they may decide, where the page takes decisions. */
+  /** True if the person can decide, provided that the page takes decisions. */
   readonly mayDecide: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface PageAccess {
   admit(authorization: string | undefined): Admission;
 }
 
-/** The number of wrong keys within a minute that slows the answers to further wrong keys until the minute ends. */
+/** The number of wrong keys in a minute. Until the minute ends, answers to further wrong keys are delayed. */
 const wrongKeys = 10;
 const minuteMs = 60_000;
 const longestHeader = 4_096;
@@ -45,7 +45,7 @@ function readKey(authorization: string): GivenKey | undefined {
     : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
-/** All tokens are always compared, so that the time it takes tells nothing. A bearer gives no name. */
+/** All tokens are always compared, so that the time taken reveals nothing. Bearer has no name. */
 function judge({ name, secret }: GivenKey, people: PageKeys): Asker | undefined {
   const [whose] = Object.entries(people).filter(
     ([, { token }]) => isSame(secret, token ?? '') && token !== undefined,
@@ -55,7 +55,7 @@ function judge({ name, secret }: GivenKey, people: PageKeys): Asker | undefined 
     : undefined;
 }
 
-/** @param onLoopback whether nobody else can connect, so that everybody is let in if there are no people */
+/** @param onLoopback true if only this machine can connect, so that without people all requests are admitted */
 export function createPageAccess(
   people: PageKeys,
   onLoopback: boolean,
@@ -71,7 +71,7 @@ export function createPageAccess(
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readKey(authorization);
       const asker = given === undefined ? undefined : judge(given, people);
-      // A right key always passes, so wrong keys are counted for all addresses together.
+      // Wrong keys are counted for all addresses together. This locks nobody out: a correct key always passes.
       if (asker !== undefined) return { may: true, ...asker };
       if (monotonicMs() - startedMs >= minuteMs) [wrong, startedMs] = [0, monotonicMs()];
       wrong += 1;

@@ -1,15 +1,15 @@
-/** Tells open pages by server-sent events that something has changed. While nobody listens, it does not ask the database. */
+/** Notifies open pages of changes by server-sent events. While no page is connected, it does not poll the database. */
 import type { ServerResponse } from 'node:http';
 
 export interface PageEvents {
-  /** @returns `false` if there are too many */
+  /** @returns `false` if there are too many listeners */
   join(response: ServerResponse): boolean;
   close(): void;
 }
 
 const mostListeners = 100;
 
-/** @param pulse reads a text that is another one once something has changed */
+/** @param pulse reads a text that differs whenever something has changed */
 export function createPageEvents(pulse: () => Promise<string>, everyMs = 3_000): PageEvents {
   const listeners = new Set<ServerResponse>();
   let timer: NodeJS.Timeout | undefined;
@@ -26,7 +26,7 @@ export function createPageEvents(pulse: () => Promise<string>, everyMs = 3_000):
       tell(last === undefined || now === last ? 'alive' : 'changed');
       last = now;
     } catch {
-      // The page itself shows how old it is.
+      // The failure is ignored, because the page itself shows how old it is.
     } finally {
       isAsking = false;
     }

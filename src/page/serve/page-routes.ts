@@ -1,4 +1,4 @@
-/** The page over HTTP: access, views, files and events. Its content is made elsewhere (`PageSource`). */
+/** The page over HTTP: access, views, files and events. A `PageSource` makes its content. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import compress from '@fastify/compress';
@@ -29,7 +29,7 @@ export interface PageAnswer {
 export interface PageSource {
   readonly keys: PageKeys;
   readonly patterns: readonly string[];
-  /** Paths that take a form. If there are none, nothing can be decided here. */
+  /** Paths that take a form. If there are none, this page takes no decisions. */
   readonly forms: readonly string[];
   readonly assets: ReadonlyMap<string, Asset>;
   readonly answer: (question: PageQuestion) => Promise<PageAnswer>;
@@ -42,14 +42,14 @@ const pageHeaders = {
   'cache-control': 'private, no-cache',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  // Without a referrer, a browser would not say where a form comes from.
+  // Without a referrer, a browser would not send the origin of a form.
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
   vary: 'authorization',
 };
 const htmlType = 'text/html; charset=utf-8';
 
-/** @param words the number of the words, if they are not those of the status */
+/** @param words the number of the text to show, if it is not the text of the status */
 const sendSorry = (reply: FastifyReply, page: PageSource, status: number, words = status): FastifyReply =>
   reply.code(status).headers(pageHeaders).type(htmlType).send(page.sorry(words));
 
@@ -87,13 +87,13 @@ function admitOnly(
     if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
     if (status === 429) {
       reply.header('retry-after', Math.ceil(waitMs / 1_000));
-      // One guess a second for each connection.
+      // Allows one guess per second on each connection.
       await delay(1_000, undefined, { ref: false });
     }
     return await sendSorry(reply, page, status);
   });
   scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
-    // The role that reads lacks a right, so trying again would not help.
+    // The database role lacks a right, so trying again would not help.
     if (error.code === '42501') return sendSorry(reply, page, 403, 42_501);
     const status = error.statusCode ?? 503;
     if (status >= 500) log?.warn({ err: error, route: request.routeOptions.url }, 'page not shown');
@@ -101,7 +101,7 @@ function admitOnly(
   });
 }
 
-/** A token holds for this process, one path and one person. Another site can neither know nor make it. */
+/** A token is valid for this process, one path and one person. Another site can neither read nor forge it. */
 function createTokens() {
   const key = randomBytes(32);
   const make = (path: string, actor: string | null) =>
@@ -119,7 +119,7 @@ function createTokens() {
 
 const csvEnd = /\.csv$/;
 
-/** No text of Postgres contains a NUL, and no page of ours asks for one. */
+/** A text in Postgres cannot contain a NUL, and no link of the page has one. */
 const hasNul = (texts: Iterable<string>): boolean => [...texts].some((text) => text.includes('\0'));
 
 function addViews(scope: FastifyInstance, page: PageSource): void {
@@ -155,7 +155,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       await send(reply, await page.answer(questionOf(request, pattern)));
     scope.get(pattern, handler);
     if (pattern === '/') scope.get('/glance.csv', handler);
-    // If the path ends with a parameter, `.csv` is a part of that.
+    // If the path ends with a parameter, `.csv` is a part of the parameter.
     else if (!/:\w+$/.test(pattern)) scope.get(`${pattern}.csv`, handler);
   }
 

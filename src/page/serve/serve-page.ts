@@ -1,4 +1,4 @@
-/** The page alone, for reading. It starts no runs and writes nothing. */
+/** The page without a daemon, read-only. It starts no runs and writes nothing. */
 import { MusterdError } from '../../errors.ts';
 import { createPageServer } from '../../http/server.ts';
 import { createPage, type PageOptions } from './create-page.ts';

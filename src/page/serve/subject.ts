@@ -1,4 +1,4 @@
-/** What a form is about now, and how it is carried out, in the name of the person who logged in. */
+/** Finds the rows that a form is about, and carries out its decision in the name of the person who logged in. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -27,11 +27,11 @@ export interface Deciding {
   readonly configs: () => readonly Config[];
 }
 
-/** @returns the address of what became of it, without the way back. @throws MusterdError if it is about something else after all */
+/** @returns the address of the receipt; empty: the form's own. @throws MusterdError if the rows have changed */
 type CarryOut = (why: string) => Promise<string>;
 
 export interface Subject {
-  /** What is asked once more; `null` if nothing is. */
+  /** The confirmation to ask for; `null` if none is needed. */
   readonly question: Omit<Question, 'back'> | null;
   readonly carryOut: CarryOut;
 }
@@ -42,7 +42,7 @@ interface Posted {
   readonly actor: string | undefined;
 }
 
-/** How long a page waits for the lease, which is less than a command does. Then it asks the person to try again. */
+/** How long a page waits for the lease, which is less than a command waits. Then the person has to try again. */
 const waitMs = 3_000;
 const refuse = (words: string): never => {
   throw new MusterdError('usage', words);
@@ -68,7 +68,7 @@ function endOf(form: URLSearchParams) {
 
 const leasedHere = ({ team, lease, push }: Config) => ({ team, lease: { ...lease, waitMs }, push });
 
-/** The values from before a run, as edits of the person, who approves them unless somebody else has to. */
+/** Sets back the values from before a run, as edits that the person approves, unless another person has to. */
 async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
   const run = BigInt(/^\d{1,18}$/.exec(only(form, 'run'))?.[0] ?? 0);
   const { teamId, changes, left } = await planUndo(reader.db, config, run);
@@ -99,7 +99,7 @@ async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   };
 }
 
-/** A hold on fields of somebody, which begins or ends at once: it sends nothing. */
+/** Begins or ends a hold on fields of a user. It needs no confirmation, because it sends nothing. */
 async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
   const person = await readPerson(reader, form.get('user') ?? '');
   if (person === null || person.row.gone_at !== null) return refuse('Nobody with this id is in the team now');
@@ -134,7 +134,7 @@ function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly Field
     );
 }
 
-/** Decides about these rows; `null`: about missing rows of a listing. @returns where it says what became of it */
+/** Decides about the rows `now`, or if it is `null` about missing rows of a listing. @returns the address of the receipt */
 async function decide(
   { log, mirror }: Deciding,
   { config, form, actor }: Posted,
@@ -159,7 +159,7 @@ async function decide(
   return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=gone';
 }
 
-/** Refuses what is not as it was shown. @returns the rows that the verb decides about; `null`: missing rows of a listing */
+/** Refuses rows that have changed since they were shown. @returns the rows of the verb; `null`: missing rows of a listing */
 function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: number) {
   const { rows, verb, all } = decision;
   if (rows === null) {
@@ -178,7 +178,7 @@ function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: 
       );
 }
 
-/** @throws MusterdError `usage` for a form that is not ours, or if something is not as it was shown */
+/** @throws MusterdError `usage` for a form that the page did not make, or if a row has changed since it was shown */
 export async function subjectOf(by: Deciding, posted: Posted, reader: PageReader): Promise<Subject> {
   const { config, form } = posted;
   if (['hold', 'end'].includes(form.get('verb') ?? '')) return await holdOf(by, posted, reader);

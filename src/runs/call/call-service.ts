@@ -1,4 +1,4 @@
-/** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
+/** Calls of the service by a person's command, at the shared pace. In a copy of a mirror, calls that write are refused. */
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -26,12 +26,12 @@ async function openForCall(
   if (!hasMirror(dataDir)) return undefined;
   const mirror = await openMirror(config, () => {}, { applicationName });
   if (await isThere(mirror.db.kysely)) return mirror;
-  // A command has started the server, and nothing was ever migrated.
+  // Another command once started the server, but the mirror was never migrated.
   await mirror.close();
   return undefined;
 }
 
-/** @throws MusterdError `copy` if the call writes and the mirror is not at home */
+/** @throws MusterdError `copy` if the call writes and the mirror is a copy */
 export async function callService<R>(
   { config, log, signal }: { readonly config: Config; readonly log: Log; readonly signal: AbortSignal },
   effect: Effect,
@@ -56,7 +56,7 @@ export async function callService<R>(
   }
 }
 
-/** The same error with the body of the answer, which only the person who made this call gets to see. */
+/** The same error with the body of the answer, which only the person who made this call sees. */
 export function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.excerpt === undefined) return error;
   const { operation, phase, status, requestId } = error;

@@ -1,4 +1,4 @@
-/** Creates a tag, unless there is one of that name. */
+/** Creates a tag, unless a tag of that name exists. */
 import { MusterdError, ServiceError } from '../../errors.ts';
 import { takeLease } from '../../mirror/team/lease.ts';
 import type { LeaseOptions } from '../../mirror/team/lease-holder.ts';
@@ -15,7 +15,7 @@ export type CreatedTag =
   | ({
       readonly isThere: false;
       readonly ids: readonly Id[];
-      /** Why the listing could not be read afterwards. */
+      /** The reason why the listing could not be read afterwards; `null` if it could. */
       readonly unseen: string | null;
     } & DirectResult<WriteResult>);
 
@@ -43,7 +43,7 @@ async function listTags(service: ServiceClient, name: string): Promise<readonly 
   );
 }
 
-/** The same before anything is sent. @throws MusterdError `service` if the listing is incomplete */
+/** Like `listTags`, but its error adds that nothing was sent. @throws MusterdError `service` if the listing is incomplete */
 export async function findTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
   return await listTags(service, name).catch((error: unknown) => {
     if (!(error instanceof MusterdError) || error instanceof ServiceError) throw error;
@@ -53,7 +53,7 @@ export async function findTags(service: ServiceClient, name: string): Promise<re
   });
 }
 
-/** Looks into the listing before and after, under the team's lease if there is a mirror, so that no second one is made. */
+/** Reads the listing before and after, under the team's lease if there is a mirror, so that no duplicate is created. */
 export async function createTag(
   caller: DirectCaller,
   name: string,
@@ -80,7 +80,7 @@ export async function createTag(
     });
     return { isThere: false, ids, unseen, ...result };
   } finally {
-    // If it cannot be given back, it expires by itself.
+    // A lease that cannot be released expires later.
     await lease?.release().catch(() => undefined);
   }
 }

@@ -14,14 +14,14 @@ import type { ServiceClient } from '../../service/client.ts';
 import { callService } from './call-service.ts';
 import { actAs } from '../four-eyes.ts';
 
-/** The world of a direct command that sends something. */
+/** The environment of a direct command that sends a request. */
 export interface DirectCaller {
   readonly config: Config;
   readonly service: ServiceClient;
   /** `undefined` if no mirror is configured. */
   readonly db: Database | undefined;
   readonly team: Team;
-  /** In whose name it is recorded. */
+  /** The person in whose name the call is recorded. */
   readonly actor: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface DirectCall<R> {
   readonly before?: object | undefined;
   readonly lease?: Lease | undefined;
   readonly send: (options: SendOptions) => Promise<R>;
-  /** Looks whether the effect shows, after an answer or a lost one. */
+  /** Returns true if the service shows the effect. Called after an answer, or if the answer was lost. */
   readonly isShown?: () => Promise<boolean>;
 }
 
@@ -42,11 +42,11 @@ export interface DirectResult<R> {
   /** The error that ended the call. */
   readonly error: unknown;
   readonly requestId: string | null;
-  /** Why the ledger does not have the outcome; `null` if it has, or if there is none. */
+  /** Why the ledger does not have the outcome; `null` if it has the outcome, or if there is no mirror. */
   readonly unrecorded: string | null;
 }
 
-/** @throws MusterdError `copy` if the mirror is not at home; `wrong-team` */
+/** @throws MusterdError `copy` if the mirror is a copy; `wrong-team` */
 export async function withDirectCaller<R>(
   {
     config,
@@ -67,7 +67,7 @@ export async function withDirectCaller<R>(
  * | How the call ended | Outcome |
  * |---|---|
  * | it was stopped, or no byte left | unsent |
- * | any 4xx but 408, which a proxy sends after it passed the request on | refused |
+ * | any 4xx except 408, which a proxy can send after it forwarded the request | refused |
  * | a 5xx, no answer, or an answer that is not what the interface says | unknown |
  */
 export function outcomeOf(error: unknown): CallOutcome {
@@ -77,7 +77,7 @@ export function outcomeOf(error: unknown): CallOutcome {
   return phase === 'answered' && status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown';
 }
 
-/** Sends the request once. The ledger has it before it leaves, so that a killed process leaves a true record. */
+/** Sends the request once. It is in the ledger before it is sent, so that a killed process leaves a true record. */
 export async function sendOnce<R extends { readonly requestId: string | null }>(
   { config, db, team, actor }: DirectCaller,
   { subject, sent, before, lease, send, isShown }: DirectCall<R>,
@@ -121,7 +121,7 @@ function refuseUnrecorded(cause: unknown): never {
   });
 }
 
-/** @returns why it could not be recorded */
+/** @returns the reason why the end could not be recorded; `null` if it was */
 async function recordEnd(
   db: Database,
   changeId: Id,

@@ -30,7 +30,7 @@ export interface DecidedBatch {
   /** The number of the decision, or `null` if nothing was decided. */
   readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
-  /** Users of the batch of whom nobody has decided about everything yet. */
+  /** The number of users of the batch who still have undecided fields. */
   readonly waiting: number;
   readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
@@ -44,18 +44,18 @@ export interface DecidedRows {
   readonly rest: string | null;
 }
 
-/** A person's decision, and in whose name. */
+/** A person's decision, and the name under which it is recorded. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /** Users by id, address or name, one field (`17.email`), or the ids of other rows. `null` means all of them. */
+  /** Users by id, address or name, one field (`17.email`), or the ids of other rows. `null` means the whole batch. */
   readonly only: readonly (string | Id)[] | null;
-  /** The numbers of the edits that a page showed, which names no `only`; `null` means all of them. */
+  /** The numbers of the edits that a page showed. A page gives no `only`. `null` means all edits. */
   readonly edits?: readonly Id[] | null;
-  /** The number of rows that were shown of a whole batch. If it has another number by now, nothing is decided. */
+  /** The number of rows of a batch that was shown as a whole. If the number has changed, nothing is decided. */
   readonly rows?: number | null;
   readonly actor: string | undefined;
 }
 
-/** The team, and the missing rows that wait under this hash, if it is theirs. */
+/** The id of the team, and the missing rows that wait under this hash, if there are any. */
 async function readWaiting(setup: Setup, hash: string) {
   const { kysely } = setup.mirror.db;
   const teamId = await requireTeamId(setup);
@@ -71,14 +71,14 @@ const idOf = (word: string): Id | undefined => {
 /** One field of a user, as `--only` names it. */
 const fieldOfUser = new RegExp(`^(?<who>.+)\\.(?<field>${fieldColumns.join('|')})$`);
 
-/** A user, or one field of them. */
+/** A user, or one field of the user. */
 interface NamedEdits {
   readonly id: Id;
   readonly field?: string | undefined;
 }
 
 /**
- * If the name or address of a user ends like a field, the whole text means the user.
+ * If the whole text matches a user, it means this user, even if it ends like a field.
  * @throws MusterdError `usage` if no user or several match
  */
 async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promise<NamedEdits> {
@@ -94,7 +94,7 @@ async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promi
   return { id, field };
 }
 
-/** The edits of the batch that are meant by one name. @throws MusterdError `usage` if there are none */
+/** The edits of the batch that one name selects. @throws MusterdError `usage` if there are none */
 function editsOf(fields: readonly BatchField[], batch: string, { id, field }: NamedEdits): readonly Id[] {
   const ofUser = fields.filter(({ userId, edit }) => userId === id && edit !== null);
   const meant = ofUser.filter((row) => field === undefined || row.field === field);
@@ -106,7 +106,7 @@ function editsOf(fields: readonly BatchField[], batch: string, { id, field }: Na
   });
 }
 
-/** @throws MusterdError `usage` if no user or several match, or if another kind of row is not given by its id */
+/** @throws MusterdError `usage` if no user or several match, or if a row of another kind is not named by its id */
 async function requireChosen(
   setup: Setup,
   teamId: Id,
@@ -149,7 +149,7 @@ async function requireRows(
 
 const numberOf = (fields: readonly DecidedField[]): bigint | null => fields[0]?.decision_id ?? null;
 
-/** The outcome for missing rows: only these are marked as gone, as long as they are missing. */
+/** The outcome for missing rows. Only approved rows are marked as gone, and only if they are still missing. */
 async function decidedRows(
   tx: Transaction,
   teamId: Id,
@@ -201,7 +201,7 @@ async function asShown(
   return edits.length === 0 || edits.length < shown.length ? choice : { ...choice, edits };
 }
 
-/** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
+/** Approves edits that the guard held, or that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(setup: Setup, decision: BatchDecision): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await readWaiting(setup, decision.batch);
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };
@@ -213,7 +213,7 @@ export async function approve(setup: Setup, decision: BatchDecision): Promise<De
   });
 }
 
-/** Takes back what whoever acts has edited and what has not left, or what of that is in a batch. */
+/** Withdraws the actor's own edits that were not sent yet: all of them, or only the edits in one batch. */
 export async function withdraw(
   setup: Setup,
   { batch, why, actor }: Pick<BatchDecision, 'why' | 'actor'> & { readonly batch: string | undefined },
@@ -225,7 +225,7 @@ export async function withdraw(
   });
 }
 
-/** Decides that a batch is not sent, or not any more if it was approved. */
+/** Rejects a batch, so that it is not sent, even if it was approved before. */
 export async function reject(
   setup: Setup,
   decision: BatchDecision & { readonly revert: boolean },

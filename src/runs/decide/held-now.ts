@@ -1,4 +1,4 @@
-/** The things that a person has to see of a held field before deciding about it. */
+/** Everything that a person has to see of a held field before deciding about it. */
 import { readLastEdits } from '../../mirror/users/last-edits.ts';
 import { readUserState } from '../../mirror/users/users-read.ts';
 import { columnOf, type Field, type FieldValue } from '../../model/fields.ts';
@@ -19,9 +19,9 @@ export interface HeldNow {
   readonly mirror: FieldValue;
   /** The service's value, as a run last saw it. */
   readonly service: ServiceValue;
-  /** The digest of all of this; see `shownDigest`. */
+  /** The digest of the edit and of both sides' values; see `shownDigest`. */
   readonly digest: string;
-  /** The number of the edit. It is absent if only the service has moved. */
+  /** The number of the edit. It is `undefined` if only the service's value has changed. */
   readonly edit: Id | undefined;
   readonly edited: EditedField | undefined;
 }

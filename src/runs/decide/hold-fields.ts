@@ -1,4 +1,4 @@
-/** A person asks for fields of somebody to be left alone on both sides for a while, or for the end of that. */
+/** A person holds fields of a user for a while, so that runs leave them alone on both sides, or ends such a hold. */
 import { MusterdError } from '../../errors.ts';
 import { type RequestedHolds, askHolds } from '../../mirror/users/held.ts';
 import { sqlState } from '../../mirror/db/database-errors.ts';
@@ -49,7 +49,7 @@ async function betweenRuns<R>(
   return result;
 }
 
-/** Holds the fields until then, whether they are held already or not. @throws MusterdError `usage` for an end in the past */
+/** Holds the fields until `end`, even if they are already held. @throws MusterdError `usage` for an end in the past */
 export async function holdFields(
   setup: Setup,
   team: LeasedTeam,
@@ -62,7 +62,7 @@ export async function holdFields(
   });
 }
 
-/** @returns the fields that were held because somebody had asked for it */
+/** @returns the fields whose hold was ended */
 export async function endHold(
   setup: Setup,
   team: LeasedTeam,

@@ -1,4 +1,4 @@
-/** Plans how to set back fields that moved, as far as nothing has changed since. */
+/** Plans how to set back fields that a run moved, except fields that have changed since. */
 import type { UserEdit } from '../../mirror/users/edits.ts';
 import type { MovedField } from '../../mirror/users/moved-fields.ts';
 import { columnOf, type Field, type FieldValue, single } from '../../model/fields.ts';
@@ -21,11 +21,11 @@ export interface FieldLeftAlone {
   readonly userId: Id;
   readonly name: string;
   readonly field: Field;
-  /** The mirror's value now and before. They are also `null` if nothing is known. */
+  /** The mirror's value now, and the value before the run. `null` can also mean that it is not known. */
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly reason: string;
-  /** A way for a person to set it back nevertheless, or `null` if that cannot be done now. */
+  /** SQL with which a person can set it back nevertheless; `null` if that is not possible now. */
   readonly offer: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface UndoPlan {
   readonly left: readonly FieldLeftAlone[];
 }
 
-/** Whether two values of a field are equal in canonical form. A name is compared half by half. */
+/** True if two values of a field are equal in canonical form. A name is compared half by half. */
 function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   if (field === 'name') {
     const [left, right] = [a as NamePair, b as NamePair];
@@ -59,14 +59,14 @@ function unwritable(field: Field, value: FieldValue): string | undefined {
     : undefined;
 }
 
-/** Whether the split of the old name was only guessed by musterd. */
+/** True if musterd only guessed how to split the old name into halves. */
 function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
   if (field !== 'name' || old === null || oldWasWritten) return false;
   const joined = joinName(old as NamePair);
   return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
 }
 
-/** The reason why a change is left as it is, or `undefined` if it can be undone. */
+/** The reason why a change is not undone, or `undefined` if it can be undone. */
 function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';
@@ -77,7 +77,7 @@ function reasonToLeave(moved: MovedField): string | undefined {
   const isService = movedLater === 'pull' || movedLater === 'return';
   if (!same(field, now.base[field], moved.new))
     return isService ? 'changed on the service since' : 'edited since';
-  // Somebody has set the same value again since, and wants it to stay.
+  // The same value was set again since, so it is meant to stay.
   if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
   if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
   return unwritable(field, moved.old);
@@ -86,7 +86,7 @@ function reasonToLeave(moved: MovedField): string | undefined {
 const quoted = (value: string | Id | null) =>
   value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`;
 
-/** The offer is SQL, which a person can look at and change first. */
+/** The SQL that sets a field back. A person can read and change it before running it. */
 function offerOf(teamId: Id, moved: MovedField): string | null {
   const { userId, field, old, now, hasOpenIntent, kind } = moved;
   if (now === undefined || hasOpenIntent || kind === 'settle' || unwritable(field, old) !== undefined)
@@ -99,7 +99,7 @@ function offerOf(teamId: Id, moved: MovedField): string | null {
   return printable(text) === text ? text : null;
 }
 
-/** Plans how to set these fields back, as far as nothing has changed since. */
+/** Plans how to set these fields back. Fields that have changed since are left alone. */
 export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   const changes: Inverse[] = [];
   const left: FieldLeftAlone[] = [];
@@ -119,7 +119,7 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   return { changes, left, edits: [...edits.values()] };
 }
 
-/** The part of a plan that was done, if some users were edited in between. */
+/** The plan as it was carried out: users that were being edited meanwhile are among those left alone. */
 export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<Id>): P {
   const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
   return {

@@ -1,11 +1,11 @@
-/** What is held, by what one person did. */
+/** Reads held fields, and groups them into batches. */
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { requireTeamId, requireUser } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 
 export type { HeldRow } from '../../mirror/users/held.ts';
 
-/** What one person did and one run held, with the commands that decide about it. */
+/** The edits of one person that one run held, with the commands that decide about them. */
 export interface Batch {
   readonly batch: string;
   readonly edited_by: string | null;
@@ -38,7 +38,7 @@ export function batchesOf(rows: readonly HeldRow[], as: string): readonly Batch[
   });
 }
 
-/** Reads the held fields of all users, or of one. */
+/** Reads the held fields of all users, or of one user. */
 export async function readHeldOf(setup: Setup, userText: string | undefined): Promise<readonly HeldRow[]> {
   const teamId = await requireTeamId(setup);
   const user = userText === undefined ? undefined : await requireUser(setup, teamId, userText);

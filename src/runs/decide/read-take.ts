@@ -25,17 +25,17 @@ export function readTake(field: Field, text: string | undefined): WinningValue {
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
 }
 
-/** The options of a command line for what its person saw of a held field. */
+/** The command-line options that state what the person saw of a held field. */
 export interface SeenOptions {
   /** The number of the edit. */
   readonly edit?: string;
   /** The mirror's value. */
   readonly if?: string;
-  /** The service's value, in addition to one of these. */
+  /** The service's value, in addition to `edit` or `if`. */
   readonly ifService?: string;
 }
 
-/** Reads a value of the service, in which a name is joined. @throws MusterdError `usage`, like `readValue` */
+/** Reads a value as the service shows it, with a joined name. @throws MusterdError `usage`, like `readValue` */
 export function readShown(field: Field, text: string): string | Id | null {
   if (field === 'name') return text;
   return text.trim() === '' ? null : (readValue(field, text.trim()) as string | Id | null);

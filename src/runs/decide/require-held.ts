@@ -1,4 +1,4 @@
-/** Finds a held field that a person may decide about, or says why not. */
+/** Finds a held field that a person can decide about, or throws the reason why not. */
 import { MusterdError } from '../../errors.ts';
 import type { EditAnswer } from '../../mirror/users/decide-edits.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
@@ -23,7 +23,7 @@ export function sayValue(value: unknown): string {
   return `"${printable(text)}"`;
 }
 
-/** The reason why nothing is decided about a field of a user, by the answer about the edit. */
+/** The error that says why nobody can decide about a field of a user now. `answer` is the state of its edit. */
 export function refusalOf(
   answer: EditAnswer,
   { id, mirror }: Pick<UserState, 'id' | 'mirror'>,

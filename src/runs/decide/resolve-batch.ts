@@ -10,14 +10,14 @@ import { type Resolution, type ResolvedFields, resolveEach } from './resolve-fie
 import { seenOf } from './say-seen.ts';
 
 export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
-  /** The hash, which identifies what was seen. */
+  /** The hash of the batch, which identifies the edits that the person saw. */
   readonly batch: string;
   readonly take: 'mirror' | 'service';
 }
 
 /**
- * Decides about all fields of a batch of which a side has to be chosen, or that were rejected; or about none.
- * @throws MusterdError `usage` if any of them is not as it was held
+ * Decides about all fields of a batch that were rejected or that need a side to be chosen, or about none of them.
+ * @throws MusterdError `usage` if any of these fields has changed since it was held
  */
 export async function resolveBatch(
   setup: Setup,

@@ -1,4 +1,4 @@
-/** A person decides about held fields, by `sync.resolve()`; the next run carries that out. */
+/** A person decides about held fields, by `sync.resolve()`; the next run carries the decision out. */
 import { MusterdError } from '../../errors.ts';
 import type { Transaction } from '../../mirror/db/database.ts';
 import { asPerson } from '../../mirror/team/known-place.ts';
@@ -14,17 +14,17 @@ import { requireTeamId, requireUser } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type HeldField, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
-/** The value that wins: that of one side, or another one. */
+/** The value that wins: the value of one side, or another value. */
 export type WinningValue = 'mirror' | 'service' | { readonly value: FieldValue };
 
-/** The value that the service showed; absent if the person does not say. */
+/** The value that the service showed; absent if the person did not give it. */
 interface SeenService {
   readonly service?: string | Id | null | undefined;
 }
 
 /**
- * What the person saw: the edit by its number, or the mirror's value, each perhaps with the service's value; or the
- * digest of all that a page showed (`shownDigest`). If something else is there by now, nothing is decided.
+ * What the person saw: the number of the edit, or the mirror's value, each optionally with the service's value; or
+ * the digest of everything that a page showed (`shownDigest`). If any of it has changed, nothing is decided.
  */
 export type SeenField =
   | ({ readonly kind: 'edit'; readonly edit: Id } & SeenService)
@@ -34,14 +34,14 @@ export type SeenField =
 export interface Resolution {
   readonly field: Field;
   readonly take: WinningValue;
-  /** Absent if the person decides about whatever is there. */
+  /** `undefined` if the person decides about the present values, whatever they are. */
   readonly seen: SeenField | undefined;
   readonly why: string;
   /** The name that the person gave. */
   readonly actor: string | undefined;
 }
 
-/** @throws MusterdError `usage` if the person saw something else */
+/** @throws MusterdError `usage` if the field is not as the person saw it */
 function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | undefined): void {
   if (seen === undefined) return;
   const { field, edit, shown = hold.service } = hold;
@@ -62,7 +62,7 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
   if (isSeen()) return;
   const what = `The ${columnOf(field)} of user ${id} is not as it was`;
   const hint = 'Nothing was decided. Look at it again before you decide.';
-  // A page itself shows what is there now, with values only if its settings allow that.
+  // This message has no values, because a page shows the present values itself, if its settings allow that.
   if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
   const now = [
     `the mirror has ${sayValue(mirror[field])}`,
@@ -78,9 +78,9 @@ export interface ResolvedField {
   readonly name: string;
   readonly mirror: FieldValue;
   readonly base: FieldValue;
-  /** Whether a person still has to approve it before it is sent. */
+  /** True if a person still has to approve the value before it is sent. */
   readonly waits: boolean;
-  /** Whether that has to be another person (`push.fourEyes`). */
+  /** True if another person has to approve it (`push.fourEyes`). */
   readonly fourEyes: boolean;
   /** The number of the decision. */
   readonly decision: bigint | null;
@@ -92,11 +92,11 @@ interface UserToResolve {
   readonly id: Id;
 }
 
-/** What the service shows, in the form in which both sides agree on it. */
+/** The value that the service shows, in the form of a value in base. */
 const agreedOn = (field: Field, shown: ServiceValue): FieldValue =>
   field === 'name' ? splitName(String(shown ?? '')) : (shown ?? null);
 
-/** Ends one hold within the given transaction. @param decision the number of the decision that it is a part of */
+/** Ends one hold within the given transaction. @param decision the decision that it is a part of; `null` for a new one */
 async function resolveHold(
   tx: Transaction,
   { teamId, config, id }: UserToResolve,
@@ -134,7 +134,7 @@ async function resolveHold(
   };
 }
 
-/** A decision about a field of somebody. */
+/** A decision about a field of a user. */
 export interface UserResolution extends Resolution {
   readonly id: Id;
 }

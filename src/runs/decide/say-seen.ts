@@ -1,4 +1,4 @@
-/** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
+/** Command-line options that state what was seen of a held field. `readSeen` reads them. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { valueFromJson } from '../../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue, typedText } from '../../model/fields.ts';
@@ -16,7 +16,7 @@ export interface SeenHold {
   readonly service: ServiceValue;
 }
 
-/** `--if 'Ada|Berg'`, or `--edit 12` if no text can say the mirror's value exactly. */
+/** `--if 'Ada|Berg'`, or `--edit 12` if no text is exactly the mirror's value. */
 function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   const text = typedText(mirror);
   const isExact = () => {
@@ -28,7 +28,7 @@ function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   return edit !== undefined && !isPlain ? `--edit ${edit}` : `--if ${quoted(text)}`;
 }
 
-/** `--if-service 'Eva Berg'`; empty if no text can say it. */
+/** `--if-service 'Eva Berg'`; empty if no text is exactly the service's value. */
 function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
   const text = service === null ? '' : String(service);
   const isExact = canonicalShown(field, readShown(field, text)) === canonicalShown(field, service);
@@ -37,7 +37,7 @@ function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service
 
 export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayService(seen)}`;
 
-/** The command that decides about it, if it is still as it was seen. */
+/** The command that decides about the field, if it is still as it was seen. */
 export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
   `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
 
@@ -55,7 +55,7 @@ export function seenOf({ field: column, edit_id, mirror_value, service_value }: 
   };
 }
 
-/** The commands that decide about these rows one by one. What a limit or a review holds is approved, and of all else a side wins. */
+/** The commands that decide about each row. If a limit or a review holds the row, it is approved; else a side wins. */
 export function sayDecideEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.reason === 'asked') return [];

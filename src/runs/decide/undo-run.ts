@@ -29,8 +29,8 @@ export async function planUndo(
 }
 
 /**
- * Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them.
- * @returns the number of the decision; `null` if somebody else has to decide
+ * Approves the undone fields, so that they pass a run's limits once. Fields that were left alone are not approved.
+ * @returns the number of the decision; `null` if another person has to decide
  */
 async function approveInverse(
   tx: Transaction,
@@ -45,7 +45,7 @@ async function approveInverse(
 
 /**
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
- * @returns what was done; users edited in between are listed as left alone. `decision` approved it; `null` if none did
+ * @returns the plan as it was carried out; users edited meanwhile are among those left alone. `decision` is the approval
  */
 export async function applyUndo(
   db: Database,

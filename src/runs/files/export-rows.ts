@@ -1,4 +1,4 @@
-/** Passes on all rows of one kind of a team. */
+/** Passes all rows of one kind of a team to a sink. */
 import { exportColumns, type ExportRow, readPages } from '../../mirror/tools/export-read.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';

@@ -17,11 +17,11 @@ export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
 export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
 
 export interface SqlSessionRequest {
-  /** Without it each statement is a read-only transaction. */
+  /** True if statements can write. Otherwise each statement is a read-only transaction. */
   readonly isWriting: boolean;
   /** Called with warnings and notices of the server. */
   readonly onNotice: (words: string) => void;
-  /** Called if statements that only read could reach programs or files of the server all the same. */
+  /** Called if even statements that only read could reach programs or files of the server. */
   readonly onBeyondTables: () => void;
 }
 

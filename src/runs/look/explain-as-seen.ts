@@ -1,4 +1,4 @@
-/** Says what would happen to a user now, based on what a run last saw, without asking the service. */
+/** Explains what would happen to a user now, by the values that a run last saw, without asking the service. */
 import { fieldOf } from '../../model/fields.ts';
 import { showTime } from '../../model/zone-time.ts';
 import { seconds } from '../../model/in-words.ts';

@@ -14,9 +14,9 @@ export interface FieldExplanation {
   readonly field: Field;
   readonly base: unknown;
   readonly mirror: unknown;
-  /** `undefined` if the service did not return the field, or was not asked. */
+  /** `undefined` if the service did not return the field, or received no request. */
   readonly service: unknown;
-  /** The row of the merge table; `null` if there are no two sides to merge. */
+  /** The row of the merge table; `null` if the mirror or the service has no user to merge. */
   readonly rule: Verdict | null;
   /** `null` if it is unknown, because the service was not asked. */
   readonly decision: DecisionWord | null;
@@ -68,18 +68,18 @@ export function explainFields(
   });
 }
 
-/** The parts of the sentence below. */
+/** The facts from which `adviceFor` makes a sentence. */
 export interface ExplainedFacts {
   /** `undefined` if the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
   /** The outcome that a run would now find for the open push, if there is one. */
   readonly open: FieldOutcomes | null;
-  /** When an open push may be given up, as text. */
+  /** The time from which an open push can be given up, as text. */
   readonly quietUntil: string;
   /** The ends of holds that a person asked for, as text. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** How long a user must have been missing, as text. */
+  /** How long a user must be missing before it is marked as gone, as text. */
   readonly absence: string;
 }
 
@@ -123,7 +123,7 @@ export function adviceFor(facts: ExplainedFacts): string {
   }
 }
 
-/** Says how long fields stay held that no person asked to hold. */
+/** Sentences about how long these fields stay held. No person asked to hold them. */
 function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
@@ -152,7 +152,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
     ...does('settles', columns('settle')),
     ...does('holds', columns('hold')),
     ...does('ends the hold of', columns('release')),
-    // Pushes come last, so that the remark that a guard may stop it refers only to them.
+    // Pushes come last, so that the words "unless a guard stops it" refer only to them.
     ...does('pushes', pushes),
   ];
   const held = decided('held');

@@ -40,15 +40,15 @@ const shownMoves = 10;
 export interface Explanation {
   readonly id: Id;
   readonly state: UserState;
-  /** `null` if nobody has edited the row in the mirror. */
+  /** `null` if the row was never edited in the mirror. */
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
   readonly case: UserCase | null;
-  /** Says where the mirror is, because a copy sends nothing. */
+  /** The place of the mirror, because a copy sends nothing. */
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
-  /** The commands that decide about what is held, as it is now. */
+  /** The commands that decide about the held fields, with their present values. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
   /** The outcome that a run would now find for the open push. */
@@ -66,7 +66,7 @@ export async function explainUser(setup: Setup, signal: AbortSignal, userText: s
   const found = pinned === null ? [] : await findUsers(db.kysely, pinned, query);
   const knownId = theOnly(userText, found)?.id;
   const answer = await askService(setup, signal, { typed: userText, query, known: knownId });
-  // A login that may not ask the service gets what the mirror has.
+  // If the login is not allowed to ask the service (`denied`), the explanation uses the mirror alone.
   const isSilent = !answer.reached && answer.error.code !== 'denied';
   if (isSilent && (knownId === undefined || pinned === null)) throw answer.error;
   const id = knownId ?? (answer.reached ? answer.id : undefined);

@@ -7,7 +7,7 @@ import { requireUser, nobodyAnswers } from '../named-user.ts';
 export type { LedgerFilter, LedgerRow } from '../../mirror/users/ledger.ts';
 
 /**
- * @param userText a user in any form that `musterd why` takes, or `undefined` for all
+ * @param userText a user in any form that `musterd why` takes, or `undefined` for all users
  * @throws MusterdError `usage` if no user or several match
  */
 export async function readLedgerOf(

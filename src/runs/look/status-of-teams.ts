@@ -1,4 +1,4 @@
-/** Reads the state of the mirror, from the mirror alone. */
+/** Reads the status of teams, from the mirror alone. */
 import type { Database } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { readStatus, type TeamStatus } from '../../mirror/runs/read-status.ts';
@@ -7,7 +7,7 @@ import { requireSchema } from '../open.ts';
 
 export type { TeamStatus } from '../../mirror/runs/read-status.ts';
 
-/** @param teams as the settings name them */
+/** @param teams the names of the teams in the settings */
 export async function readStatusOf(
   db: Database,
   teams: readonly string[],

@@ -4,7 +4,7 @@ import { runSqlText } from '../../mirror/db/sql-text.ts';
 
 const applicationName = 'musterd demo';
 
-/** An ordinary role owns it, as the README advises: the demo prints its password. @returns it with its URL */
+/** Creates the database. An ordinary role owns it, as the README advises, because the demo prints its password. */
 export async function openDemoDatabase(superuserUrl: string): Promise<{ db: Database; url: string }> {
   const server = createDatabase({ url: superuserUrl, applicationName, maxConnections: 1 });
   try {
@@ -18,5 +18,5 @@ export async function openDemoDatabase(superuserUrl: string): Promise<{ db: Data
   return { db: createDatabase({ url: url.href, applicationName }), url: url.href };
 }
 
-/** One statement of the demo's. */
+/** Runs one SQL statement of the demo. */
 export const runDemoSql = (db: Database, text: string) => runSqlText(db, text);

@@ -1,4 +1,4 @@
-/** A person says where this mirror is at home, or that it is a copy. */
+/** A person declares that this place is the home of the mirror, or that it is a copy. */
 import { MusterdError } from '../../errors.ts';
 import { actFor, readLogin } from '../../mirror/users/decide-edits.ts';
 import { homeAt, moveOf, readPlacing, writePlace } from '../../mirror/team/known-place.ts';
@@ -32,7 +32,7 @@ const refuse = (message: string, hint: string): never => {
   throw new MusterdError('usage', message, { hint });
 };
 
-/** @throws MusterdError `usage` where this cannot be another address of what is on record */
+/** @throws MusterdError `usage` if this cannot be another address of the recorded place */
 function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   if (known === null) return homeAt(here, now);
   if (!isSameDatabase(known, here))
@@ -50,7 +50,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   return { ...rest, addresses: [...known.addresses, here.address] };
 }
 
-/** The place to be recorded, or `null` if it is recorded already. @throws MusterdError `usage` */
+/** The place to record, or `null` if it is already recorded. @throws MusterdError `usage` */
 function planAdoption(
   placing: Placing,
   as: AdoptAs,
@@ -63,7 +63,7 @@ function planAdoption(
   return { ...homeAt(placing.here, now), kind: as, by, why };
 }
 
-/** Finds where the mirror is, and whether adopting it so would change anything. @throws MusterdError `usage` */
+/** Finds where the mirror is, and whether the adoption would change the recorded place. @throws MusterdError `usage` */
 export async function foreseeAdoption(
   db: Database,
   as: AdoptAs,
@@ -74,7 +74,7 @@ export async function foreseeAdoption(
   return { placing, isNews: planAdoption(placing, as, { by: null, why }, new Date()) !== null };
 }
 
-/** One transaction while no run of any of these teams is under way: each read its place when it took its lease. */
+/** Runs one transaction between runs of these teams, because a run reads the place only when it takes its lease. */
 async function betweenRuns<R>(
   db: Database,
   teams: readonly string[],
@@ -102,7 +102,7 @@ export interface AdoptedPlace {
 
 /**
  * Records the place while no run of any team is under way, with the person and the reason in the ledger of each team.
- * Edits that waited for it are looked at again.
+ * The next runs look again at edits that waited for the adoption.
  * @throws MusterdError `usage`; `lease-held`
  */
 export async function adoptPlace(

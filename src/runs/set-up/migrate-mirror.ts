@@ -6,8 +6,8 @@ import { noteDatabase } from '../../mirror/team/known-place.ts';
 import { missingRoles } from '../../mirror/db/roles-for-people.ts';
 
 /**
- * @param keepRequests keeps what 0.1.0 has left open in SQL and what is dropped; without it nothing may be open
- * @returns what was applied, and a sentence for each missing role for people
+ * @param keepRequests saves the open SQL requests of 0.1.0 before they are dropped; without it, none must be open
+ * @returns the applied migrations, and a sentence for each missing role for people
  */
 export async function migrateMirror(
   db: Database,

@@ -16,12 +16,12 @@ import type { RunNotes } from '../../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** Ms within which an update must leave after its users were read, not counting the wait for the pace. */
+/** The longest time from reading users to sending their update, in ms, not counting the wait for the pace. */
 const sendDeadlineMs = 5_000;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
-/** The policy says who wins in a conflict, and whether people approve the halves of names, as all that is sent. */
+/** The policy of the merge: which side wins a conflict, and whether a person approves splits of names, as all pushes. */
 export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Policy => ({
   ...policy,
   approvesSplits: push.approve === 'always' || push.fourEyes,
@@ -69,7 +69,7 @@ export async function runReconcile(
 export interface PlanReport extends RunPlan {
   readonly team: Team;
   readonly notes: RunNotes;
-  /** The number of single fields that will wait for a person after it. */
+  /** The number of single fields that will wait for a person after the run. */
   readonly held: number;
   /** How long pushing takes at this pace. A slow service makes it longer. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
@@ -83,14 +83,14 @@ export async function runPlan(db: Database, config: Config, watch: Watch): Promi
     const { periodMs } = paceOf(config.rate);
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
     const cost = { ...planned.cost, seconds, perMinute: perMinute * share };
-    // In a copy nothing waits for anybody.
+    // In a copy, no field waits for a person.
     const before = context.sendBlock === 'copy' ? [] : await readWaitingFields(db.kysely, team.id);
     const held = context.sendBlock === 'copy' ? 0 : countHeld(planned.users.plans, before);
     return { team, ...planned, notes: context.notes, held, cost };
   });
 }
 
-/** Whether another run with the same settings would fail in the same way. */
+/** True if another run with the same settings would fail in the same way. */
 export function isFinal(error: unknown): boolean {
   return error instanceof MusterdError && ['configuration', 'wrong-team', 'credentials'].includes(error.code);
 }

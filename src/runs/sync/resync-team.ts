@@ -1,4 +1,4 @@
-/** Takes everything of one team from the service, as a run of its own or only as a plan. Nothing is ever sent. */
+/** Takes all values of one team from the service, as a separate run or only as a plan. Nothing is ever sent. */
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import type { Team } from '../../model/team.ts';
@@ -49,14 +49,14 @@ async function planTeam(
   return { team, seen, roster, plans, notes, openPushes: open.length };
 }
 
-/** Plans it, and writes nothing on either side. */
+/** Plans the resync, and writes nothing on either side. */
 export async function planResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   return withReading(db, config, watch, async (context, team) => {
     return { ...(await planTeam(context, team, config)), run: null };
   });
 }
 
-/** Reads open pushes back, then takes everything, under the team's lease. The client is read-only. */
+/** Reads open pushes back, then takes all values, under the team's lease. The client is read-only. */
 export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const { push, policy } = reconcileSettings(config);

@@ -1,4 +1,4 @@
-/** The record of one run: its result, written in the transaction that gives the lease back. */
+/** The record of one run: its result, written in the transaction that releases the lease. */
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import { LockedError, MusterdError } from '../../errors.ts';
@@ -50,7 +50,7 @@ export function createEndpointCounts() {
     },
     /** The counts by endpoint, such as `GET /v1/team`. */
     byEndpoint: (): Readonly<Record<string, EndpointCount>> => Object.fromEntries(counts),
-    /** Sum of all endpoints. */
+    /** The number of requests to all endpoints. */
     requests: () => [...counts.values()].reduce((sum, { requests }) => sum + requests, 0),
   };
 }
@@ -70,11 +70,11 @@ export interface RunReport {
   readonly counts: RunNotes['counts'];
   /** The number of held fields that wait for a person. */
   readonly held: number;
-  /** `held` plus the number of users that wait in batches. It is at least 1 if anything was refused. */
+  /** `held` plus the number of users that wait in batches. It is at least 1 if the guard stopped pushes. */
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
-  /** Why nothing was sent, or `null` if something could be. */
+  /** The reason why the run could send nothing, or `null` if it could send. */
   readonly sendBlock: SendBlock | null;
 }
 
@@ -93,7 +93,7 @@ interface RecordOptions {
   readonly learned: () => readonly Learned[];
 }
 
-/** The record of one run. It is closed in one transaction, which also gives the lease back. */
+/** The record of one run. It is closed in one transaction, which also releases the lease. */
 export function createRecord({
   config,
   begun: { lease, runId },
@@ -133,7 +133,7 @@ export function createRecord({
       const { isNoted, ...left } = await finishRun(tx, runId, run);
       const stopped = waiting === null || notes.refusal === null ? [] : await readBatches(tx, waiting.teamId);
       waits = { ...left, batches: stopped.flatMap((batch) => (batch.isStopped ? [batch.hash] : [])) };
-      // If the end was not noted, this run stalled, and another one has learned something newer since.
+      // If the end was not noted, this run stalled, and another run has stored newer facts since.
       if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
@@ -142,7 +142,7 @@ export function createRecord({
   };
   return {
     onServiceEvent: endpointCounts.onServiceEvent,
-    /** @param isUnchanged whether nothing was held or edited as the run began, so that nothing can wait */
+    /** @param isUnchanged true if nothing was held or edited when the run began, so that nothing can wait */
     end: async ({ id, name }: TeamHead, isUnchanged: boolean, sendBlock?: SendBlock): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);

@@ -1,8 +1,8 @@
 /**
- * The one shortcut of a run: if the service answers with the bytes that the last complete run found to agree with the
- * mirror, and the mirror is as it was then, there is nothing to do for the users, and the answers are not parsed. All or
- * nothing. It holds because digest and base stand in one database and go back together; what a push or a person changes on
- * the service changes the bytes; and what anybody changes in the mirror, by whatever way, `agreesWithBase` finds.
+ * The one shortcut of a run. If the service answers with the same bytes as when a complete run found agreement, and the
+ * mirror has not changed either, no user needs any work, and the answers are not parsed. It applies to all users or none.
+ * It is safe, because digests and base are in one database and are restored together. Every change on the service
+ * changes the bytes. Every change in the mirror, by whatever way, is found by `agreesWithBase`.
  */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../mirror/db/database.ts';
@@ -14,25 +14,25 @@ import type { AnswerDigests, KnownAnswers } from '../../model/service-request.ts
 import { programVersion } from '../program-version.ts';
 
 const topic = 'answers that agree';
-/** Everybody is compared once a day, whatever the answers are. */
+/** All users are compared at least once a day, even if the answers do not change. */
 const longestMs = 24 * 3_600_000;
 
-/** What a complete run has recorded. */
+/** The record of a complete run. */
 interface Agreed extends AnswerDigests {
   readonly setup: string;
-  /** When the last base was agreed on. A value may go there and back on the service between two runs of the users. */
+  /** The time of the last agreement on a base. A new time reveals that a value has changed and changed back since. */
   readonly base: string;
-  /** The number of users that were shown. */
+  /** The number of users that the service showed. */
   readonly shown: number;
 }
 
-/** Whatever else decides what a run does: another program or another setting may do more with the same answers. */
+/** A digest of program version and settings. With other ones, a run might do more with the same answers. */
 const setupOf = (settings: unknown) =>
   createHash('sha256')
     .update(toJson([programVersion(), settings]))
     .digest('base64url');
 
-/** @returns the record, and whether the same answers would again mean that nothing is to be done */
+/** @returns the record. `stillCount` is true if the same answers still mean that there is nothing to do */
 export function readAgreed(
   db: Database,
   known: KnownTeam,
@@ -43,7 +43,7 @@ export function readAgreed(
   if (record === undefined || teamId === null || record.ageMs >= longestMs) return undefined;
   const { setup, base, shown, ...digests } = record.value as Agreed;
   if (setup !== setupOf(settings) || known.mayLackRoles) return undefined;
-  // Found while the service is asked. A failure is that of the run, once it waits for it.
+  // The check runs while the service is asked. If it fails, the run fails when it awaits the result.
   const stillCount = agreesWithBase(db.kysely, teamId).then((agreed) => agreed === base);
   stillCount.catch(() => undefined);
   return { shown, answers: { digests, stillCount } };

@@ -35,9 +35,9 @@ export interface Watch {
   readonly log: Log;
   /** Progress of the run, for a terminal. */
   readonly onEvent?: (event: RunEvent) => void;
-  /** Aborted when somebody asks to stop. */
+  /** Aborted when the process is asked to stop. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another run of the team to end, in ms. Without it there is no wait. */
+  /** How long to wait for another run of the team to end, in ms. By default, the run does not wait. */
   readonly waitMs?: number;
   /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
@@ -45,14 +45,14 @@ export interface Watch {
   readonly onBegun?: () => void;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
-  /** Remembers the team for runs of the edits, which need not read it each time. */
+  /** Remembers the team for runs of the edits, so that they do not read it each time. */
   readonly teamMemory?: TeamMemory;
   /** Connections to the service that other runs use as well. */
   readonly connections?: Connections;
 }
 
 export interface TeamMemory {
-  /** @returns `undefined` if it was read too long ago */
+  /** @returns `undefined` if the team was read too long ago */
   recall(): Team | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
   keep(team: Team, readAtMs: number): void;
@@ -64,11 +64,11 @@ export interface RunKind {
   readonly groups: readonly RunGroup[];
   /** Mode of the client: a read-only one refuses writes. */
   readonly mode: 'read-only' | 'read-write';
-  /** What decides about the users besides both sides, if the run compares all of them. */
+  /** The settings that affect the merge, if the run compares all users. */
   readonly settings?: unknown;
 }
 
-/** Whether a person ordered it, so that it must not go on as a run that only reads. */
+/** True if a person ordered the run. In a copy, it must fail instead of continuing as a run that only reads. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
 type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
@@ -87,8 +87,8 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 }
 
 /**
- * Says once why nothing is sent.
- * @returns the same as a word, or `undefined` if something may be sent
+ * Warns once why nothing is sent.
+ * @returns the reason as a word, or `undefined` if the run can send
  * @throws MusterdError `copy` if a person ordered the run
  */
 async function noteSendBlock(
@@ -106,9 +106,9 @@ async function noteSendBlock(
 }
 
 /**
- * One run that may write, under the team's lease. It is recorded however it ends. If the mirror is not at home, it
- * reads and plans as usual, but its client refuses to write.
- * @throws the error that ended it early, after recording it; MusterdError `lease-held`, of which nothing is recorded
+ * One run that can write, under the team's lease. Its end is recorded even if it fails. If the mirror is not at its
+ * recorded place, it reads and plans as usual, but its client refuses to write.
+ * @throws the error that ended it early, after recording it; MusterdError `lease-held`, without a record
  */
 export async function withRun<Result>(
   db: Database,
@@ -133,24 +133,24 @@ export async function withRun<Result>(
   try {
     return await runUnderLease(db, { ...begun, lease }, kind, { ...watch, log }, work);
   } finally {
-    // Usually given back with the record. Otherwise it expires; on this host a dead holder is noticed at once.
+    // The lease is usually released with the record. Otherwise it expires; on this host a dead holder is noticed at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
 }
 
-/** What a run has asked for before its work begins. */
+/** The answers that a run has read before its work begins. */
 interface Seen {
   readonly team: Team;
   readonly everybody: (() => Promise<UsersAnswer | null>) | undefined;
-  /** Of the answers about the team and everybody. */
+  /** The digests of the answers about the team and about all users. */
   readonly digests: () => AnswerDigests | null;
-  /** The number of users, if the answers are those that agreed with the mirror. */
+  /** The number of users, if the answers are the answers that agreed with the mirror. */
   readonly unchanged: number | undefined;
 }
 
 const onlyTeam = { everybody: undefined, digests: () => null, unchanged: undefined } as const;
 
-/** Asks for the team; and for everybody with it, if it is as known and no open push has to be settled between the two. */
+/** Reads the team, and with it all users, if the run compares them and no open push has to be settled in between. */
 async function lookAt(
   db: Database,
   { groups, settings }: RunKind,
@@ -251,7 +251,7 @@ async function runUnderLease<Result>(
   }
 }
 
-/** Records what the client has learned for later runs. */
+/** The facts that the client has learned, to store them for later runs. */
 function learnedOf(config: Config, service: ServiceClient | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return learnedOfCredentials(credentialUses(config, service));
@@ -259,7 +259,7 @@ function learnedOf(config: Config, service: ServiceClient | undefined): readonly
 
 /**
  * Like `withRun`, without lease and record, for commands that only read. It cannot write on either side: the client
- * refuses writes, and the mirror has no writing methods. Its requests take places in the shared pace, like all others.
+ * refuses writes, and the mirror has no writing methods. Its requests take places in the shared pace, like all requests.
  */
 export async function withReading<Result>(
   db: Database,

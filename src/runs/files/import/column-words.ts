@@ -1,4 +1,4 @@
-/** The names that spreadsheets and HR systems give their columns, by language. Case, accents and punctuation do not count. */
+/** The names that spreadsheets and HR systems give their columns, by language, without case, accents and punctuation. */
 
 /** `name` is a column with whole names. */
 export const importColumns = [
@@ -13,7 +13,7 @@ export const importColumns = [
 ] as const;
 export type ImportColumn = (typeof importColumns)[number];
 
-/** Words with commas between them. `half` is a whole name, except beside the other half in the same language ("Vorname; Name"). */
+/** Words separated by commas. `half` is a whole name, but a half beside the other half in its language ("Vorname; Name"). */
 export type LanguageWords = Readonly<Partial<Record<ImportColumn | 'half', string>>>;
 
 export const columnWords: Readonly<Record<string, LanguageWords>> = {

@@ -1,4 +1,4 @@
-/** The meaning of a file's columns. */
+/** Finds the meaning of a file's columns. */
 import { MusterdError } from '../../../errors.ts';
 import { isEmailAddress } from '../../../model/canonical.ts';
 import { type Field, fields } from '../../../model/fields.ts';
@@ -45,7 +45,7 @@ export function readMapping(text: string): Mapping {
   return { column: text.slice(0, at).trim(), meaning };
 }
 
-/** The index of each known column, and the names of the others. */
+/** The index of each known column, and the names of the other columns. */
 export interface Columns {
   readonly places: ReadonlyMap<ImportColumn, number>;
   readonly ignored: readonly string[];
@@ -62,7 +62,7 @@ function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
   });
 }
 
-/** @throws MusterdError `usage` for a column that occurs twice, and for a whole name without the request to split it */
+/** @throws MusterdError `usage` for two columns with one meaning, and for whole names that no mapping asks to split */
 export function readColumns(table: FileTable, mappings: readonly Mapping[]): Columns {
   const { columns } = table;
   const places = new Map<ImportColumn, number>();
@@ -95,21 +95,21 @@ const contents = {
   phone: (cell: string) => /^\+[0-9 ()./-]{7,}$/.test(cell),
 } as const;
 
-/** What a column is, if each of its cells says so, and its name does not look like one of them. */
+/** The meaning of a column in which all cells are emails or all are phones, unless its name is such a value too. */
 function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
   const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell, 'email'));
   const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
   return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
 }
 
-/** Makes a function that says whether a column is read, because cells of other columns are not kept. */
+/** Makes a function that returns true if a column is read. Cells of other columns are not kept. */
 export const createIsRead = (mappings: readonly Mapping[]) => {
   const mapped = new Set(mappings.map(({ column }) => simple(column)));
   return (column: string, sample: readonly string[]): boolean =>
     meanings.has(simple(column)) || mapped.has(simple(column)) || meaningOf(column, sample) !== undefined;
 };
 
-/** Finds the email and the phone by content, in columns without a name: one with a name may be of somebody else, such as a manager. */
+/** Finds email and phone by content in columns without a name. A named column can be a manager's, for example. */
 function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, number>): readonly string[] {
   const used = new Set(places.values());
   const found = Map.groupBy(
@@ -128,7 +128,7 @@ function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, n
   });
 }
 
-/** In some languages the word for one half of a name can also mean a whole name. */
+/** In some languages, the word for one half also means a whole name. Beside the other half, it means that half. */
 function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
   const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
   for (const [half, other] of [
@@ -165,7 +165,7 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
     throw refuse('a value to change', 'first_name');
 }
 
-/** A whole name next to its halves is ignored, unless somebody asked for it. */
+/** Ignores an unmapped column of whole names beside a column of a half. Without one, refuses it. */
 function refuseWholeNames(
   columns: readonly string[],
   places: Map<ImportColumn, number>,
@@ -182,7 +182,7 @@ function refuseWholeNames(
   });
 }
 
-/** The columns that a field is read from; a field without any is not imported. */
+/** The columns that a field is read from; a field without columns is not imported. */
 export const columnsOf: Readonly<Partial<Record<Field, readonly ImportColumn[]>>> = {
   name: ['first_name', 'last_name', 'name'],
   email: ['email'],
@@ -194,7 +194,7 @@ const fieldOf: Readonly<Record<string, Field>> = Object.fromEntries(
   fields.flatMap((field) => (columnsOf[field] ?? []).map((column) => [column, field])),
 );
 
-/** Reads which fields may be changed. @throws MusterdError `usage` */
+/** Reads which fields the import is allowed to change. @throws MusterdError `usage` */
 export function readOnly(text: string | undefined): ReadonlySet<Field> {
   if (text === undefined) return new Set(Object.values(fieldOf));
   const words = text.split(',').map((word) => word.trim());

@@ -1,4 +1,4 @@
-/** Predicts from the mirror alone what the guard will say about an import, and what pushing it costs. */
+/** Predicts from the mirror alone which fields of an import the guard will hold, and what pushing them costs. */
 import type { Config } from '../../../config/config.ts';
 import type { Field, FieldValue } from '../../../model/fields.ts';
 import { paceOf } from '../../../model/pace.ts';
@@ -19,7 +19,7 @@ import type { ImportChange } from './plan-import.ts';
 export interface ImportForecast {
   /** The reasons why everything would be held as one batch. */
   readonly refused: readonly string[];
-  /** Fields that would be held one by one, whatever is approved. */
+  /** Fields that would be held one by one, even if the batch is approved. */
   readonly limited: readonly string[];
   readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
 }
@@ -68,7 +68,7 @@ function limitedFields(
   ];
 }
 
-/** Predicts what a run will send, as far as the mirror alone tells. */
+/** Predicts from the mirror alone what a run will send. */
 export function pushesOf(changes: readonly ImportChange[]): readonly Pushable[] {
   const sent = changes.filter(({ unsure }) => unsure === undefined);
   return [...Map.groupBy(sent, ({ userId }) => userId)].map(([id, all]) => ({

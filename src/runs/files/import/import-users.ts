@@ -39,7 +39,7 @@ export interface ImportPreview extends ImportPlan, ImportForecast {
   readonly ignored: readonly string[];
 }
 
-/** Says what an import would change. It reads only the mirror. @throws MusterdError `usage` */
+/** Plans what an import would change. It reads only the mirror. @throws MusterdError `usage` */
 export async function previewImport(
   setup: Setup,
   { table, mappings, ...how }: ImportRequest,
@@ -68,24 +68,24 @@ export async function previewImport(
 
 export interface ImportResult {
   readonly changes: readonly ImportChange[];
-  /** The changes of users who are gone, were edited since, or are being edited. */
+  /** The changes that were not written, because the user is gone, was edited since, or is being edited. */
   readonly missed: readonly ImportChange[];
-  /** Number of fields that may pass the limits. */
+  /** The number of fields that are approved, and so pass the hold limits. */
   readonly approved: number;
   /** The number of the transaction with the edits. */
   readonly xid: string;
 }
 
 /**
- * Writes the plan into the mirror, in one transaction, without users who have changed since. What is a guess,
- * a split of a name or the country of a phone, is not approved, even with a reason: it is held until a person decides.
+ * Writes the plan into the mirror, in one transaction, without users who have changed since. A guess (a split of a
+ * name, the country of a phone) is not approved, even with a reason. It is held until a person decides.
  */
 export async function applyImport(
   setup: Setup,
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<ImportResult> {
-  // With `push.approve: always` the person has seen these pushes, so all of them pass if they are within the limits.
+  // With `push.approve: always`, the person has seen these edits. They are approved if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   return asPerson(setup.mirror.db, async (tx) => {
     const { isOwner } = await decideFor(tx, setup.config, actor, { why: reason });
@@ -105,7 +105,7 @@ export async function applyImport(
 
 export type { SettledEdit } from '../../../mirror/users/settled.ts';
 
-/** Waits until no edit of an import is open any more, or for `waitMs`, and says what became of them, and in which runs. */
+/** Waits until no edit of an import is open, at most for `waitMs`. @returns the outcomes of the edits, and their runs */
 export async function settledOf(
   { mirror }: Pick<Setup, 'mirror'>,
   { xid }: Pick<ImportResult, 'xid'>,

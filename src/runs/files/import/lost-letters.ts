@@ -1,9 +1,9 @@
-/** Values that have lost their letters on the way through a spreadsheet. */
+/** Recognizes values that have lost letters on the way through a spreadsheet. */
 import { canonicalName } from '../../../model/name.ts';
 
-/** Whether letters that a code page lacks have become question marks. */
+/** True if `text` is `now` with question marks in place of letters that a code page lacks. */
 function isCutToCodePage(text: string, now: string): boolean {
-  // A code page has no combining characters, so a letter that it lacks may have been one character, or several.
+  // A lost letter may have been one character, or several with combining characters, so both forms are compared.
   return ['NFC', 'NFD'].some((form) => {
     const [units, before] = [text, now.normalize(form)];
     return (
@@ -17,7 +17,7 @@ function isCutToCodePage(text: string, now: string): boolean {
   });
 }
 
-/** Code pages in which spreadsheets save CSV, besides Windows-1252. A file that is not UTF-8 is read as that one. */
+/** Code pages in which spreadsheets save CSV, besides Windows-1252, as which a file is read if it is not UTF-8. */
 const codePages = [
   'windows-1250',
   'windows-1251',
@@ -42,7 +42,7 @@ function encode(text: string, bytes: ReadonlyMap<string, number>): Uint8Array {
 
 let tables: readonly ReadonlyMap<string, number>[] | undefined;
 
-/** Whether bytes of another code page, or of UTF-8, were read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
+/** True if bytes of another code page, or of UTF-8, were read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
 function isMisread(text: string, now: string): boolean {
   if (/^[\x20-\x7e]*$/.test(now)) return false;
   tables ??= codePages.map(bytesOf);
@@ -54,9 +54,9 @@ function isMisread(text: string, now: string): boolean {
     .some((misread) => read === misread || isCutToCodePage(read, misread));
 }
 
-/** Whether a text is the present one after letters were lost or mixed up between code pages. */
+/** True if `text` is the present value `now` after letters were lost or mixed up between code pages. */
 export const hasLostLetters = (text: string, now: string): boolean =>
   text !== now && (isCutToCodePage(text, now) || isMisread(text, now));
 
-/** Whether letters of a text may be lost, in a file that has lost some. */
+/** True if a text has a question mark or non-ASCII letters, which can be wrong in a file that has lost letters. */
 export const mayHaveLostLetters = (text: string): boolean => /[^\x20-\x3e\x40-\x7e]/.test(text);

@@ -8,11 +8,11 @@
  * | the email of one user                     | that user                          |
  * | an email that several users have          | ambiguous                          |
  * | no email or an unknown one, and a phone   | matched by phone in the same way,  |
- * |                                           | else by its end                    |
+ * |                                           | else by its last digits            |
  * | none of these                             | unmatched                          |
  *
- * A row is contradictory if its email, phone or whole name is that of other users, and not of the one that it is about. If it is
- * the name alone, and the id and the email or phone are the user's, it is a namesake, unless that one is to get another name.
+ * A row is contradictory if its email, phone or whole name belongs to other users, and not to the user that it is about.
+ * It is still used if only the name belongs to others, id and email or phone fit, and the file does not rename the others.
  */
 import { canonicalEmail, canonicalPhone } from '../../../model/canonical.ts';
 import { type Id, maxId } from '../../../model/id.ts';
@@ -28,7 +28,7 @@ export interface TeamUser {
   readonly base: BaseUser | undefined;
 }
 
-/** The user of a row; or what is wrong with the row, and whom it is probably about. */
+/** The user of a row; or what is wrong with the row, and the user that it is probably about. */
 export type RowMatch =
   | { readonly user: TeamUser; readonly kind?: undefined }
   | {
@@ -40,7 +40,7 @@ export type RowMatch =
       readonly kind: 'contradictory';
       readonly reason: string;
       readonly user: TeamUser;
-      /** Those who have the name, if nothing else of the row is another's, and more than its id is this user's. */
+      /** The users with the row's name, if id and email or phone fit this user. Empty otherwise. */
       readonly namesakes: readonly TeamUser[];
     };
 
@@ -54,7 +54,7 @@ function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => strin
   );
 }
 
-/** Something in a row that belongs to users. */
+/** A value in a row, with the users to whom it belongs. */
 interface Claim {
   readonly what: string;
   readonly owners: readonly TeamUser[];
@@ -63,7 +63,7 @@ interface Claim {
 /** The fewest digits without a country code by which a user is found. */
 const shortestEnd = 7;
 
-/** Finds the users with a written phone: with these digits, else with these at the end. */
+/** Makes a function that finds the users with a written phone, by all its digits, else by the last digits. */
 function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
   const phoneOf = ({ mirror }: TeamUser) => canonicalPhone(mirror.phone);
   const lastOf = (digits: string) => digits.slice(-shortestEnd);
@@ -79,7 +79,7 @@ function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
   };
 }
 
-/** The name in a row, if it is there as a whole. */
+/** The whole name in a row; empty if the row does not have both halves. */
 const wholeNameOf = (cells: Cells): string => {
   const [first, last] = [cells('first_name'), cells('last_name')];
   if (cells('name') !== '') return canonicalName(cells('name'));
@@ -89,7 +89,7 @@ const wholeNameOf = (cells: Cells): string => {
 export interface MatchWishes {
   /** The calling code of phones that are written without one. */
   readonly country: string | null;
-  /** Whether a row is about the user that is found first, even if other cells of it are another user's. */
+  /** True if a row is about the user that is found first, even if other cells belong to another user. */
   readonly trustsIds: boolean;
 }
 
@@ -102,7 +102,7 @@ export function createMatcher(
   const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
   const byName = groupUsers(users, ({ mirror }) => joinName(mirror.name).toLowerCase());
   const usersWithPhone = createPhoneFinder(users, country);
-  /** The user whom the row names first, or the reason why it names nobody. */
+  /** The user whom the row names first, or the reason why it names no single user. */
   const first = (
     cells: Cells,
     claims: readonly Claim[],
@@ -116,7 +116,7 @@ export function createMatcher(
     const { what, owners } = claims.find((claim) => claim.owners.length > 0) ?? { what: '', owners: [] };
     if (owners.length > 1) return ['ambiguous', `${what} is that of ${sayIds(owners)}: give the id`];
     const [only] = owners;
-    // A newcomer may have the phone of somebody who left, or of the office.
+    // A new user can have the phone of a user who left, or of the office.
     if (only !== undefined && claims[0]?.owners.length === 0 && isNotNamed(only))
       return [
         'unmatched',

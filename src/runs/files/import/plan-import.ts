@@ -1,6 +1,6 @@
 /**
- * Plans what a file changes for the users in the mirror. Several rows of one user count as one if all of them say the
- * same. Otherwise none of them counts.
+ * Plans what a file changes for the users in the mirror. Several rows of one user count as one row if all of them have
+ * the same content. Otherwise none of them counts.
  */
 import { createHash } from 'node:crypto';
 import type { UserEdit } from '../../../mirror/users/edits.ts';
@@ -34,9 +34,9 @@ export interface ImportChange {
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** Whether the import split a whole name. */
+  /** True if the import guessed how to split a whole name. */
   readonly isGuess: boolean;
-  /** Why it waits for somebody who agrees to it. */
+  /** The reason why the change waits for a person's approval. */
   readonly unsure: string | undefined;
 }
 
@@ -52,16 +52,16 @@ export interface ImportPlan {
   readonly edits: readonly UserEdit[];
   /** The users of the team who are in no row. */
   readonly notInFile: readonly { readonly user_id: Id; readonly name: string }[];
-  /** Sentences about what a person should look at. */
+  /** Sentences about things that a person should check. */
   readonly notes: readonly string[];
 }
 
 export interface ImportWishes extends MatchWishes {
   readonly table: FileTable;
   readonly columns: Columns;
-  /** Fields that may be changed. */
+  /** Fields that the import is allowed to change. */
   readonly only: ReadonlySet<Field>;
-  /** Whether an empty cell clears a field that can be cleared. */
+  /** True if an empty cell clears a field that can be cleared. */
   readonly clears: boolean;
 }
 
@@ -84,7 +84,7 @@ function noteNoValues(rows: readonly FileTableRow[], { places }: Columns): reado
   return [`${plural(found.length, 'cell')} of an error, which change nothing: ${firstOf(found)}`];
 }
 
-/** The email addresses in a text, each as a row that has nothing else. */
+/** The email addresses in a text, each as a row without other values. */
 const emailsIn = (text: string): readonly Cells[] =>
   (text.match(/[^\s,;:"'<>]+@[^\s,;:"'<>]+/g) ?? []).map(
     (email) => (column) => (column === 'email' ? email : ''),
@@ -95,7 +95,7 @@ interface ReadRow {
   readonly user: TeamUser;
   readonly changes: readonly ImportChange[];
   readonly problems: readonly RowProblem[];
-  /** Whether letters of it are lost. */
+  /** True if the row has lost letters. */
   readonly isLost: boolean;
   /** The content of the row, to compare it with other rows of the same user. */
   readonly says: string;
@@ -154,11 +154,11 @@ function readRow(
   };
 }
 
-/** A name as its halves, which may come in any order. */
+/** A value without keys. A name is a list of its halves, because its keys can come in any order. */
 const plain = (value: FieldValue | undefined) =>
   typeof value === 'object' && value !== null ? [value.first, value.last] : (value ?? null);
 
-/** The texts that a change writes anew. */
+/** The texts of a change that differ from the present value. */
 function newTexts({ from, to }: ImportChange): readonly string[] {
   const before = [plain(from)].flat();
   return [plain(to)]
@@ -166,7 +166,7 @@ function newTexts({ from, to }: ImportChange): readonly string[] {
     .filter((text, at): text is string => typeof text === 'string' && text !== before[at]);
 }
 
-/** A file that has lost letters in one cell may have lost some in each. */
+/** If one cell has lost letters, each new text that could have lost some becomes a problem. */
 function suspectAll(rows: readonly ReadRow[]): readonly ReadRow[] {
   if (!rows.some(({ isLost }) => isLost)) return rows;
   return rows.map((row) => {
@@ -180,7 +180,7 @@ function suspectAll(rows: readonly ReadRow[]): readonly ReadRow[] {
   });
 }
 
-/** Chooses the rows of a user that count, and complains about the others. */
+/** Chooses the rows of each user that count, and reports problems of the other rows. */
 function chooseRows(rows: readonly ReadRow[]) {
   const problems: RowProblem[] = [];
   const good: ReadRow[] = [];
@@ -246,7 +246,7 @@ export function planImport(
     if (namesakes.length > 0 && !namesakes.some((one) => renamed.has(one)))
       read.push(readRow(row, user, wishes, roles, shapes));
     else problems.push({ line: row.line, kind, reason });
-  // Who may be meant by what cannot be read is not missing.
+  // A user that an unreadable row might be about is not listed as missing from the file.
   for (const row of table.problems)
     for (const cells of [cellsOf(row, columns), ...emailsIn(row.text)]) {
       const { user } = match(cells);

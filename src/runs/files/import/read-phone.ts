@@ -7,9 +7,9 @@ const made = (text: string) =>
 /** Removes decimals that mean nothing, as in 41790000000.0. */
 export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exec(text)?.[1] ?? text;
 
-/** In Italy, San Marino and the Vatican the zero belongs to the number. */
+/** Countries in which a zero at the beginning belongs to the number: Italy, San Marino and the Vatican. */
 const keepsZero = /^(?:39|378|379)/;
-/** Here no zero is written before a number: North America, Russia, Greece, Spain, Denmark, Norway, Poland, Portugal and others. */
+/** Countries without a zero before numbers: North America, Russia, Greece, Spain, Denmark, Norway, Poland and others. */
 const hasNoTrunk = /^(?:1|7|30|34|45|47|48|65|350|351|352|354|356|357|371|372|420|852|853)$/;
 const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u;
 const national = /^[0-9 ()./\u2010-\u2015-]+$/u;
@@ -27,17 +27,17 @@ function inCountry(country: string, digits: string): string | undefined {
 }
 
 /**
- * Reads the digits with the country code.
+ * Reads the digits of a number, beginning with the country code.
  *
- * | written                                    | with a country                      | without one |
+ * | how the number is written                  | if `country` is given               | if `null`   |
  * |--------------------------------------------|-------------------------------------|-------------|
- * | with a plus sign or 00                     | as it is                            | as it is    |
- * | with a zero at the beginning               | the country's code in place of that | refused     |
- * | digits that begin with the country's code  | as they are                         | as they are |
- * | other digits                               | refused                             | as they are |
- * | in groups, without a plus sign             | as its digits                       | refused     |
+ * | with a plus sign or 00                     | the digits after it                 | the same    |
+ * | with a zero at the beginning               | the country's code replaces the 0   | refused     |
+ * | digits that begin with the country's code  | these digits                        | the same    |
+ * | other digits                               | refused                             | the digits  |
+ * | in groups, without a plus sign             | as if written without the groups    | refused     |
  *
- * @param country the calling code of numbers without one
+ * @param country the calling code to assume if a number is written without one; `null` assumes none
  */
 export function readPhone(
   given: string,
@@ -62,20 +62,20 @@ export function readPhone(
   return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong(groups === undefined ? advice : '');
 }
 
-/** The digits of a number without a country code; the zeros at the beginning are lost in spreadsheets. */
+/** The digits of a number without a country code; else empty. Leading zeros are removed: spreadsheets lose them. */
 export function nationalEnd(given: string): string {
   const text = clean(given);
   return international.test(text) || !national.test(text) ? '' : canonicalPhone(text).replace(/^0+/, '');
 }
 
-/** Whether a written number is this one: the same digits, or without a country code the last ones. */
+/** True if a written number is this phone: the same digits, or, without a country code, the last digits. */
 export function isSamePhone(given: string, phone: string): boolean {
   const [end, digits] = [nationalEnd(given), canonicalPhone(phone)];
   if (made(clean(given))) return false;
   return canonicalPhone(clean(given)) === digits || (end !== '' && digits.endsWith(end));
 }
 
-/** ITU-T E.164, Annex: the calling codes of one and two digits; all others have three. */
+/** ITU-T E.164, Annex: the calling codes of one and two digits; all other codes have three. */
 const callingCode = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3})/;
 
 /** The calling code and the number of digits. */
@@ -84,14 +84,14 @@ export const shapeOf = (phone: string): string => {
   return `${callingCode.exec(digits)?.[0] ?? ''} ${digits.length}`;
 };
 
-/** What helps to read a number without a country code. */
+/** The facts that help to read a number without a country code. */
 export interface PhoneHabits {
   readonly country: string | null;
   /** The shapes of the team's phones. */
   readonly shapes: ReadonlySet<string>;
 }
 
-/** Reads a number for somebody; somebody has to agree if nothing but the phone that it replaces tells its country. */
+/** Reads a user's new number. If `unsure`, a person has to agree: the country code is guessed or might be missing. */
 export function readNewPhone(
   given: string,
   now: string | null,

@@ -15,10 +15,10 @@ import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
 import { isSamePhone, type PhoneHabits, readNewPhone, withoutDecimals } from './read-phone.ts';
 
-/** A trimmed cell by the meaning of its column. An empty one means nothing. */
+/** A trimmed cell by the meaning of its column. An empty cell has no meaning. */
 export type Cells = (column: ImportColumn) => string;
 
-/** With `undefined` the value stays as it is. */
+/** The value that a cell asks for. `undefined` leaves the present value. */
 export type WantedValue<T> =
   | { readonly value: T; readonly isGuess?: true; readonly unsure?: string }
   | { readonly wrong: string; readonly isLost?: true }
@@ -29,7 +29,7 @@ export const lostLetters = (text: string) => ({
   isLost: true as const,
 });
 
-/** The limit is that of `mirror.check_user_edit`. */
+/** The limits are the same as in `mirror.check_user_edit`. */
 const tooLong = (text: string, most: number, what: string) =>
   Array.from(text).length > most ? { wrong: `${what} is longer than ${most} characters` } : undefined;
 
@@ -37,7 +37,7 @@ const namedTooLong = ({ first, last }: NamePair, now: NamePair) =>
   (first === now.first ? undefined : tooLong(first, longestWritten.half, 'the first name')) ??
   (last === now.last ? undefined : tooLong(last, longestWritten.half, 'the last name'));
 
-/** @param clears whether an empty cell takes the phone away */
+/** @param clears true if an empty cell removes the phone */
 export function wantedPhone(
   given: string,
   { phone }: Pick<UserValues, 'phone'>,
@@ -72,7 +72,7 @@ function guessHalves(whole: string): NamePair {
   return at < 0 ? splitName(whole) : { first: words.slice(0, at).join(' '), last: words.slice(at).join(' ') };
 }
 
-/** The name that the row asks for: its halves, or a whole name split by a guess. Other halves of the same name are no change. */
+/** The name that the row asks for: its halves, or a whole name split by a guess. Only a guess can be split differently. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
@@ -94,7 +94,7 @@ export function wantedName(
   };
   const value = { first: half('first_name', now.name.first), last: half('last_name', now.name.last) };
   const isAlone = cells('first_name') === '' || cells('last_name') === '';
-  // Other halves than a guess has are an edit, if both are given.
+  // If both halves are given and differ from a guessed split, they are an edit.
   const isCut = !isAlone && now.split === 'guessed' && value.first !== canonicalName(now.name.first);
   if (joinName(value) === joinName(now.name) && !isCut) return undefined;
   if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
@@ -104,7 +104,7 @@ export function wantedName(
   return namedTooLong(value, now.name) ?? { value };
 }
 
-/** The roles in use, with the names that the service gives them. */
+/** A role in use, with the name that the service gives it. */
 export interface KnownRole {
   readonly id: Id;
   readonly name: string;
@@ -135,14 +135,14 @@ function readRole(
   return { id };
 }
 
-/** The role that the row asks for, by name or id. If a row has both, the one that differs from the current role counts. */
+/** The role that the row asks for, by name or id. If it has both, the value that differs from the present role counts. */
 export function wantedRole(
   cells: Cells,
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
   roles: readonly KnownRole[],
 ): WantedValue<Id> {
   const [name, number] = [cells('role'), withoutDecimals(cells('role_id'))];
-  // The name of the role comes from the service, so it is outdated if the role was edited and that was not sent yet.
+  // The name of the role comes from the service, so it is outdated if the role was edited and the edit was not sent yet.
   const isShown = now.role !== null && roleName(name) === roleName(now.role);
   const isKnown = roles.some((role) => roleName(role.name) === roleName(name));
   const isNameSaid = name !== '' && !(isShown && (number !== '' || !isKnown));

@@ -14,7 +14,7 @@ import { showTime } from '../../../model/zone-time.ts';
 
 const words = { current: 'API secret', next: 'next API secret', 'api-key': 'legacy API key' } as const;
 
-/** Tries each credential on `GET /v1/inboxes`. @returns whether any of them is accepted */
+/** Tries each credential on `GET /v1/inboxes`. @returns true if any credential is accepted */
 export async function checkCredentials(
   service: ServiceClient,
   config: Config,
@@ -48,7 +48,7 @@ export function checkClock(service: ServiceClient, report: Report): void {
   }
 }
 
-/** Warns early, because the whole team comes in one answer. If that is too long, nothing can be read. */
+/** Warns early about a long answer. The whole team comes in one answer; if it is too long, no user can be read. */
 export function checkLength(service: ServiceClient, report: Report): void {
   const longest = service.longestAnswer();
   if (longest === null) return;
@@ -59,13 +59,13 @@ export function checkLength(service: ServiceClient, report: Report): void {
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
-/** Reports what is known about updates without a name. `--write-probe` finds it out before any other user is touched. */
+/** Reports what is known about updates without a name. `--write-probe` finds it out by an update of one user. */
 export async function checkNames(team: Team, db: Database, report: Report): Promise<void> {
   const names = await readNameSafety(db.kysely, team.id);
   report.add('names', names === 'unknown' ? 'note' : 'ok', namesInWords[names]);
 }
 
-/** @returns whether the credentials belong to the team of this mirror */
+/** @returns true if the credentials belong to the team of this mirror */
 export async function checkTeamOf(
   team: Team,
   config: Config,

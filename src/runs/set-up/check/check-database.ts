@@ -8,7 +8,7 @@ import type { Report } from './check-report.ts';
 import { inShort } from '../../open.ts';
 import { missingRoles } from '../../../mirror/db/roles-for-people.ts';
 
-/** Checks whether this is where the mirror is at home, because nothing is sent from anywhere else. */
+/** Checks whether the mirror is at its recorded place, because runs send nothing from any other place. */
 async function checkPlace(db: Database, report: Report): Promise<void> {
   const placing = await readPlacing(db);
   const { verdict } = placing;
@@ -17,7 +17,7 @@ async function checkPlace(db: Database, report: Report): Promise<void> {
   report.add('place', level, `${placeInWords(placing)}${advice === '' ? '' : `. ${advice}`}`);
 }
 
-/** Checks version, encoding, migrations, privileges. @returns whether the schema is complete */
+/** Checks version, encoding, migrations, privileges. @returns true if the schema is complete */
 export async function checkDatabase(db: Database, report: Report): Promise<boolean> {
   try {
     const { version, encoding, user } = await readServer(db);

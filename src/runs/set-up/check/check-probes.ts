@@ -1,4 +1,4 @@
-/** Finds out what the interface leaves open, only by reading. */
+/** Finds out, only by reading, how the service behaves where the interface leaves it open. */
 import type { Config } from '../../../config/config.ts';
 import { isRefusal, ServiceError } from '../../../errors.ts';
 import type { Database } from '../../../mirror/db/database.ts';
@@ -37,7 +37,7 @@ export async function probeService(
     await probeListing(resource, size, service, report);
 }
 
-/** Runs one probe. If it gets no answer, the others still run. */
+/** Runs one probe. If it gets no answer, the other probes still run. */
 async function attempt(report: Report, probe: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -135,7 +135,7 @@ async function probeListing(
   });
 }
 
-/** Finds the largest number of rows on a page, which shows only if there are more rows than that. */
+/** Finds the largest number of rows on a page. It can be found only if the listing has more rows. */
 async function probeCap(
   name: string,
   path: string,

@@ -3,14 +3,14 @@ import { describeError } from '../../../log.ts';
 import type { Database } from '../../../mirror/db/database.ts';
 import { type Probe, writeProbes } from '../../../mirror/team/probes.ts';
 
-/** One line of the doctor's report. */
+/** One line of the report of "musterd check". */
 export interface Finding {
   readonly check: string;
   readonly verdict: 'ok' | 'note' | 'fail';
   readonly detail: string;
 }
 
-/** Checks add to this: findings for the table, probes for the database. */
+/** The report to which checks add: findings for the table, probes for the database. */
 export interface Report {
   add(check: string, verdict: Finding['verdict'], detail: string): void;
   /** Reports a check that ended with an error. */
@@ -48,6 +48,6 @@ export function checkInWords(error: unknown): string {
   return String(describeError(error)['message']);
 }
 
-/** Keeps what the service was asked, and how it answered. */
+/** Stores the probes of the service, with its answers, in the mirror. */
 export const keepProbes = (db: Database, team: string, { probes }: Pick<Report, 'probes'>): Promise<void> =>
   writeProbes(db, team, probes);

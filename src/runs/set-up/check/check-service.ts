@@ -21,7 +21,7 @@ export interface CheckedService {
   readonly writeProbe: string | undefined;
 }
 
-/** How far the checks came; the results are in the report. */
+/** How far the checks got. Their results are in the report. */
 export type ServiceVerdict = 'no credentials' | 'another team' | 'asked';
 
 /** Runs the checks of the service, as far as the credentials allow. */

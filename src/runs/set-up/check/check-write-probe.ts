@@ -23,7 +23,7 @@ interface Subject {
   readonly guard: SendOptions;
 }
 
-/** Holds the team's lease if there is a mirror: no run may see the tried values. */
+/** Holds the team's lease if there is a mirror: no run must see the tried values. */
 export async function probeWrites(
   service: ServiceClient,
   team: Team,
@@ -137,7 +137,7 @@ async function probePhone(service: ServiceClient, subject: Subject, report: Repo
   report.probe('form of a written phone', { form }, 'ok', form);
 }
 
-/** Restores email and name, and even without the lease, because the tried values must not stay. */
+/** Restores email and name. It writes even if the lease is lost, because the tried values must not stay. */
 async function restore(service: ServiceClient, tried: Subject, report: Report): Promise<void> {
   const { user, name } = tried;
   const subject = { ...tried, guard: {} };
