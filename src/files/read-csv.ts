@@ -20,7 +20,7 @@ const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 const countKnown = (cells: readonly string[], isRead: TableWishes['isRead']) =>
   cells.map((cell) => textOf(cell).trim()).filter((cell) => cell !== '' && isRead(cell, [])).length;
 
-/** The delimiter that gives some line the most known columns; if equal, the most frequent in the first line with any. */
+/** The delimiter that gives a line the most known columns. If several do, the most frequent in the first line with any. */
 function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
   const lines = text
     .slice(0, pieceBytes)

@@ -5,7 +5,7 @@
 
 export interface VariantChoice<V extends string> {
   readonly values: readonly V[];
-  /** Whether a positive whole number is allowed, too. */
+  /** True if a positive whole number is allowed, too. */
   readonly number: false;
   readonly default: V;
   readonly plays: string;

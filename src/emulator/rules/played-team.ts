@@ -14,9 +14,9 @@ export interface UserRecord {
   readonly updated: Moment;
   readonly userCreated: Moment;
   readonly userUpdated: Moment;
-  /** Whether the team's `members` include the user. */
+  /** True if the team's `members` include the user. */
   readonly listed: boolean;
-  /** Whether `users/get` returns the user. */
+  /** True if `users/get` returns the user. */
   readonly answered: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface DeliveryRecord {
   readonly content: unknown;
 }
 
-/** All that the service knows of one team, as plain values. */
+/** The content of one team, as plain values. */
 export interface PlayedTeam {
   readonly id: number;
   name: string;

@@ -23,7 +23,7 @@ interface RowVariation {
   readonly extra: TeamRow;
 }
 
-/** Sets a key to null in about a third of the rows, and removes it in another third, chosen by id and key. */
+/** Sets a key to null in about a third of the rows, and removes it from about a third, chosen by id and key. */
 function bend(row: TeamRow, id: number, variants: Variants, bending: RowVariation): TeamRow {
   const { missing, nulls, extra } = bending;
   const bent: Record<string, unknown> = { ...row };

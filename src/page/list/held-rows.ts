@@ -29,7 +29,7 @@ const isOwn = ({ own }: ShownList, row: FieldOnHold): boolean => own.has(ownKey(
 const isDecided = ({ isAlone, rows }: ShownList, context: PageContext): boolean =>
   (isAlone || rows <= mostWhole) && mayDecide(context);
 
-/** True if all rows are ticked at first: reviews, and a batch or one transaction above a limit. Conflicts never are. */
+/** True if all rows are ticked at first: edits to review, and a batch or one transaction that exceeds a limit. */
 const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
   reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
 

@@ -72,7 +72,7 @@ type State = string | number;
 export interface List<Row> extends Rows<Row> {
   readonly path: string;
   readonly tab: Tab;
-  /** Words of `?state=` with the values of `r.state` that they show. The first is the default; others need rows to appear. */
+  /** Words of `?state=` with the values of `r.state` that they show. Without rows, only the default (the first) is offered. */
   readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly State[] }>>;
   readonly lead: (counts: ReadonlyMap<State, number>, context: PageContext) => string | Html;
   readonly none: string;

@@ -49,7 +49,7 @@ export interface ChangesRead {
 
 /** The most ledger rows to search per page. Rare matches are found over several pages. */
 const mostLookedAt = 10_000;
-/** The most users that a search text can stand for. */
+/** The most users to search for if a search text matches many. */
 const mostNamed = 200;
 
 /** Finds the ids of the searched users. An id is kept even if only the ledger has it. @returns `null` without a search */

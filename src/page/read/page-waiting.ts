@@ -67,7 +67,7 @@ export interface MissingRows {
 }
 
 export interface WaitingTotals {
-  /** Batches come first, and the oldest list first among them. */
+  /** Batches come before other lists. Each kind begins with the oldest list. */
   readonly lists: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
 }

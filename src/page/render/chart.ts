@@ -11,7 +11,7 @@ export interface Point {
   readonly value: number | null;
 }
 
-/** The width in units of the drawing: more than a viewer can tell apart. */
+/** The width in units of the drawing. More columns of pixels could not be told apart. */
 const width = 1_000;
 const height = 300;
 const above = 22;

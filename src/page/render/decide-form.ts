@@ -37,7 +37,7 @@ export function decides(verb: Verb, { reason, batch }: Pick<FieldOnHold, 'reason
 export const isAccident = ({ batch, reasons, isOneEdit }: WaitingList): boolean =>
   batch !== null && isOneEdit && reasons.every(({ what }) => what === 'limit');
 
-/** The possible decisions about some of these rows. For an accident, the first is the likeliest; otherwise the last. */
+/** The possible decisions about some of these rows. The first is the likeliest for an accident; otherwise the last. */
 export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly Verb[] {
   const all = (Object.keys(verbs) as Verb[]).filter((verb) => !['withdraw', 'value', 'undo'].includes(verb));
   const order = [...all.filter((verb) => verb !== 'approve'), 'approve' as const];

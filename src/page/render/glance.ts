@@ -66,7 +66,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
   ];
 }
 
-/** In a copy, waiting rows are not tasks. A stale team without a daemon is no task either: the banner explains it. */
+/** In a copy, waiting rows are not tasks. A stale team without a daemon is not a task either: the banner explains it. */
 function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   const { teams } = read;
   if (isCopy(context)) return teams.flatMap((team) => staleTask(read, team, context));

@@ -28,7 +28,7 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly version: string;
   /** What happens next to a user, by what a run last saw; `null` if the settings do not have the team. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
-  /** The number of requests that a team may send in a minute; `null` if it is unknown. */
+  /** The number of requests per minute that the settings allow a team; `null` if it is unknown. */
   readonly perMinute: (team: string) => number | null;
 }
 

@@ -73,7 +73,7 @@ interface Around {
   readonly show: (context: PageContext, shown: PageShown) => PageAnswer;
 }
 
-/** Reads the rows, decides in another transaction, and redirects to the outcome, or back with the reason for none. */
+/** Reads the rows, and decides in another transaction. Redirects to the outcome, or back with the reason for a refusal. */
 export async function answerForm(by: Deciding, question: PageQuestion, around: Around): Promise<PageAnswer> {
   const form = question.form ?? new URLSearchParams();
   const team = form.get('team') ?? '';

@@ -1,4 +1,4 @@
-/** Assembles the page from its views, the mirror that they read, and the settings that say who may see what. */
+/** Assembles the page from its views, the mirror that they read, and the settings that define who can see what. */
 import type { Config } from '../../config/config.ts';
 import { createRowWriter } from '../../files/write-rows.ts';
 import type { Database } from '../../mirror/db/database.ts';

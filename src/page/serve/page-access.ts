@@ -1,7 +1,7 @@
 /** Decides who can see the page: people in the settings, each by a token; without people, all users of this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** The people who may see the page, by name, each with a token for Basic (as the password) and Bearer. */
+/** The people who can see the page, by name, each with a token for Basic (as the password) and Bearer. */
 export type PageKeys = Readonly<
   Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
 >;
@@ -21,7 +21,7 @@ export interface PageAccess {
   admit(authorization: string | undefined): Admission;
 }
 
-/** The number of wrong keys in a minute. Until the minute ends, answers to further wrong keys are delayed. */
+/** The number of wrong keys per minute that are answered at once. Answers to further wrong keys are delayed. */
 const wrongKeys = 10;
 const minuteMs = 60_000;
 const longestHeader = 4_096;

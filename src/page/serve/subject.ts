@@ -27,7 +27,7 @@ export interface Deciding {
   readonly configs: () => readonly Config[];
 }
 
-/** @returns the address of the receipt; empty: the form's own. @throws MusterdError if the rows have changed */
+/** @returns the address of the receipt, or empty to go back to the form's page. @throws MusterdError if the rows have changed */
 type CarryOut = (why: string) => Promise<string>;
 
 export interface Subject {
@@ -159,7 +159,7 @@ async function decide(
   return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=gone';
 }
 
-/** Refuses rows that have changed since they were shown. @returns the rows of the verb; `null`: missing rows of a listing */
+/** Refuses rows that changed since they were shown. @returns the rows that the verb fits; `null`: missing rows of a listing */
 function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: number) {
   const { rows, verb, all } = decision;
   if (rows === null) {

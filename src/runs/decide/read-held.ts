@@ -17,7 +17,7 @@ export interface Batch {
   readonly commands: readonly string[];
 }
 
-/** The batches of these rows, the oldest first. @param as what the login adds to the commands */
+/** The batches of these rows, the oldest first. @param as the option `--as` to add to the commands, or empty */
 export function batchesOf(rows: readonly HeldRow[], as: string): readonly Batch[] {
   const batches = Map.groupBy(rows, ({ batch }) => batch);
   return [...batches].flatMap(([batch, held]) => {

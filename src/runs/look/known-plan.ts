@@ -12,7 +12,7 @@ export interface KnownPlan {
   readonly changes: readonly PlannedChange[];
 }
 
-/** @returns `undefined` for the login that owns the mirror, for which the service is asked */
+/** @returns `undefined` for the login that owns the mirror, which can ask the service */
 export async function readKnownPlan(setup: Setup): Promise<KnownPlan | undefined> {
   const { db } = setup.mirror;
   await requireSchema(db);

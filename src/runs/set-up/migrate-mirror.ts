@@ -6,7 +6,7 @@ import { noteDatabase } from '../../mirror/team/known-place.ts';
 import { missingRoles } from '../../mirror/db/roles-for-people.ts';
 
 /**
- * @param keepRequests saves the open SQL requests of 0.1.0 before they are dropped; without it, none must be open
+ * @param keepRequests saves the open SQL requests of 0.1.0 before they are dropped; without it, open requests are an error
  * @returns the applied migrations, and a sentence for each missing role for people
  */
 export async function migrateMirror(

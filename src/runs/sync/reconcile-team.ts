@@ -21,7 +21,7 @@ const sendDeadlineMs = 5_000;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
-/** The policy of the merge: which side wins a conflict, and whether a person approves splits of names, as all pushes. */
+/** The policy of the merge: which side wins a conflict, and if splits of names need an approval, like all pushes. */
 export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Policy => ({
   ...policy,
   approvesSplits: push.approve === 'always' || push.fourEyes,

@@ -41,7 +41,7 @@ export interface Watch {
   readonly waitMs?: number;
   /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
-  /** Called once the run is recorded. From then on its end will be recorded, too. */
+  /** Called once the run is recorded. After this call, the end of the run is recorded in any case. */
   readonly onBegun?: () => void;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
@@ -73,7 +73,7 @@ const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
 type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 
-/** The context of a run that may write under its lease. */
+/** The context of a run that can write under its lease. */
 export interface LeasedContext extends WritingContext {
   readonly runId: bigint;
   readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;

@@ -165,7 +165,7 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
     throw refuse('a value to change', 'first_name');
 }
 
-/** Ignores an unmapped column of whole names beside a column of a half. Without one, refuses it. */
+/** Ignores an unmapped column of whole names if a half has a column of its own. Otherwise refuses the file. */
 function refuseWholeNames(
   columns: readonly string[],
   places: Map<ImportColumn, number>,

@@ -17,7 +17,7 @@ function isCutToCodePage(text: string, now: string): boolean {
   });
 }
 
-/** Code pages in which spreadsheets save CSV, besides Windows-1252, as which a file is read if it is not UTF-8. */
+/** Code pages other than Windows-1252 in which spreadsheets save CSV. A file that is not UTF-8 is read as Windows-1252. */
 const codePages = [
   'windows-1250',
   'windows-1251',

@@ -15,7 +15,7 @@ import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
 import { isSamePhone, type PhoneHabits, readNewPhone, withoutDecimals } from './read-phone.ts';
 
-/** A trimmed cell by the meaning of its column. An empty cell has no meaning. */
+/** Returns the trimmed cell of the column with this meaning; empty if the row has no value there. */
 export type Cells = (column: ImportColumn) => string;
 
 /** The value that a cell asks for. `undefined` leaves the present value. */
@@ -72,7 +72,7 @@ function guessHalves(whole: string): NamePair {
   return at < 0 ? splitName(whole) : { first: words.slice(0, at).join(' '), last: words.slice(at).join(' ') };
 }
 
-/** The name that the row asks for: its halves, or a whole name split by a guess. Only a guess can be split differently. */
+/** The name that the row asks for: its halves, or a guessed split of a whole name. A new split alone only replaces a guess. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },

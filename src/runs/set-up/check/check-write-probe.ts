@@ -128,7 +128,7 @@ async function probeEmail(service: ServiceClient, subject: Subject, report: Repo
   report.probe('case of a written email', { stored }, 'ok', stored);
 }
 
-/** Sends the phone unchanged, as digits, to find out how it comes back. */
+/** Sends the phone unchanged, as digits, to find out in which form the service returns it. */
 async function probePhone(service: ServiceClient, subject: Subject, report: Report): Promise<void> {
   const { phone } = subject.user;
   if (typeof phone !== 'string' || !/\d/.test(phone)) return;
