@@ -235,7 +235,7 @@ export function createInvariants(
     const intent = open.get(user);
     require('written down before it is sent', intent !== undefined, () =>
       `user ${user} in #${sent.id} has no open intent`);
-    if (intent !== undefined) carries.set(`${sent.id} ${user}`, intent.change);
+    if (intent !== undefined) carries.set(`${sent.id} ${user}`, intent);
     const both = (item['first_name'] === undefined) === (item['last_name'] === undefined);
     require('both halves of a name, or none', both, () => JSON.stringify(item));
     const read = sent.by === undefined ? undefined : reads.get(sent.by)?.get(user);
@@ -314,7 +314,7 @@ export function createInvariants(
       `${key}: ${value}`);
   }
   /** By request and user: the intent that it carries out. */
-  const carries = new Map<string, string>();
+  const carries = new Map<string, Open>();
   /** Approved once, and sent: it may be sent again if nothing came of it. */
   const unanswered = new Map<string, string>();
 
@@ -331,7 +331,7 @@ export function createInvariants(
 
   /** A push that was given up has no effect any more. */
   function stillOpen(sent: Sent, user: number, item: Readonly<Record<string, unknown>>, old: UserRecord) {
-    const change = carries.get(`${sent.id} ${user}`);
+    const change = carries.get(`${sent.id} ${user}`)?.change;
     // The push of a row that somebody deleted past the triggers is over with it.
     if (change === undefined || people.lostRows.has(user)) return;
     const [[state, outcome] = []] = postgres.ask(
@@ -368,19 +368,11 @@ export function createInvariants(
       plan.policy[field] === 'mirror-wins' ||
       people.approvals.has(keyOf(user, column)) ||
       people.decidedMs.has(keyOf(user, column));
-    const base = lastBase.get(keyOf(user, column));
+    const { base: bases = {} } = carries.get(`${sent.id} ${user}`) ?? {};
+    const base = textOf(column, column === 'name' ? (bases['joined'] ?? bases['name']) : bases[column]);
     require('no value is overwritten that had been read', mayWin || base === old, () =>
       `${column} of ${user}: ${old}, set ${((sent.leftMs - set.atMs) / 1_000).toFixed(3)} s before #${sent.id}, is overwritten by ${value}; the intent's base is ${base}`);
   }
-  const lastBase = {
-    get: (key: string): string | undefined => {
-      const [user = '', column = ''] = key.split(' ');
-      const intent = open.get(Number(user));
-      if (intent === undefined) return undefined;
-      const value = column === 'name' ? (intent.base['joined'] ?? intent.base['name']) : intent.base[column];
-      return textOf(column, value);
-    },
-  };
 
   /** What a run took for a change of the service was made there by somebody else than musterd. */
   function movedByOthers() {
