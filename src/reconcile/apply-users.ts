@@ -16,7 +16,7 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** The number of users, if the service shows all of them as the mirror has them (`runs/sync/unchanged.ts`). */
+  /** The number of users, set only if no user differs between service and mirror (`runs/sync/unchanged.ts`). */
   readonly unchanged?: number | undefined;
   /** Called with the number of users if no user needed a change. */
   readonly onAgreed?: (shown: number) => void;
@@ -25,7 +25,7 @@ export interface WritingContext extends RunContext {
 /** Rows per transaction: small enough not to block editors for long, large enough to need few statements. */
 const usersPerTransaction = 5000;
 
-/** A new user is written as `planUser` would plan it, because there is nothing to decide. */
+/** The write of a new user. It equals the write that `planUser` would plan, because nothing needs a decision. */
 export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   const values = takeValues(service, emptyValues);
   const joined = readable(service.name) ?? '';
@@ -38,19 +38,19 @@ export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   };
 }
 
-/** Sorted ids: inserting at the end of an index costs half as much as in its middle. */
+/** Returns the ids sorted, because an insert at the end of an index costs half as much as one in the middle. */
 function inOrder(ids: readonly Id[]): readonly Id[] {
   const isSo = ids.every((id, at) => at === 0 || (ids[at - 1] ?? id) < id);
   return isSo ? ids : [...BigInt64Array.from(ids).sort()];
 }
 
-/** Starts each step while the previous one is still running, so that the next part is gathered during a write. */
+/** Starts the work on each item while the work on the previous item still runs: rows are gathered during a write. */
 async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay: Promise<void>[] = [];
   try {
     for (const item of items) {
       const mine = work(item);
-      // The rejection is passed on below.
+      // An `await` below throws the rejection.
       mine.catch(() => {});
       underWay.push(mine);
       await underWay.at(-2);
@@ -61,7 +61,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
   }
 }
 
-/** Yields one after another, to keep memory low. */
+/** Yields the writes of new users one by one, to keep memory low. */
 function* takeEach(ids: readonly Id[], { roster: { users }, roles }: Pick<Look, 'roster' | 'roles'>) {
   for (const id of ids) {
     const user = users.get(id);
@@ -70,8 +70,8 @@ function* takeEach(ids: readonly Id[], { roster: { users }, roles }: Pick<Look, 
 }
 
 /**
- * Writes what the service changed, and takes the users that are new here. A row that an editor has locked is skipped
- * and waits for the next run.
+ * Writes the service's changes to the mirror, and adds the users that are new to the mirror. A row that an editor has
+ * locked is skipped and waits for the next run.
  * @returns the users that wait
  */
 export async function applyPulls(
@@ -109,7 +109,7 @@ export async function applyPulls(
   return deferred;
 }
 
-/** Records rows with oddities: those that could not be taken, that came twice, or that were older than before. */
+/** Records odd rows: rows that could not be taken, ids that came twice, and users older than shown before. */
 export async function applyOddities({ mirror }: WritingContext, seen: Look): Promise<void> {
   const { rejected, repeated } = seen.roster;
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
@@ -127,7 +127,7 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   }
 }
 
-/** Reports the demotions that are left out of this run, and until when. */
+/** Reports the demotions that are left out of this run, and the run that they wait for. */
 export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
   const waiting = (until: AwaitedRun) =>
     postponed
@@ -146,7 +146,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
     );
 }
 
-/** Users are gone if both the team and all lookups leave them out, provided that the service accepted all lookups. */
+/** Marks users as gone if team list and lookups leave them out. The service must have accepted all of their addresses. */
 export async function applyUserAbsences(
   places: WritingContext,
   { look: { roster }, absent: all }: UsersPlan,

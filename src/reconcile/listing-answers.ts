@@ -1,8 +1,8 @@
-/** The answers of a listing that left nothing to do: for a day they mean the same, for the same program and settings. */
+/** Answers of a listing that needed no work. For a day, with this program and settings, equal answers need none either. */
 import { toJson } from '../model/json.ts';
 import type { Listing, ListingAnswers, ListingMemory } from '../model/listing.ts';
 
-/** Settings that decide, besides the answers, whether a listing needs work. */
+/** The settings that, together with the answers, decide whether a listing needs work. */
 export interface ListingSettings {
   readonly program: string;
   readonly pageSize: number | undefined;
@@ -12,14 +12,14 @@ const longestMs = 24 * 3_600_000;
 
 const setupOf = ({ program, pageSize }: ListingSettings) => toJson([program, pageSize]);
 
-/** The memory, without answers that are out of date. */
+/** The memory, without its answers if they are out of date. */
 export function whileFresh({ agreed, ...memory }: ListingMemory, settings: ListingSettings): ListingMemory {
   const ageMs = Date.now() - (agreed?.atMs ?? 0);
   const isFresh = ageMs >= 0 && ageMs < longestMs && agreed?.setup === setupOf(settings);
   return isFresh ? { ...memory, agreed } : memory;
 }
 
-/** The answers of a complete listing. They count if nothing comes of it. */
+/** The answers of a complete listing. They are stored only if publishing the listing changes nothing. */
 export function answersOf(
   { status, digests, count }: Pick<Listing<unknown>, 'status' | 'digests' | 'count'>,
   settings: ListingSettings,

@@ -1,6 +1,6 @@
 /**
- * The users as the service shows them, beside mirror and base. Each decision about users begins with one look: a run
- * and a resync look at all users; a run of the edits, the read before a push and `musterd why` at some.
+ * A look reads users from the service and compares them with mirror and base. Each decision about users begins with one.
+ * A run and a resync look at all users; a run of the edits, the read before a push and `musterd why` look at some.
  */
 import type { Addresses, RoleNames } from '../model/plan.ts';
 import type { Id } from '../model/id.ts';
@@ -17,13 +17,13 @@ import { type Roster, readRoster } from './read/roster.ts';
 interface Seen {
   readonly roster: Roster;
   readonly roles: RoleNames;
-  /** Users who are not the same on both sides, by id. If the look is whole, also those who are not shown. */
+  /** Users who differ between the sides, sorted by id. In a whole look, also users whom the service does not show. */
   readonly states: readonly UserState[];
-  /** Users who are new here. */
+  /** Users who are new to the mirror. */
   readonly unknown: readonly Id[];
-  /** The time of the first answer, by `monotonicMs`: some of the users are as old as that. */
+  /** The time of the first answer, by `monotonicMs`. The values of some users may be that old. */
   readonly readAtMs: number;
-  /** How many requests it took; at least one. */
+  /** The number of requests that the look made; at least one. */
   readonly requests: number;
 }
 
@@ -37,10 +37,10 @@ interface PartialLook extends Seen {
   readonly lookup: UserLookup;
 }
 
-/** A look is whole if all users were read: only then a user who is not shown is missing. */
+/** A look is whole if all users were read. Only a whole look shows that a user is missing. */
 export type Look = WholeLook | PartialLook;
 
-/** Users who are shown with an older version than before. */
+/** Users whom the service shows with an older version than before. */
 export const staleOf = ({ states }: Pick<Look, 'states'>): readonly Id[] =>
   states.filter(({ stale }) => stale === true).map(({ id }) => id);
 
@@ -48,11 +48,11 @@ export interface LookContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort;
   readonly monotonicMs: () => number;
-  /** Reads all users, if not by a request of its own. */
+  /** If given, returns all users, so that a whole look makes no request for them itself. */
   readonly everybody?: (() => Promise<UsersAnswer | null>) | undefined;
 }
 
-/** The state of a user who is new here. */
+/** The state of a user who is new to the mirror. */
 export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
   id,
   service,
@@ -82,7 +82,7 @@ async function lookAtAll(
   return { isWhole: true, roster, roles, states, unknown, readAtMs, requests: 1 };
 }
 
-/** Looks at all users, or at these users, by these addresses first. Writes nothing. */
+/** Looks at all users, or at the given users, trying their given addresses first. Writes nothing. */
 export async function look(
   places: LookContext,
   team: Team,

@@ -66,7 +66,7 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
   return `${resource}: ${reason}; none of them is marked as gone before somebody says "musterd approve ${hash} --reason …"`;
 }
 
-/** Read only if rows are missing: nothing else needs them. */
+/** Reads the verdicts, but only if rows are missing. */
 export async function readVerdicts(
   resource: MirroredResource,
   missing: number,
@@ -88,8 +88,8 @@ const wordsOnLeft = (rows: number) =>
  * | left     | no                              | never                                                | always              |
  * | found    | no, nor is it among those shown | never                                                | never               |
  *
- * @param absent every present row that the complete pass did not contain
- * @param population number of rows present before the pass
+ * @param absent every row of the mirror, not yet gone, that the complete pass did not contain
+ * @param population number of rows in the mirror, not yet gone, before the pass
  */
 export function judgeAbsences(
   resource: MirroredResource,
@@ -101,7 +101,7 @@ export function judgeAbsences(
   const count = (verdict: AbsenceVerdict | undefined) =>
     absent.filter(({ id }) => verdicts.get(id) === verdict).length;
   const found = [...verdicts.keys()].filter((id) => isAbsent.has(id) && verdicts.get(id) === 'found');
-  // Rows that are left out anyway prove nothing about the listing.
+  // The listing always leaves out found rows, so they are not expected in it.
   const doubt = doubtAbout({ missing: count(undefined), population: population - found.length });
   const mayGo = (id: Id) =>
     verdicts.get(id) === 'approved' || (verdicts.get(id) === undefined && doubt === null);

@@ -1,4 +1,4 @@
-/** Plans a run: its look, plan and guard, and a comparison of the listings. It writes nothing on either side. */
+/** Plans a run: looks, merges, asks the guard, and compares the listings. It writes nothing on either side. */
 import { listedResources } from '../model/listed-resources.ts';
 import type { Team } from '../model/team.ts';
 import { holdsOf, isPush, pushOf } from '../model/user-plan.ts';
@@ -41,7 +41,7 @@ export interface RunPlan {
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-  /** The edits that would be held, and those that limits on a whole run and reviews hold already. */
+  /** The edits that the run would hold, and the edits that a limit on a whole run or a review holds already. */
   readonly edits: readonly HeldEdit[];
 }
 

@@ -1,4 +1,4 @@
-/** Plans what one run does to the users it has looked at: merge, guard. It only reads. */
+/** Plans what one run does with the users of its look: merges them, and lets the guard check the result. It only reads. */
 import type { Field } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { inTurns } from '../model/in-turns.ts';
@@ -19,7 +19,7 @@ import { noteUnread } from './unread.ts';
 
 export interface RunContext extends LookContext {
   readonly notes: RunNotes;
-  /** The reason why nothing may be sent; absent if it may. */
+  /** The reason why nothing may be sent; absent if sending is allowed. */
   readonly sendBlock?: SendBlock | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface UsersPlan {
   /** The plans after the guard. */
   readonly plans: readonly UserPlan[];
   readonly verdict: GuardVerdict;
-  /** Users missing in all listings of this pass; empty for a partial look. */
+  /** Users whom neither the team list nor any lookup of this pass shows; empty for a partial look. */
   readonly absent: readonly AbsentRow[];
 }
 
@@ -49,7 +49,7 @@ async function noteWhole({ users, members, unresolved }: Roster, notes: RunNotes
   }
 }
 
-/** Notes the users that were read, and the unreadable ones. */
+/** Notes the number of users read, the rows that could not be taken, and the refused lookups. */
 export async function noteLook({ isWhole, roster }: Look, notes: RunNotes): Promise<void> {
   const { users, rejected, repeated, refusedLookups } = roster;
   notes.count('users_read', users.size);
@@ -60,7 +60,7 @@ export async function noteLook({ isWhole, roster }: Look, notes: RunNotes): Prom
   if (isWhole) await noteWhole(roster, notes);
 }
 
-/** Notes edited users who were not found: the run may claim to have handled all edits only if it has. */
+/** Notes edited users whom no lookup found, so that the run does not claim to have handled their edits. */
 export function noteUnfound(
   { roster: { users } }: Look,
   edited: readonly KnownUser[],
@@ -73,7 +73,7 @@ export function noteUnfound(
   if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
 
-/** Nothing is pulled, and held fields stay held. */
+/** Keeps the new holds of a plan. Its other fields wait, and the user's row is not written. */
 function leaveAlone(plan: UserPlan): UserPlan {
   const decide = (field: Field) =>
     plan.fields[field].kind === 'hold' ? plan.fields[field] : ({ kind: 'wait' } as const);
@@ -83,8 +83,8 @@ function leaveAlone(plan: UserPlan): UserPlan {
 type PlanOf = (state: UserState) => UserPlan;
 
 /**
- * Plans each user of a look. All users stay unchanged if lookups stop answering for many of them at once, because that is
- * a fault of the lookup.
+ * Plans each user of a look. If lookups stop answering for many users at once, these users stay unchanged, because the
+ * fault must be in the lookup.
  * @param population the number of users present in the mirror
  */
 export async function planEach(
@@ -116,7 +116,7 @@ export async function planUsers(
   const { open, ...history } = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
   const plans = await planEach(seen, planOf, history.population, notes);
-  // Only a look at all users shows whether a limit has gone.
+  // Only a look at all users shows whether a limit no longer holds a field.
   const offers = isWhole ? offerLimited(plans, states) : [];
   const { adminRoleIds } = settings.guard;
   const present = await readKnown(mirror, [...plans, ...offers], adminRoleIds);
@@ -135,7 +135,7 @@ export async function planUsers(
   return { look: seen, plans: verdict.plans, absent, verdict };
 }
 
-/** Plans the users who are new here. */
+/** Plans the users who are new to the mirror, and adds these plans to the others. */
 export function planUnknown(
   { look: { roster, unknown }, plans }: UsersPlan,
   policy: Policy,

@@ -33,13 +33,13 @@ import type { ReconcileSettings } from './reconcile-settings.ts';
 import { countContacts, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
 
-/** Stores and reports what the guard holds. @returns whether the run ends here */
+/** Stores and reports the fields that the guard holds. @returns true if the guard ends the run */
 async function stopsAtGuard(
   { mirror, notes, sendBlock }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
-  // If nothing may be sent, held fields wait like all fields, and there is no reason to stop.
+  // If nothing may be sent, all edits wait anyway, so the run need not stop.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -51,12 +51,12 @@ async function stopsAtGuard(
       isNews: isNews && sendBlock === undefined,
     });
   notePostponed(postponed, notes);
-  // Pushes that people approved are left to the next run, which nothing stops any more.
+  // Approved pushes are left to the next run, which this refusal no longer stops.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;
 }
 
-/** Takes what the service changed. @returns the users who wait, because an editor has locked their row */
+/** Writes the service's changes to the mirror. @returns the users who wait, because an editor has locked their row */
 async function pull(
   places: WritingContext,
   settings: ReconcileSettings,
@@ -71,14 +71,14 @@ async function pull(
   return deferred;
 }
 
-/** Whether all users were read, and are the same on both sides. */
+/** True if all users were read and are equal on both sides. */
 function isNothing({ look: seen, plans, absent }: UsersPlan): boolean {
   const { rejected, repeated, unresolved, refusedLookups } = seen.roster;
   const odd = plans.length + seen.unknown.length + absent.length + refusedLookups;
   return seen.isWhole && odd + rejected.length + repeated.size + unresolved.length === 0;
 }
 
-/** @returns whether the run continues: if not, a batch waits for a person first */
+/** @returns true if the run continues; false if a new batch must wait for a person first */
 async function reconcileUsers(
   places: WritingContext,
   team: Team,
@@ -104,7 +104,7 @@ async function reconcileUsers(
   const deferred = await pull(places, settings, planned);
   const { roster, isWhole } = seen;
   const { plans, verdict } = planned;
-  // Nothing was written for deferred users, holds included.
+  // Deferred users are left out, because none of their writes took place, not even their holds.
   const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const fresh = isWhole ? null : { readAtMs: askedAtMs };
   const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };
@@ -114,8 +114,8 @@ async function reconcileUsers(
 }
 
 /**
- * One run for one team in both directions; a complete one does all groups. Its findings are in `places.notes`.
- * The first refusal of a plan ends the run, because nobody knows of it yet.
+ * One run for one team in both directions. A complete run does all groups. Its findings are in `places.notes`.
+ * A new refusal by the guard ends the run, because people do not know of it yet.
  */
 export async function reconcile(
   places: WritingContext,

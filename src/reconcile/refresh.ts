@@ -1,6 +1,6 @@
 /**
- * The read-only listings: read page by page, published in one transaction. Rows that a listing shows are
- * taken even if it is incomplete; only a complete one counts against a row that it does not show.
+ * The read-only listings: read page by page, published in one transaction. The rows of an incomplete listing are
+ * taken, too. Only a complete listing counts as evidence that a row is missing.
  */
 import type { ListingOptions } from '../model/service-request.ts';
 import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/absence.ts';
@@ -33,13 +33,13 @@ interface RefreshSettings extends ListingSettings {
   readonly absence: AbsenceSettings;
 }
 
-/** A listing, and its rows if any were read. */
+/** A listing, and the rows that were read from it. */
 interface Read {
   readonly listing: Listing<ListedRow>;
   /** Ids that came twice with different values. */
   readonly differing: readonly Id[];
   readonly rows: GatheredListing;
-  /** Rows that were left out, because they say that they are of another team. */
+  /** Rows that were left out because they name another team. */
   readonly others: readonly RejectedRow[];
 }
 
@@ -109,7 +109,7 @@ function countResult(resource: MirroredResource, result: RefreshResult, notes: R
   for (const [kind, by] of counts) notes.count(kind, by);
 }
 
-/** Tells what a refresh would change. It reads everything and writes nothing. */
+/** Returns what a refresh would change. It reads everything and writes nothing. */
 export async function planRefresh(
   list: Refreshable,
   mirror: MirrorPort,
@@ -155,10 +155,10 @@ export async function refresh(
   notes.count(`${resource}_gone`, gone.length - locked.length);
 }
 
-/** How many rows a run reads one by one, and how many may get no answer before the next run reads on. */
+/** The most rows that a run reads one by one, and the number of unanswered rows after which it stops reading rows. */
 const [mostByRow, mostInVain] = [50, 3];
 
-/** The number of rows that lack something, and which of them was asked for last. */
+/** The number of rows that lacked a column, and the row that was asked for last. */
 interface ReadByRow {
   readonly lacking: number;
   readonly memory: Pick<ListingMemory, 'lastRow'>;
@@ -166,9 +166,9 @@ interface ReadByRow {
 const noneByRow: ReadByRow = { lacking: 0, memory: {} };
 
 /**
- * Reads the columns that the listing leaves out, for rows that are new or have changed. No further field of the answer is
- * taken, because listing and row may differ, and the mirror would go back and forth between them.
- * It begins behind the row that was read last, so that unanswered rows do not block later rows.
+ * Reads the columns that the listing leaves out, for rows that are new or have changed. Other fields of the answer are
+ * ignored: if they differ from the listing, the mirror would switch between the two values at each run.
+ * It begins after the row that was asked for last, so that unanswered rows do not block later rows.
  */
 async function readByRow(
   { resource: { name, byRow = [] }, row }: Refreshable,
@@ -189,19 +189,19 @@ async function readByRow(
       if (inVain === mostInVain) break;
       continue;
     }
-    // The row may be there the next time.
+    // The service may return the row in the next run.
     if (answer === null) continue;
-    // The columns are empty if the service lacks the row, so that it is read again only after a change.
+    // A column that the answer lacks is stored empty, so that the row is read again only after a change.
     const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);
     rows.replace({ ...known, ...Object.fromEntries(read) });
   }
   return { lacking: lacking.length, memory: { lastRow } };
 }
 
-/** How many of the rows that a listing leaves out are looked up again in one pass. */
+/** The most rows that one pass looks up again, of those that exist although the listing leaves them out. */
 const askedAgain = 20;
 
-/** Asks for each of these rows. @returns the rows that exist, and the ones that do not */
+/** Asks for each of these rows. @returns the rows that exist, and the rows that do not */
 async function lookUp(
   ids: readonly Id[],
   row: NonNullable<Refreshable['row']>,
@@ -226,8 +226,8 @@ async function judgeMissing(
   const decision = { missing, withheld };
   if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
   const first = await lookUp(due, row);
-  // From now on a row that no longer exists is missing like any other: it counts against the limits, and is looked up
-  // once more.
+  // A found row that no longer exists loses this verdict. It then counts against the limits like any missing row, and
+  // a later pass looks it up once more.
   const again = await lookUp(found.slice(0, askedAgain), row);
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
@@ -237,7 +237,7 @@ async function judgeMissing(
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }
 
-/** Makes one request per segment. A segment that cannot be counted affects no further segment. */
+/** Makes one request per segment. If a segment cannot be counted, the next segments still are. */
 export async function countContacts(
   service: ServicePort,
   segments: readonly Segment[],

@@ -22,7 +22,7 @@ export type CountKind =
   | 'deferred'
   | 'postponed'
   | 'contact_counts'
-  /** A count of a listed resource, by its name. */
+  /** A count of a listed resource: the resource's name, and what is counted. */
   | `${string}_${'read' | 'added' | 'changed' | 'gone'}`;
 
 /** Events during a run, for progress on a terminal and for the log. */
@@ -44,25 +44,25 @@ interface GuardRefusal {
   readonly reasons: readonly string[];
   /** Number of users that wait for an approval. */
   readonly users: number;
-  /** Whether the run ended here: the first run with refused pushes does nothing more; later ones go on without them. */
+  /** True if the guard ended the run. Only the first run with refused pushes ends; later runs continue without them. */
   readonly stopped: boolean;
-  /** Whether the guard refused nothing, and the pushes only wait for a review. */
+  /** True if the guard refused no push, and the pushes only wait for a review. */
   readonly isReview: boolean;
-  /** Whether to notify people: the first time, for another mass change, or again after a day. */
+  /** True if people are notified: at the first refusal, at another mass change, or again after a day. */
   readonly isNews: boolean;
 }
 
 export interface RunNotes {
   refuse(refusal: GuardRefusal): void;
   readonly refusal: GuardRefusal | null;
-  /** Makes the run partial: something is missing or unknown. */
+  /** Makes the run partial, because something is missing or unknown. */
   partial(reason: string): void;
   /** A warning that leaves the run complete. */
   warn(text: string): void;
   count(kind: CountKind, by?: number): void;
-  /** Records the window of one batch: from its last read to its answer. */
+  /** Records the window of one batch in ms: the time from its last read to its answer. */
   pushWindow(windowMs: number): void;
-  /** The longest window in ms, in which an edit on the service could be overwritten; `null` if nothing was pushed. */
+  /** The longest window in ms in which a push could overwrite an edit on the service; `null` without a push. */
   readonly longestPushMs: number | null;
   event(event: RunEvent): void;
   requestId(requestId: string | null): void;
@@ -121,7 +121,7 @@ export function createRunNotes(onEvent: (event: RunEvent) => void = () => {}): R
   };
 }
 
-/** Notes of a decision; the caller passes them to the run. */
+/** A note that a deciding function returns. Its caller adds it to the notes of the run. */
 export interface RunNote {
   readonly kind: 'partial' | 'warn';
   readonly text: string;
@@ -132,8 +132,8 @@ export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly R
 }
 
 /**
- * An optional part of the run: if it gets no answer, or another session locks its rows, the run is
- * partial and continues.
+ * Runs an optional part of the run. If the service fails, or another session locks its rows, the run is partial and
+ * continues. Refused credentials end the run.
  * @returns the result of the work; `undefined` if it failed
  */
 export async function attempt<R>(
@@ -152,7 +152,7 @@ export async function attempt<R>(
   }
 }
 
-/** Warns of users with an older version than before. */
+/** Warns of users whom the service shows with an older version than before. */
 export function warnOfStale(notes: RunNotes, users: number): void {
   if (users === 0) return;
   notes.count('stale', users);
@@ -169,7 +169,7 @@ export function warnOfTwice(notes: RunNotes, resource: MirroredResource, ids: re
   );
 }
 
-/** The record of such an id, which people find beside the rows that could not be taken. */
+/** The record of an id that came twice. It is stored among the records of rows that could not be taken. */
 export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => ({
   resource,
   id,
@@ -177,7 +177,7 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   excerpt: '',
 });
 
-/** Notes users who were left to the next run, because another session has an open transaction about them. */
+/** Notes users who are left for the next run, because another session's open transaction is changing them. */
 export function noteDeferred(notes: RunNotes, users: number): void {
   notes.count('deferred', users);
   if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);

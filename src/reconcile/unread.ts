@@ -5,12 +5,12 @@ import type { Id } from '../model/id.ts';
 import type { RunNotes } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 
-/** Whether the service's value of any field of this user is unknown. */
+/** True if the service's value of this field is unknown. */
 export function isUnread(field: Field, { base, service }: Pick<UserState, 'base' | 'service'>): boolean {
   return service !== undefined && unreadOf(field, base, service) !== undefined;
 }
 
-/** Number of users to name. */
+/** The most users that a message names. */
 const named = 3;
 
 function nameSome(ids: readonly Id[]): string {
@@ -19,8 +19,8 @@ function nameSome(ids: readonly Id[]): string {
 }
 
 /**
- * @param shown the number of users that the service shows: if most of them have a field that cannot be read, the answers
- * are not what they were, and the run is partial
+ * @param shown the number of users that the service shows. If a field of more than half of them cannot be read, the form
+ * of the answers must have changed, and the run is partial.
  */
 export function noteUnread(
   notes: Pick<RunNotes, 'warn' | 'partial'>,

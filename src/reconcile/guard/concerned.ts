@@ -6,7 +6,7 @@ import { decisionsOf, isPush, pushOf, type UserPlan } from '../../model/user-pla
 import type { MirrorPort } from '../ports.ts';
 import type { UserLookup } from '../read/lookup.ts';
 
-/** Whether a limit on single fields needs to know of other users, which it does not for a name. */
+/** True if the plan pushes a field other than the name. Limits on such fields compare the user with other users. */
 const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
@@ -21,7 +21,7 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
   };
 }
 
-/** Reads what the guard needs to know about users who do not differ, which is something only if something would be pushed. */
+/** Reads the users who do not differ but whom the guard compares pushes with. Without such a push, it reads none. */
 export async function readKnown(
   mirror: MirrorPort,
   plans: readonly UserPlan[],
@@ -31,8 +31,8 @@ export async function readKnown(
 }
 
 /**
- * Users that a field limit depends on, by base. They have to be looked up: the owner of an address that is pushed may no
- * longer have it, and further administrators may have been demoted.
+ * Users that a field limit depends on according to base. They must be looked up: the owner of a pushed address may no
+ * longer have that address, and other administrators may have been demoted.
  */
 export function concernedBy(
   plans: readonly UserPlan[],
@@ -51,7 +51,7 @@ export function concernedBy(
   });
 }
 
-/** Looks up further users that a field limit depends on: owners of pushed addresses, and administrators. */
+/** Looks up other users that a field limit depends on: owners of pushed addresses, and administrators. */
 export async function lookAround(
   lookup: UserLookup,
   plans: readonly UserPlan[],

@@ -1,20 +1,20 @@
 /**
- * Limits on single fields: a push beyond one is held alone, whatever else a person has approved.
+ * Limits on single fields. A push beyond such a limit is held alone, even if its batch was approved.
  *
  * | what                                                  | which fields are held                  |
  * |-------------------------------------------------------|----------------------------------------|
  * | more than `maxRoleChanges` role changes               | all of those roles                     |
- * | an email or phone that another user has, or is to get | that email or phone                    |
- * | no administrator would be left                        | the roles of those who are one now (†) |
+ * | an email or phone that another user has or would get  | that email or phone                    |
+ * | no administrator would be left                        | the demoted administrators' roles (†)  |
  *
- * † unless a promotion of the same run may leave one, or not all users were read: see `lastAdministrators`.
+ * † unless a promotion of the same run may leave an administrator, or not all users were read: see `lastAdministrators`.
  *
- * A field that a person let pass because such a limit held it passes, but its value still counts in checks of other users. So
- * does the value of an open push, which may have arrived.
+ * If such a limit held a field and a person let it pass, the field passes. Its value still counts in checks of other
+ * users. The value of an open push counts, too, because it may have arrived.
  *
- * Such a limit is checked at each look at all users: the field is sent once it would not be held any more, because
- * a person has given another user another address or role, or has taken back further changes (`offerLimited`). A
- * batch waits for a person, whatever is left of it.
+ * Each look at all users checks these limits again (`offerLimited`). A held field is sent as soon as no limit would hold
+ * it any more, for example because another user got another address or role, or other changes were taken back. A batch,
+ * in contrast, always waits for a person.
  */
 
 import type { TeamMember } from '../../model/team-member.ts';
@@ -43,11 +43,11 @@ import { holdOn, isAsSeen } from '../merge/held-field.ts';
 import { isUnread } from '../unread.ts';
 
 export interface Population {
-  /** The users that were read. All further users count as unchanged on the service since both sides agreed. */
+  /** The users that were read. All other users count as unchanged on the service since both sides last agreed. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The users that differ from base; `present` has the values of all further users. */
+  /** The users that differ from base; `present` has the values of all other users. */
   readonly differing: Iterable<Id>;
-  /** Whether all users were read. */
+  /** True if all users were read. */
   readonly isWhole: boolean;
   /** All users that the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
@@ -105,7 +105,7 @@ function addressesOf(members: Population['members']): Readonly<Record<'email' | 
   return found;
 }
 
-/** Computes it in advance, in turns with other work. */
+/** Computes these indexes in advance, in turns with other work. */
 export async function indexAddresses(members: Population['members']): Promise<void> {
   if (addressed.has(members)) return;
   const { found, take } = createAddressed();
@@ -153,7 +153,7 @@ function ownersOf(
   return owners;
 }
 
-/** Holds emails and phones that two people would have. */
+/** Holds emails and phones that two users would have. */
 export function sharedAddresses(pushes: readonly ReviewedFields[], population: Population): FieldLimits {
   const held = (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
@@ -169,7 +169,7 @@ export function sharedAddresses(pushes: readonly ReviewedFields[], population: P
   return joinLimits(held);
 }
 
-/** Holds roles if more than `maxRoleChanges` would change. Fields that a person decided one by one do not count. */
+/** Holds roles if more than `maxRoleChanges` would change. Roles that a person resolved one by one do not count. */
 export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
@@ -191,8 +191,8 @@ export interface LastAdministrators {
 
 /**
  * Demotions that would leave no administrator among the users that the service shows and the team lists (if the
- * team lists nobody: among those shown). A demotion in flight counts as done, and a promotion as undone,
- * because it may be refused, deferred or edited again before it leaves.
+ * team lists nobody: among those shown). A demotion in flight counts as done. A promotion does not count, because
+ * it may be refused, deferred or edited again before it leaves. `left`: an administrator would be left.
  *
  * | left | a promotion is sent in this run | all users were read | the demotion                         |
  * |------|---------------------------------|---------------------|--------------------------------------|
@@ -201,8 +201,8 @@ export interface LastAdministrators {
  * | no   | no                              | no                  | waits for a run that reads all users |
  * | no   | no                              | yes                 | is held                              |
  *
- * A demotion that is not sent in this run anyway (not `isSent`) stays in its batch instead of waiting
- * outside of it.
+ * A demotion that this run does not send for another reason (not `isSent`) stays in its batch instead of waiting
+ * outside of the batch.
  */
 export function lastAdministrators(
   pushes: readonly ReviewedFields[],
@@ -242,7 +242,7 @@ export function lastAdministrators(
   return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
 }
 
-/** The fields that limits on single fields hold, as pushes. Further fields of these users are left out. */
+/** Plans that push the fields which limits on single fields hold now. Other fields of these users wait. */
 export function offerLimited(plans: readonly UserPlan[], states: readonly UserState[]): readonly UserPlan[] {
   const stateOf = new Map(states.map((state) => [state.id, state]));
   return plans.flatMap((plan) => {
@@ -270,7 +270,7 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
   });
 }
 
-/** The plans with the decisions of the lifted plans for the same users, if they decide a field. */
+/** The plans. If a lifted plan decides a field of the same user, its decision replaces the plan's decision. */
 export function withLifted(plans: readonly UserPlan[], lifted: readonly UserPlan[]): readonly UserPlan[] {
   const of = new Map(
     lifted.map(({ id, fields: decisions }) => [

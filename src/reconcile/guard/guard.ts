@@ -1,5 +1,5 @@
 /**
- * Stops pushes that only a person may allow. The guard looks before the first write on either side:
+ * Stops pushes that only a person may allow. The guard checks the plan before the first write on either side:
  *
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
@@ -8,14 +8,14 @@
  * | a field that was stopped before, without a decision         | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a value that was confirmed three times within a day, each   | that field is held:       |
- * | time over the same other one                                | conflict                  |
+ * | time over the same other value                              | conflict                  |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
  * With `isReviewed` the limits on the number of pushes do not apply.
  *
- * Only pushes count, not adoptions, pulls or settled fields. A run that ends here holds all that it would have held
- * otherwise, too. Held fields get their batch when the run ends (`nameBatches`). For each field that would be pushed:
+ * Only pushes count, not adoptions, pulls or settled fields. A run that the guard ends still stores all holds of its
+ * plan. Held fields get their batch when the run ends (`nameBatches`). For each field that would be pushed:
  *
  * | beyond a field limit | resolved | approved | refused or stopped before | the field             |
  * |----------------------|----------|----------|---------------------------|-----------------------|
@@ -25,23 +25,23 @@
  * | no                   | no       | no       | yes                       | is held               |
  * | no                   | no       | no       | no                        | is sent               |
  *
- * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes,
- * because nobody edited it, and the user has no name until then. A review holds it like everything else.
+ * A push that only restores a name which our own update cleared is not counted, and is sent even beyond the limit. No
+ * person edited the name, and the user has no name until then. A review holds such a push like any other.
  *
- * A field is resolved or approved if a person agreed to this edit over what the service shows: resolved, if a limit on
- * that field alone had held it. An edit that was stopped before does not count again against the limits; another edit of
- * the same field does, and needs its own approval. A stopped field therefore holds up no further field.
+ * A field is approved if a person agreed to this edit over the value that the service shows. It is also resolved if a
+ * limit on that field alone had held it. An edit that was stopped before does not count again against the limits, so it
+ * does not hold up other fields. Another edit of the same field counts, and needs its own approval.
  *
  * When people are notified (exit code 4), and when the run continues:
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
  * | nothing       | yes                                          | yes  | ends (†)          |
- * | a batch       | more users than one run may push to          | yes  | goes on           |
- * | a batch       | no, or fewer                                 | no   | goes on           |
- * | a batch       | ·, but it has waited for a day               | yes  | goes on           |
+ * | a batch       | more users than one run may push to          | yes  | continues         |
+ * | a batch       | no, or fewer                                 | no   | continues         |
+ * | a batch       | ·, but it has waited for a day               | yes  | continues         |
  *
- * † it goes on if there is a name to be put back.
+ * † it continues if it must restore a name.
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -79,7 +79,7 @@ export interface GuardView extends Population {
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   readonly history: GuardHistory;
-  /** The fields that limits on single fields hold, as pushes (`offerLimited`). */
+  /** Plans that push the fields which limits on single fields hold (`offerLimited`). */
   readonly offers: readonly UserPlan[];
 }
 
@@ -88,9 +88,9 @@ export interface GuardVerdict {
   readonly refused: readonly string[];
   /** The reasons of pushes that only wait for a review; no refusal is reported for them. */
   readonly reviewed: readonly string[];
-  /** Whether the run ends here, because the refusal is new. */
+  /** True if the run ends now, because the refusal is new. */
   readonly stopped: boolean;
-  /** Whether to notify people: the first time, for another mass change, or again after a day. */
+  /** True if people are notified: at the first refusal, at another mass change, or again after a day. */
   readonly isNews: boolean;
   /** All plans. Their pushes may be sent now; other fields are held or wait. */
   readonly plans: readonly UserPlan[];
@@ -98,7 +98,7 @@ export interface GuardVerdict {
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** All fields that limits on a whole run and reviews hold now. */
   readonly waiting: readonly WaitingField[];
-  /** Demotions that are left out of this run, but not held, and until when. */
+  /** Demotions that are left out of this run, but not held, and the run that each waits for. */
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** The rows to write to the database. */
   readonly writes: StoppedPushes;
@@ -112,9 +112,9 @@ interface ReviewedPush {
   readonly approved: readonly Field[];
   /** Fields that were stopped before and are not approved. */
   readonly again: readonly Field[];
-  /** The fields among them that have the same edit, never approved. */
+  /** The fields of `again` that still have the stopped edit, without a decision about it. */
   readonly left: readonly Field[];
-  /** The reasons, in words, why approvals of these are void. */
+  /** By field, the reason in words why a decision about it is void; `undefined` if none is. */
   readonly voids: ReadonlyMap<Field, string | undefined>;
 }
 
@@ -167,7 +167,7 @@ function limitsOn(
   return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
 
-/** Whether the guard refused it; a review only makes it wait. */
+/** True if the guard refused the field. A review only makes a field wait. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
 const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
@@ -182,7 +182,7 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
   hold,
 });
 
-/** The fields of these pushes that wait, and the plans without them. */
+/** The pushed fields that must wait for a person, and the plans in which these fields and the limited fields are held. */
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],
@@ -221,8 +221,8 @@ function holdBack(
 }
 
 /**
- * Decides the offered fields: they are sent, or held with another reason; further fields wait as before.
- * @param sent the users whom this run updates without a person
+ * Decides about the offered fields: they are sent, or held with another reason. Other fields wait as before.
+ * @param sent the users whom this run updates without a person's approval
  */
 function lift(
   view: GuardView,
@@ -280,7 +280,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
-  // Fields that the merge itself holds for a review, or the lifted limits, wait as well.
+  // Fields that the merge, or the offer of limited fields, holds for a review wait as well.
   const isHeld = new Set(held.map(waitingKey));
   const stoppedIn = (plan: UserPlan) => holdsOf(plan).filter(isStopped);
   const turned = plans
@@ -309,7 +309,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ).length;
   const isMass = added > massLimit(history.population, settings);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
-  // A run that ends here holds everything, so that what one person did is one batch.
+  // A run that ends now stores all holds of its plan, so that one person's edits become one batch.
   const merged = decided.filter((plan) => stopped && plan.case === 'merge');
   const others = merged.flatMap((plan) =>
     holdsOf(plan).flatMap((hold) => (isStopped(hold) ? [] : [{ id: plan.id, hold }])),

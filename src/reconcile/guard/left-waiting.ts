@@ -1,10 +1,10 @@
-/** Finds what still waits for a person once a plan is carried out. */
+/** Finds the fields that still wait for a person after a plan is carried out. */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { isStopped } from '../merge/held-field.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** The held fields that go on waiting unchanged. */
+/** The held fields that stay held, unchanged. */
 export function stayingOf<Held>(
   plans: readonly UserPlan[],
   held: readonly Held[],
@@ -22,7 +22,7 @@ export function stayingOf<Held>(
   });
 }
 
-/** The number of single fields that will wait for a person: those that it holds, and those that it leaves held. */
+/** The number of fields held alone that will wait for a person: fields that the plans hold, and fields that stay held. */
 export function countHeld(
   plans: readonly UserPlan[],
   before: readonly { readonly userId: Id; readonly field: Field }[],
@@ -33,7 +33,7 @@ export function countHeld(
   return anew.length + stayingOf(plans, before, (row) => row).length;
 }
 
-/** The plans once stopped fields are stored: they are held. */
+/** The plans after the stopped fields were stored: these fields are marked as held already. */
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
     const written = holdsOf(plan).filter(isStopped);

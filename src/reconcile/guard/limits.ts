@@ -1,23 +1,23 @@
-/** The limit on how many users are pushed to, and the settings of the guard. */
+/** The limit on the number of users that are pushed to, and the settings of the guard. */
 
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 
 export interface GuardSettings {
   readonly maxRows: number;
-  /** A share of the users present, from 0 to 1. */
+  /** The limit as a share of the users present in the mirror, from 0 to 1. */
   readonly maxShare: number;
   readonly maxRoleChanges: number;
   readonly adminRoleIds: readonly Id[];
-  /** Whether a person reviews each push first. */
+  /** True if a person must review each push first. */
   readonly isReviewed: boolean;
 }
 
-/** The number of users who may be pushed to within a day without a person. */
+/** The most users that pushes may reach within a day without a person's approval. */
 export const massLimit = (population: number, { maxRows, maxShare }: GuardSettings): number =>
   Math.max(maxRows, Math.floor(population * maxShare));
 
-/** Why the pushes of a plan are refused, with the pushes of the last 24 h; empty if they pass. */
+/** The reason to refuse the pushes of a plan, counted with the pushes of the last 24 h; empty if they pass. */
 export function massChange(
   pushed: readonly Id[],
   { population, pushedToday }: Pick<GuardHistory, 'population' | 'pushedToday'>,

@@ -7,7 +7,7 @@ import type { Id } from '../../model/id.ts';
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';
 
-/** The base of a push; without one, the base that is about to be written. */
+/** The values of a push. If the plan writes a new base, this base replaces the old one. */
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
@@ -17,7 +17,7 @@ export function pushedEdit({ fields }: UserPlan, field: Field): Id | undefined {
   return decision.kind === 'push' ? decision.edit : undefined;
 }
 
-/** Whether it only puts back words of a name that an update of ours cleared: nobody edited that name. */
+/** True if the push only restores words of a name which our own update cleared: no person edited that name. */
 export function putsBackName({ fields: { name } }: UserPlan): boolean {
   if (name.kind !== 'push' || name.edit !== undefined) return false;
   const [base, mirror] = [inWords(name.values.base), inWords(name.values.mirror)];
@@ -25,8 +25,8 @@ export function putsBackName({ fields: { name } }: UserPlan): boolean {
 }
 
 /**
- * Keeps those pushes of a repeated plan that the guard has seen: the same edit, over the same base and service value. Anything
- * else was edited since, on either side, and was not checked against the limits: it waits for the next run.
+ * Keeps the pushes of a repeated plan that the guard has seen: the same edit, over the same base and service value. Any
+ * other push changed since, on either side. It was not checked against the limits, so it waits for the next run.
  */
 export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
   return mapPushes(plan, (field, push) => {

@@ -1,12 +1,12 @@
-/** The guard's messages about stopped fields, besides the messages of the limits. */
+/** The guard's messages about stopped fields, other than the messages of the limits themselves. */
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Decision, Hold } from '../../model/user-plan.ts';
 import type { FieldLimits } from './field-limits.ts';
 
-/** Number of held fields to name in a refusal. */
+/** The most held fields that a refusal names. */
 const namedBrakes = 3;
 
-/** The part of a refusal about fields that limits of their own hold. */
+/** The part of a refusal about fields that limits on single fields hold. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, holds]) =>
     holds.map(({ field, detail }) => `${columnOf(field)} of ${id}: ${detail}`),
@@ -23,7 +23,7 @@ export const sayLeft = (users: number): readonly string[] =>
 export const sayReviewed = (users: number): readonly string[] =>
   users === 0 ? [] : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first`];
 
-/** Why pushes are held that no limit on single fields holds. */
+/** The reason to hold a push that no limit on single fields holds. */
 export function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<Hold, 'reason' | 'detail'> {
   if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; ') };
   return isReviewed
@@ -31,7 +31,7 @@ export function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<H
     : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
 }
 
-/** Why a field waits on that no limit on itself holds any more; `undefined` if it does not. */
+/** The hold of a field that must wait although no limit on single fields holds it any more; `undefined` if it may go. */
 export function stillWaits(
   field: Field,
   { values, edit }: Pick<Extract<Decision, { kind: 'push' }>, 'values' | 'edit'>,

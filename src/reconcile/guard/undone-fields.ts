@@ -1,4 +1,4 @@
-/** Fields that an editor sets and the service puts back: after three times they wait for a person. */
+/** Finds fields that an editor set and the service put back three times. They are held until a person decides. */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';

@@ -12,11 +12,11 @@
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
- * decides; it also ends any other hold. *Limit lifted*: a look at all users shows that nothing limits it any more
- * (`guard/field-limits.ts`). *Edited again* is also what was taken back and set to the same value later: that is
- * another edit.
+ * decides; this command also ends any other hold. *Limit lifted*: a look at all users shows that no limit holds the field
+ * any more (`guard/field-limits.ts`). *Edited again*: the field has another edit, even if its value was taken back and
+ * then set to the same value.
  *
- * A decision is about one edit and the service value seen for it. Its fate:
+ * A person's decision is about one edit and the service value seen for it. What happens to the decision:
  *
  * | the edit                            | the service             | no decision                  | approved         | rejected         |
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
@@ -31,15 +31,15 @@
  * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
  * | is of a user who left               | ·                       | returned                     | void: returned   | stays            |
  *
- * An approval is about values: where the service's went there and back, it holds. § with a policy other than `hold` it is merged
- * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in
- * `push/result.ts` says what becomes of both. Each part is checked just before it leaves (`send-guard.ts`).
+ * An approval is about values: if the service's value changed and changed back, the approval still applies. § with a policy
+ * other than `hold` the edit is merged again, see †. ¶ opening an intent under a decision spends the decision, and the intent
+ * remembers it: see the table in `push/result.ts`. Each part is checked just before it leaves (`send-guard.ts`).
  *
- * † and the run warns. With a policy other than `hold` it is merged again: the service wins, or the edit waits in
+ * † and the run warns. With a policy other than `hold` the field is merged again: the service wins, or the edit waits in
  * a new batch, over the present value of the service.
  *
- * *Asked* goes over any other reason: when it is over, the field is held for that one again (`toHold`), and the table says what
- * is left of it after what has happened meanwhile.
+ * A hold on request (*asked*) hides an earlier reason. When it ends, the field is held for the earlier reason again
+ * (`toHold`), and the first table applies to all that has happened meanwhile.
  */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
@@ -50,13 +50,13 @@ import type { UserState } from '../../model/user-state.ts';
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
   held.find((hold) => hold.field === field);
 
-/** Whether the field still has the held edit, and not a later edit, even of the same value. */
+/** True if the field still has the held edit. A later edit counts as another edit, even with the same value. */
 export const isSameEdit = (
   { field, edit }: Pick<Hold, 'field' | 'edit'>,
   { edits }: Pick<UserState, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
-/** Whether it is the same edit, over the same base and the service value that was seen. */
+/** True if the field still has the held edit, over the same base and the same value of the service. */
 export const isAsSeen = (hold: Hold, values: Values, known: Pick<UserState, 'edits'>): boolean =>
   isSameEdit(hold, known) && samePush(hold.field, hold, values);
 
@@ -77,5 +77,5 @@ export function voidDetail(
   return 'what was decided about this edit is void: the service has another value than the one it was decided over';
 }
 
-/** Whether a limit on a whole run or a review holds the edit. Such an edit waits for a person even after the limit has ended. */
+/** True if a limit on a whole run or a review holds the edit. It then waits for a person even after the limit has ended. */
 export const isStopped = ({ reason, isAlone }: Hold): boolean => isApprovable(reason) && isAlone !== true;

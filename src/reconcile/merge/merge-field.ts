@@ -10,17 +10,17 @@
  * | yes    | yes   | yes   | settle   |
  * | yes    | yes   | no    | conflict |
  *
- * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
- * name against the base's. Without a base both sides count as changed.
+ * The name is one value with two halves. `edited` compares the two halves of mirror and base, and `moved` the joined
+ * names of service and base. Without a base both sides count as changed.
  *
- * If the service does not show a field, it is unknown whether it has moved. `empty`: base has no value either.
+ * If the service does not show a field, it is unknown whether it has moved. `none`: no base. `empty`: no value in base.
  *
  * | the service says | base    | edited | verdict                            |
  * |------------------|---------|--------|------------------------------------|
  * | unreadable       | ·       | ·      | unread                             |
  * | left out         | none    | ·      | nothing                            |
  * | left out         | empty   | no     | nothing                            |
- * | left out         | empty   | yes    | push: some leave out what is empty |
+ * | left out         | empty   | yes    | push: empty fields may be left out |
  * | left out         | a value | ·      | unread                             |
  *
  * An unread field is not pulled, pushed or settled: it waits for a run that can read it.
@@ -44,7 +44,7 @@ export function decide(edited: boolean, moved: boolean, agree: boolean): Exclude
   return agree ? 'settle' : 'conflict';
 }
 
-/** The canonical form of a field in base; for the name, of the service's own joined name. */
+/** The canonical form of a field in base; for the name, of the service's joined name, which base keeps. */
 export function canonicalBase(field: Field, base: BaseUser): string {
   return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
 }
@@ -76,11 +76,11 @@ export function mergeField(
   return decide(edited, moved, reading.value === canonicalValue(field, mirror));
 }
 
-/** The side that wins when both changed a field: none until a person decides, the service, or the mirror. */
+/** The side that wins if both sides changed a field: neither until a person decides, the service, or the mirror. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
-  /** Whether all that is sent may need an approval, so that an editor's split of a name is not sent along. */
+  /** True if pushes may need an approval, so that an unapproved split of a name is not sent along. */
   readonly approvesSplits?: boolean;
 }
 

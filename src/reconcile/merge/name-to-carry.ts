@@ -4,7 +4,7 @@ import type { Policy } from './merge-field.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
- * The service's name in halves. Used to hold a field because no name can go along, and to keep such a hold.
+ * The halves of the service's name. Decides if a field is held because no name can go along, and if such a hold stays.
  *
  * | the name on the service                                        | `approvesSplits` | what goes along                 |
  * |----------------------------------------------------------------|------------------|---------------------------------|

@@ -52,15 +52,15 @@ function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined 
   return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
 }
 
-/** Whether a hold waits for a person whatever the service does: a rejected edit, or one from before the user left. */
+/** True if a hold waits for a person even if the service changes: a rejected edit, or an edit from before the user left. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'returned' || reason === 'rejected';
 
-/** Whether a person asked to hold the field, and that has not ended. */
+/** True if a person asked to hold the field, and the time asked for is not over. */
 export const isAsked = (hold: Hold | undefined): boolean =>
   hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0;
 
-/** Whether both values of a held field are still the same as when it was held. */
+/** True if mirror and service have the same values as when the field was held (the service's only if it matters). */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
   const reading = readingOf(hold.field, service);
   const sameService =
@@ -71,7 +71,7 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
 
-/** Whether a value that could not be sent now can be, for example because the guessed split was accepted. */
+/** True if the hold stays. It ends, for example, if an editor has accepted a guessed split, so that the name can be sent. */
 function staysHeld(
   hold: Hold,
   base: BaseUser,
@@ -84,11 +84,11 @@ function staysHeld(
   return hold.field !== 'name' && !hasName && nameToCarry(base, mirror, service, policy) === null;
 }
 
-/** Why a name is held that the service no longer shows. */
+/** The reason to hold a name that the service no longer shows. */
 export const emptiedDetail =
   'the service shows no name any more, and an empty name is never taken over a name: decide with "musterd resolve"';
 
-/** Whether the service's name is empty and ours is not. */
+/** True if the service's name is empty and the known name is not. */
 export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
   const serviceName = readable(name);
   return serviceName !== undefined && canonicalName(serviceName ?? '') === '' && joinName(known.name) !== '';
@@ -112,8 +112,8 @@ export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
 });
 
 /**
- * An unreadable field waits unchanged. If the service leaves out an email or phone that it had,
- * it may have been emptied: an edit of it is not sent over that, and a person decides.
+ * An unreadable field waits unchanged. If the service leaves out an email or phone that it had before, the field may
+ * have been emptied there. So an edit of the field is not sent: a person decides.
  */
 function planUnread(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
@@ -125,15 +125,15 @@ function planUnread(field: Field, state: UserOnBothSides): Decision {
   return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 
-/** A field that both sides have, each with another value. */
+/** A field whose values in mirror and service differ. */
 interface DifferingField {
   readonly field: Field;
   readonly state: UserOnBothSides;
   readonly values: Values;
   readonly base: BaseUser;
-  /** The result of merge and policy, if no hold says otherwise. */
+  /** The result of merge and policy, which applies unless a hold decides otherwise. */
   readonly decided: 'pull' | 'push' | 'conflict';
-  /** Whether a push is not held whatever the service says meanwhile. */
+  /** True if the mirror wins conflicts: a change on the service then holds no push. */
   readonly mirrorWins: boolean;
 }
 
@@ -144,7 +144,7 @@ const toPush = ({ field, state: { edits }, values }: DifferingField, ends: boole
   ends,
 });
 
-/** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided again. */
+/** The decision about a held field that differs; `undefined` if the hold is over and the field is decided again. */
 function underHold(
   hold: Hold,
   differing: DifferingField,
@@ -158,10 +158,10 @@ function underHold(
     if (isDecided) return toPush(differing, false);
     if (waitsForPerson) return { kind: 'held', shown: hold.service };
   }
-  // A void decision leaves nothing of what held the field before.
+  // A hold applies to its own edit only. A later edit of the field is decided again.
   if (!isSameEdit(hold, state)) return undefined;
   if (waitsForPerson) {
-    // It waits for a person again, whatever the limits are (`guard.ts`).
+    // A field that is decided again here is held again by the guard, even if no limit is exceeded (`guard.ts`).
     const isOfBatch = sameValue(field, hold.mirror, state.mirror[field]);
     return decided === 'conflict' && isOfBatch ? stillHeld(field, state.service) : undefined;
   }
@@ -172,7 +172,7 @@ function underHold(
     : holdField(field, decided === 'conflict' ? decided : 'review', detail, values);
 }
 
-/** The reason why a differing field is held from now on; `undefined` if it can be sent. */
+/** The reason why a differing field is held from now on; `undefined` if it can be sent or pulled. */
 function reasonToHold({
   field,
   state: { mirror, service },
@@ -193,7 +193,7 @@ function reasonToHold({
   }
 }
 
-/** @param hasName whether, by what this run decides about the name, one can go along with this field */
+/** @param hasName true if this run's decision about the name lets a name go along with this field */
 export function planField(field: Field, state: UserOnBothSides, policy: Policy, hasName = false): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);

@@ -1,4 +1,4 @@
-/** A person's decision that everything of one user is taken from the service. */
+/** Plans a resync: a person has decided that all values of one user are taken from the service. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import { joinName } from '../../model/name.ts';
@@ -13,7 +13,7 @@ import { takeValues } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
-/** Decides as for a user who comes back, but each value taken is a separate change, and each edit waits for a person. */
+/** Decides as for a user who came back, but each taken value is a change of its own, and each edit waits for a person. */
 function resyncField(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
   // An earlier approval no longer counts, because it was given in another situation.
@@ -24,9 +24,9 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
   const reason = mergeField(field, base, mirror, service) === 'conflict' ? 'conflict' : 'review';
-  // The hold of a name that the service no longer shows has its own message.
+  // The hold of a name that the service no longer shows keeps its own message.
   if (decision.kind === 'hold' && decision.hold.reason !== 'conflict') {
-    // An approval is given over the base that is written with it.
+    // A later approval applies to the base that is written together with this hold.
     const over = reason === 'conflict' ? values.base : decision.hold.base;
     return { ...decision, hold: { ...decision.hold, reason, base: over, detail } };
   }
@@ -47,7 +47,7 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
   const plan = planUser(state, member, policy, (seen) => decideEach((field) => resyncField(field, seen)));
   const { mirror, base } = state;
   if (plan.case === 'merge' || mirror === undefined || base === undefined || mirror.gone) return plan;
-  // Nothing can be taken now, and old edits must wait as well.
+  // The user cannot be merged now, so no value is taken. Earlier edits must still wait for a person.
   const fields = decideEach((field) => {
     if (sameBytes(field, mirror, base) || holdOn(field, state) !== undefined) return plan.fields[field];
     const service = (field === 'name' ? joinName(base.name) : base[field]) as ServiceValue;

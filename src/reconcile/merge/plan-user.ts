@@ -41,12 +41,12 @@ const allWait = decideEach(() => ({ kind: 'wait' }));
 
 function decideMerge(state: UserOnBothSides, policy: Policy): Decisions {
   const name = planField('name', state, policy);
-  // If the name settles now, the halves that an editor gave it belong to both sides.
+  // If the name settles now, the halves that an editor set are agreed on, so they can go along.
   const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
   return decideEach((field) => (field === 'name' ? name : planField(field, state, policy, hasName)));
 }
 
-/** An edit from before the user left waits for a person; a rejected one stays rejected. */
+/** The hold of an edit from before the user left, which waits for a person. A rejected edit stays rejected. */
 function holdOfGone(
   field: Field,
   mirror: MirrorUser,
@@ -66,9 +66,9 @@ function holdOfGone(
 }
 
 /**
- * A field of a user that is taken from the service as a whole: base gets the service's value, and an edit that the
- * service does not have is kept and held. Base never takes the edit itself, even if the service's answer cannot show
- * it; and an empty name never replaces a full one.
+ * Decides one field of a user who is taken from the service as a whole. Base gets the service's value. An edit that the
+ * service does not have stays in the mirror and is held. It never goes to base, even if the service does not show the
+ * field. An empty name never replaces a full name.
  */
 export function takeField(field: Field, state: UserOnBothSides, stays: (hold: Hold) => boolean): Decision {
   const { base, mirror, service } = state;
@@ -88,17 +88,17 @@ export function takeField(field: Field, state: UserOnBothSides, stays: (hold: Ho
   return holdField(field, 'conflict', emptiedDetail, versionsOf(field, state));
 }
 
-/** A user that is new, or whose row was lost here and is restored from base. */
+/** Decides about a user who is new, or whose row was lost in the mirror and is restored from base. */
 function decideAdopt(state: UserState, service: ServiceUser): Decisions {
   const row = state.base ?? takeValues(service, emptyValues);
   const seen: UserOnBothSides = { ...state, service, mirror: { ...row, split: 'guessed' } };
   return decideEach((field) => takeField(field, seen, isAsked));
 }
 
-/** Whether the user is known only from the team listing. */
+/** True if the user is known only from the team listing. */
 const neverResolved = (base: BaseUser) => singleNames.every((field) => base[field] === null);
 
-/** Whether the name follows the team listing. */
+/** True if the name follows the team listing: no lookup ever found the user, and no edit or hold keeps the name. */
 function isListedName(state: UserState, { name }: TeamMember): boolean {
   const { base, mirror } = state;
   if (base === undefined) return mirror === undefined;
@@ -121,7 +121,7 @@ function planListed(field: Field, state: UserState, listed: ServiceUser): Decisi
   return isKept ? { kind: 'hold', hold: holdOfGone(field, mirror, base, state) } : { kind: 'wait' };
 }
 
-/** The user is neither pulled nor pushed: name and role follow the listing as long as nothing else is known of the member. */
+/** Plans a listed user whom no lookup finds. Nothing is pushed; the role, and perhaps the name, follow the team listing. */
 function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'fields' | 'write'> {
   const { id, base, mirror } = state;
   const follows = isListedName(state, member);

@@ -20,8 +20,8 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 
 /**
- * The service's values in their stored form; for a field that it does not show, the fallback's. Our own pair of names is
- * kept if it joins to the service's name.
+ * The service's values in their stored form. If the service does not show a field, it gets the fallback's value. The
+ * fallback's halves of the name are kept if they join to the service's name.
  */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
   const joined = readable(service.name);
@@ -58,8 +58,8 @@ const agrees = (decision: Decision) => takes(decision) || 'agrees' in decision;
  * | hold that `agrees`         | stays         | the service's |
  * | anything else              | stays         | stays         |
  *
- * If the halves of a name join to the service's name, a pull keeps the halves of base, and all further decisions keep
- * the mirror's.
+ * If existing halves of a name join to the service's name, they are kept instead of a new split: the mirror's halves by a
+ * settle or an adoption, the base's halves otherwise.
  */
 export function writeOf(
   state: UserState,
@@ -81,14 +81,14 @@ export function writeOf(
   const joined = agrees(fields.name) ? joinedOf(service, agreed.joined) : agreed.joined;
   const base = { ...agreed, ...valuesOf(agrees), joined };
   const after = { ...old, ...valuesOf(takes) };
-  // A user whose edit of the name is given up gets the earlier halves back, with their mark as known or guessed.
+  // If an edit of the name is given up, the earlier halves come back with their earlier split, known or guessed.
   const isGivenBack = before !== undefined && samePair(after.name, before.name);
   const split = (isGivenBack ? state.edits.name?.split : undefined) ?? 'guessed';
   const mirror = samePair(after.name, old.name) ? after : { ...after, split };
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Returns `null` if nothing has changed, because mirror and base move together. */
+/** Returns `null` if the write changes nothing. Comparing base is enough, because mirror and base move together. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =

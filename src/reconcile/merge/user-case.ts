@@ -17,8 +17,8 @@
  * | – | M | – | – | no   | stranger   | the interface cannot create users: held |
  * | – | – | – | – |      | waiting    | exists nowhere |
  *
- * A user with an open intent is always `waiting`: its outcome must be known first. So is a user that
- * the service shows with an older version than before.
+ * A user with an open intent is always `waiting`, because the outcome of the intent must be known first. A user that
+ * the service shows with an older version than before is `waiting`, too.
  */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { UserCase } from '../../model/user-plan.ts';

@@ -30,10 +30,10 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 }
 
 /**
- * A user whose earlier push got no answer goes alone and last, so that one bad user affects no further user. Until it
- * is known whether a nameless update keeps the name, the first request carries one such update alone.
+ * A user whose earlier push got no answer goes alone and last, so that a bad user does not affect others. Until it is
+ * known whether an update without a name keeps the name, the first request contains one such update alone.
  *
- * @param prefer the user who goes first if there is one like this
+ * @param prefer true for an update that should be this first one; if none fits, any update without a name is
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],
@@ -56,8 +56,8 @@ export function arrangeBatches<P extends Pushable>(
 }
 
 /**
- * The number of requests if all goes well: each batch is read again by address, then sent. More are needed if users are
- * refused, missing or left without an answer; fewer if they are held at the last moment.
+ * The number of requests if all goes well: each batch is read again by address, then sent. If users are refused, missing
+ * or left without an answer, more are needed. If users are held at the last moment, fewer are needed.
  */
 export function countRequests(
   batches: readonly (readonly Pushable[])[],

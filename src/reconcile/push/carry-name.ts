@@ -16,7 +16,7 @@ import { patchedFields } from './outcome.ts';
 export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
-/** A name that waits for a person is not put back by the next run. */
+/** True if the name waits for a person. If an update clears such a name, the next run does not put it back. */
 export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
   fields.name.kind === 'hold' || fields.name.kind === 'held';
 
@@ -24,7 +24,7 @@ export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
 type CarriedName =
   /** The name to carry; `undefined` for a user without a name. */
   | { readonly along: NamePair | undefined }
-  /** An unreadable name must not be cleared or overwritten. */
+  /** The name cannot be read, so it must not be cleared or overwritten. */
   | 'unread'
   | { readonly held: string };
 
@@ -48,7 +48,7 @@ function carryName(plan: UserPlan, state: UserState, policy: Policy): CarriedNam
   };
 }
 
-/** Whether a person let a field pass that was held with these words, which say what goes along. */
+/** True if a person let a field pass that was held with exactly these words, which name the halves that go along. */
 const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boolean =>
   state.held.some(
     ({ field, reason, detail, decision }) =>
@@ -63,8 +63,8 @@ interface NamedPlans {
 }
 
 /**
- * Adds the name to the plans without one if an update without it would clear it, or holds them if its halves are unknown.
- * @param policy says whether a split of a name needs an approval
+ * Adds the name to plans without one if an update without it would clear it. If its halves are unknown, holds the fields.
+ * @param policy decides whether a split of a name needs an approval
  */
 export function nameAlong(
   plans: readonly UserPlan[],

@@ -9,8 +9,8 @@
  * | no user, or not the field   | missing     |
  * | an unreadable value         | missing     |
  *
- * All in canonical form. Only sent fields may change: an untouched name that changes is
- * reported too, because the interface links its halves.
+ * Values are compared in canonical form. An update may change only the sent fields. A change of a name that was
+ * not sent is reported, too, because the interface links the halves of a name.
  */
 import { type Field, fields, type UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, PushOutcome } from '../../model/intent.ts';
@@ -56,22 +56,22 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 }
 
 /**
- * Whether showing the sent value proves that the push arrived. If old and new value have the same canonical form, only
- * an answer that is byte for byte the sent value proves it: then nothing is left
- * to send. A new split of the same name can never be seen.
+ * True if the shown value proves that the push arrived. If old and new value have the same canonical form, only a value
+ * that equals the sent value byte for byte proves it, because nothing is left to send then. A new split of the same name
+ * never shows, so it is never proven.
  */
 function isProof(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): boolean {
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
   if (field !== 'name') return seen?.[field] === sent[field];
   const { name = before.name } = sent;
-  // The whole name is the same: if one half is the same, so is its partner.
+  // The joined names are equal, so if the first names are equal, the last names are, too.
   const sameHalves = canonicalName(name.first) === canonicalName(before.name.first);
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
 }
 
 /**
- * Whether a name that was not sent was cleared or lost a half. A name of other words is an edit on the service at
- * the same moment, and is pulled like any other.
+ * True if a name that was not sent was cleared or lost a half. If the name has other words now, it was edited on the
+ * service at the same moment, and this edit is pulled like any other.
  * @param before the user right before the push; its name may differ from base if a conflict is held
  */
 export function nameWasTouched(
@@ -86,8 +86,9 @@ export function nameWasTouched(
 }
 
 /**
- * Like `judge`, for an intent without an answer that is read back `ageMs` after it was written down. Values that show
- * are confirmed at once. Without such proof a value may still be in flight until the quiet period is over.
+ * Like `judge`, for an intent that got no answer and is read back later. Proven values are confirmed at once. Other
+ * values may still be in flight until the quiet period is over.
+ * @param quiet true if the quiet period is over
  */
 export function judgeLate(
   sent: UserPatch,
@@ -106,7 +107,7 @@ export function judgeLate(
   );
 }
 
-/** An answer to the update itself is final, except for users that it leaves out: these can only be confirmed by a lookup. */
+/** Judges the answer to the update (`direct`), which is final. For users that it left out, a lookup can only confirm. */
 export function judgeAnswer(
   sent: UserPatch,
   before: UserValues,

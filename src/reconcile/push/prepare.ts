@@ -13,19 +13,18 @@ import type { PushContext, PushSettings } from './record.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
-/** The intents of the next updates, and the data they are based on. */
+/** The intents of the next updates, and the read that they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** The start of the deadline. Waiting for the database counts too: the read values get older. */
+  /** The time from which the send deadline runs. Waiting for the database counts, too, because the values get older. */
   readonly readAtMs: number;
-  /** How many requests wait for a place between that and the first byte, the update among them. */
+  /** The number of requests, including the update, that wait for a place between that time and the update's first byte. */
   readonly places: number;
 }
 
 /**
- * Whether something that the guard let pass as approved, or that was approved since, is not sent because the service
- * has changed the user. This counts for the whole user, even if another part of an update sends that field, or none
- * does.
+ * True if an approval of a field, seen by the guard or given since, is void now because the service has changed the user.
+ * Then the whole user waits, even if that field belongs to another part of a split update, or to none.
  */
 function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
   return decisionsOf(plan, 'push').some(([field, { values }]) => {
@@ -39,7 +38,7 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
 const addressIn = (shown: ServiceUser['email']): readonly string[] =>
   [readable(shown)].flatMap((address) => address ?? []);
 
-/** The values that were seen are not written either, because the next run finds them, and what follows from them. */
+/** Leaves the whole user to the next run. Values seen on the service are not written either: the next run reads them. */
 const leaveAll = (plan: UserPlan): UserPlan => ({
   ...plan,
   fields: decideEach(() => ({ kind: 'wait' })),
@@ -47,9 +46,9 @@ const leaveAll = (plan: UserPlan): UserPlan => ({
 });
 
 /**
- * Reads the users again, merges again, and writes down the remaining pushes: only values that the guard
- * has let pass.
- * @param ofNamed whether the batch is a part of an update with a name, so that a name goes along unless it is known to be kept
+ * Reads the users again, merges again, and opens intents for the remaining pushes: only values that the guard let pass.
+ * @param ofNamed true if the batch is one field of a refused update that contained a name. The name then goes along unless
+ * updates without a name are known to keep it.
  */
 export async function prepare(
   places: PushContext,
@@ -122,12 +121,12 @@ async function writeDown(
   return intents;
 }
 
-/** How long the plan's read may be used in place of a new one: most of the deadline is then left. */
+/** The age up to which the plan's read may replace a new read. Most of the send deadline is left then. */
 const youngMs = 1_000;
 
 /**
- * The plan's read, if it is as good as a new one: it is a moment old, has all these users, and no
- * name has to be carried. Users edited or decided about since are left out when the intents are written.
+ * Opens intents from the plan's read if it is as good as a new one: it is young, has all of these users, and no name must
+ * be carried. `openIntents` leaves out users that were edited or decided about since.
  */
 export async function takePlanned(
   places: PushContext,

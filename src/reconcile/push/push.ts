@@ -5,11 +5,11 @@
  *    this read and the answer can be overwritten. A push that now differs from what the guard let
  *    pass waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
- * 3. match the answer by id and field; base moves on confirmation only;
+ * 3. match the answer by id and field; base takes only confirmed values;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
- * A refused request is sent user by user, and a refused user field by field, from step 1 on. No push is
- * sent twice blindly. A push that was prepared too long ago waits for the next run (`send-guard.ts`).
+ * A refused request is sent again user by user, and a refused user field by field, each from step 1 on. No push
+ * is sent twice blindly. A push that was prepared too long ago waits for the next run (`send-guard.ts`).
  */
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors.ts';
@@ -38,7 +38,7 @@ async function arrange(
 ): Promise<readonly Batch[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = await readLessons(mirror, pushes);
-  // Of a name of two words both halves are known: it can be put back.
+  // Both halves of a name with at most two words are known, so such a name can be restored if it is cleared.
   const batches = arrangeBatches(
     pushes,
     batchSize,
@@ -56,8 +56,8 @@ interface Sent {
 
 /**
  * Prepares a batch and sends it in one request.
- * @param ofNamed whether it is a part of an update with a name
- * @returns `undefined` if nothing of it was left to send
+ * @param ofNamed true if the batch is one field of a refused update that contained a name
+ * @returns `undefined` if no push of the batch was left to send
  */
 async function sendBatch(
   places: PushContext,
@@ -89,13 +89,13 @@ async function sendBatch(
   return { kind: result.kind, plans: batch.filter(({ id }) => ids.has(id)) };
 }
 
-/** Whether no more requests leave in this run. */
+/** True if this run sends no more requests. */
 const isOver = ({ breaker }: PushContext): boolean => breaker.open || breaker.unanswered >= maxUnanswered;
 
 /**
- * Sends each field of a refused update alone, like any other push, so that only the bad one is held. If names are known
- * to be kept, an edited name goes last, so that no other field overwrites it; otherwise it goes first, so that later fields
- * can carry it. The email comes last but for such a name: most users are looked up by it.
+ * Sends each field of a refused update alone, so that only the bad field is held. If updates without a name are known to
+ * keep the name, an edited name goes last, so that no later update overwrites it. Otherwise it goes first, so that later
+ * updates can carry it. The email goes after all fields but such a name, because most users are looked up by email.
  */
 async function pushFields(places: PushContext, settings: PushSettings, plan: UserPlan): Promise<boolean> {
   const fields = patchedFields(pushOf(plan));
@@ -113,7 +113,7 @@ async function pushFields(places: PushContext, settings: PushSettings, plan: Use
   return isTaken;
 }
 
-/** Pushes a batch. @returns whether the service took anything of it, or refused all of several users one by one */
+/** Pushes a batch. @returns `taken` if any update was accepted, `refused` if each of several users was refused alone */
 async function pushBatch(
   places: PushContext,
   settings: PushSettings,
@@ -137,16 +137,16 @@ async function pushBatch(
   return isRefused ? 'refused' : undefined;
 }
 
-/** An error that ends the run counts more than one that makes it partial. */
+/** Returns the worst error: one that ends the run, if any, otherwise one that makes the run partial. */
 function gravestOf(failures: readonly unknown[]): unknown {
   const endsRun = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
   return failures.find(endsRun) ?? failures[0];
 }
 
 /**
- * Pushes all edits, unless nothing may be sent (`sendBlock`). Refused fields are held and affect no further field; it stops if
- * the service refuses all of a batch. Until one batch was taken, nothing leaves beside it, and the next one is arranged by
- * what it has taught.
+ * Pushes all edits, unless nothing may be sent (`sendBlock`). Refused fields are held and do not stop other fields. Pushing
+ * stops if the service refuses every user of a batch. Until a batch is accepted, batches go one at a time, and each is
+ * arranged again by what the earlier ones have shown.
  */
 export async function pushEdits(places: PushContext, settings: PushSettings, plans: Batch): Promise<void> {
   const { notes, breaker } = places;

@@ -13,7 +13,7 @@ import { membersOf } from '../read/members.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
-/** The data that was read for a plan, as far as a push can use it. */
+/** The read that a plan was made from, if pushes may use it without reading again. */
 export interface FreshRead {
   /** The time of the request for the users, by `monotonicMs`. */
   readonly readAtMs: number;
@@ -26,16 +26,16 @@ export interface PushContext {
   readonly team: Team;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The values that the plan has read a moment ago; `null` if the users must be read again in any case. */
+  /** Set if a push may use the plan's read while it is fresh; `null` if the users must always be read again. */
   readonly fresh: FreshRead | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** The reason why nothing may be sent; absent if it may. */
+  /** The reason why nothing may be sent; absent if sending is allowed. */
   readonly sendBlock?: SendBlock | undefined;
   readonly monotonicMs: () => number;
-  /** The latest time, by that clock, for the prepared updates to leave. */
+  /** The latest time, by `monotonicMs`, at which the prepared updates may leave. */
   readonly sendByMs: number;
-  /** Opened when an update has harmed a name: nothing more is pushed in this run. */
+  /** Its `open` is set when an update has harmed a name. Then this run pushes nothing more. */
   readonly breaker: {
     open: boolean;
     /** Number of requests in this run that failed to leave or got no answer. */
@@ -43,7 +43,7 @@ export interface PushContext {
   };
 }
 
-/** The state before anything is read, approved or prepared. */
+/** The context of a run that has not read, approved or prepared anything yet. */
 export function createPushContext(
   {
     service,
@@ -72,9 +72,9 @@ export function createPushContext(
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
-  /** Ms after the first answer about its users within which an update must leave, besides the wait for places. */
+  /** An update must leave within this many ms after the first answer about its users, plus `placeMs` for each place. */
   readonly sendDeadlineMs: number;
-  /** Ms from one place in the pace to the next. */
+  /** Ms between two calls (places) when calls leave at an even pace. */
   readonly placeMs: number;
   readonly policy: Policy;
   /** A field that was pushed this many times in a row without effect is held. */
@@ -82,10 +82,10 @@ export interface PushSettings {
 }
 
 /**
- * Reads the users of these pushes: by the addresses that found them before the push, and by the sent addresses, since
- * they may have only these now. If the mirror won a conflict, or the address was changed on the service since, the address
- * there may be a third one. Whom the service shows older than before counts as not shown: a field that once had the value that
- * was sent proves nothing then.
+ * Reads the users of these pushes by the addresses that found them before the push, and by the sent addresses, because a
+ * user may have only these now. If the mirror won a conflict, or the service changed since, the user may have a third
+ * address. A user whom the service shows with an older version than before counts as not shown: an old version may contain
+ * the sent value without proving the push.
  */
 export async function readBackIntents(
   places: PushContext,

@@ -1,4 +1,4 @@
-/** Finds what follows from the outcome of a push: values to store, and fields to hold. */
+/** Derives from the outcome of a push the values to store and the fields to hold. */
 import type { ServiceError } from '../../errors.ts';
 import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
@@ -11,12 +11,12 @@ import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 /** An intent with its outcome. */
 export interface AnsweredIntent {
   readonly intent: Intent;
-  /** The user as the service showed it afterwards, or `null`. */
+  /** The user as the service showed it after the push; `null` if it did not. */
   readonly seen: ServiceUser | null;
   /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
-  /** Whether the answer to the update itself shows the user, with nobody's change in between. */
+  /** True if `seen` comes from the answer to the update itself, so that no other change can lie between. */
   readonly isDirect?: boolean;
   readonly requestId: string | null;
   readonly refusal?: ServiceError;
@@ -28,8 +28,8 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
 }
 
 /**
- * The hold of a field after this outcome; `undefined` without one. The intent was opened under a person's decision, or
- * needed none; a decision is spent by that, and comes back only as listed here (`giveDecisionsBack`):
+ * The hold of a field after this outcome; `undefined` if the field is not held. An intent that was opened under a person's
+ * decision has spent the decision. It comes back only in the cases listed here (`giveDecisionsBack`):
  *
  * | outcome     | no decision              | under a decision                     |
  * |-------------|--------------------------|--------------------------------------|
@@ -42,8 +42,8 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
  * | unsent      | is sent by the next run  | comes back                           |
  * | unknown     | is read back             | is read back, and stays spent        |
  *
- * † if the merge still says so; after too many tries in a row it is held: ineffective.
- * ‡ alone, or too many times in a row together with others. Before that it is unsent.
+ * † if the merge still decides to push it. After too many tries in a row it is held: ineffective.
+ * ‡ the field was refused alone, or too many times in a row together with others. Before that its outcome is unsent.
  */
 function holdOf(
   field: Field,
@@ -58,7 +58,7 @@ function holdOf(
     detail,
     base: intent.base[field],
     mirror: intent.sent[field],
-    // A field that is hidden has not moved.
+    // If the service does not show the field, its value counts as unchanged.
     service: isShown(field, seen) ? serviceValue(seen, field) : valueBefore(field, intent),
   });
   const count = (tries?.[field] ?? 0) + 1;
@@ -133,7 +133,7 @@ export function resultOf(
     reason === 'refused' ? [[field, reason] as const] : [],
   );
   const outcomes = { ...answered.outcomes, ...Object.fromEntries(refused) };
-  // The remaining name is an edit of no person. It goes to base, so that the name in the mirror counts as an edit of it.
+  // No person made the harmed name. It goes to base, so that the mirror's name counts as an edit and is pushed again.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
@@ -152,7 +152,7 @@ export function resultOf(
   };
 }
 
-/** The result of an intent that was not sent in the end, or was turned away before the service looked at it. */
+/** The result of an intent that was not sent in the end, or that the service turned away without looking at it. */
 export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };

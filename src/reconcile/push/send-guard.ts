@@ -1,8 +1,8 @@
 /**
  * Checks right before a push leaves that the lease is still ours, and that the push was prepared
  * only a moment ago. After a stall, or a pause that the service asked for, a process must not overwrite later changes
- * by other writers. It checks twice: after all waiting for the rate and the token, and again, by the clock
- * alone, when the connection is open.
+ * by other writers. It checks twice: after waiting for the rate limit and the token, and again when the
+ * connection is open. The second check uses only the clock, no query.
  */
 import type { SendOptions } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
@@ -11,16 +11,16 @@ import type { MirrorWriter } from '../ports.ts';
 
 const operation = 'POST /v1/users/update';
 
-/** The latest time for the prepared updates to leave, by the monotonic clock. */
+/** The latest time at which the prepared updates may leave, by the monotonic clock. */
 interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
-  /** It is open if an update that left meanwhile has harmed a name. */
+  /** Open if another update of this run has harmed a name meanwhile. */
   readonly breaker: { readonly open: boolean };
 }
 
-/** The error of a push that has changed since it was prepared. It was not sent, and has to be read and merged again. */
+/** A push was not sent because its preparation is out of date. Its users must be read and merged again. */
 export class LateError extends ServiceError {
   constructor(why = 'it had waited for too long since it was prepared') {
     super(`${operation} was not sent: ${why}`, {
@@ -51,7 +51,7 @@ export function guardSend(
   };
 }
 
-/** Whether nothing was applied for a temporary reason: the next run prepares and sends the same edits again. */
+/** True if a temporary reason kept the push from being applied. The next run prepares and sends the same edits again. */
 export function isPassing(error: unknown): error is ServiceError {
   return error instanceof LateError || (error instanceof ServiceError && error.status === 429);
 }

@@ -8,8 +8,8 @@ import { type AnsweredIntent, neverLeft } from './result.ts';
 import { guardSend, isPassing } from './send-guard.ts';
 
 /**
- * The outcome of a request. `refused`: nothing of it is known to be applied, and its parts are read, merged and sent again
- * one by one. `late`: it did not leave, or was turned away before the service looked at it, and waits for the next run.
+ * The outcome of a request. `refused`: no update is known to be applied, and each part is read, merged and sent again
+ * alone. `late`: it did not leave, or the service turned it away without looking at it. It waits for the next run.
  */
 export type SendResult =
   | { readonly kind: 'answered'; readonly requestId: string | null }
@@ -17,7 +17,7 @@ export type SendResult =
   | { readonly kind: 'refused' }
   | { readonly kind: 'late'; readonly why: string };
 
-/** Records the outcome by the answer to the update itself. For users that it leaves out, a lookup shows it. */
+/** Records the outcomes that the answer to the update shows. Users that the answer leaves out are looked up. */
 async function recordAnswer(
   places: PushContext,
   settings: PushSettings,
@@ -35,12 +35,12 @@ async function recordAnswer(
   const [present, missing] = [true, false].map((is) =>
     intents.filter(({ userId }) => byId.has(userId) === is),
   ) as [Intent[], Intent[]];
-  // The answer is recorded before anything else can go wrong.
+  // The answer is recorded first, because the lookup can fail.
   await record(places, settings, answered(present, byId, true));
   await record(places, settings, answered(missing, await readBackIntents(places, missing), false));
 }
 
-/** Records a refusal. A single refused field is held. Of several nobody knows which is the bad one. */
+/** Records a refusal. A field that was refused alone is held. Of several fields, it is not known which one is bad. */
 async function recordRefusal(
   places: PushContext,
   settings: PushSettings,
@@ -57,7 +57,7 @@ async function recordRefusal(
   await record(places, settings, refused);
 }
 
-/** Records the values that show after a push without an answer. */
+/** Reads the users back after a push without an answer, and records the outcomes. */
 async function recordUnanswered(
   places: PushContext,
   settings: PushSettings,
@@ -75,7 +75,7 @@ async function recordUnanswered(
   await record(places, settings, answers);
 }
 
-/** @throws the error that ends the push */
+/** Sends the intents in one request, and records the outcomes. @throws the error if it ends all pushing */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,

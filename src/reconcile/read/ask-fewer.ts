@@ -1,8 +1,8 @@
 /**
- * Some deployments answer for a limited number of addresses and leave further users out. Users who are missing after all
+ * Some deployments answer for a limited number of addresses and leave other users out. Users who are missing after all
  * addresses were tried are looked up again, with fewer addresses at a time, down to one. Only addresses without
- * a user are tried again. If the first two requests of a kind, emails or phones, find no user, the answers were
- * whole, so that unknown members cost at most four requests a run.
+ * a user are tried again. If the first two of these requests for emails find no user, the earlier answers were whole.
+ * Phones are handled in the same way, so unknown members cost at most four requests a run.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
@@ -10,7 +10,7 @@ import { chunks } from '../chunks.ts';
 
 type Kind = 'emails' | 'phones';
 
-/** Requests of a kind that may find no user before the first user is found. */
+/** If this many first requests for emails, or for phones, find no user, no more are made. */
 const maxIdle = 2;
 
 const formOf = { emails: canonicalEmail, phones: canonicalPhone };
@@ -23,7 +23,7 @@ function openOf(kind: Kind, addresses: readonly string[], users: Iterable<Servic
 }
 
 /**
- * @param addresses those that were asked for, at most `size` at once
+ * @param addresses the addresses that were asked for before, at most `size` at once
  * @param ask makes one request, and adds the users that it found to `users`
  */
 export async function askForFewer(

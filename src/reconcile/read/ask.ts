@@ -6,12 +6,12 @@ import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import { chunks } from '../chunks.ts';
 import type { ServicePort } from '../ports.ts';
 
-/** Addresses in one request. The largest body that the service takes is not documented. */
+/** The most addresses in one request. The size of the largest body that the service accepts is not documented. */
 export const addressesPerRequest = 100;
 
 export type Lookup = Pick<ServicePort, 'users'>;
 
-/** The addresses in their local spelling; `null` for an unknown address. */
+/** The addresses to look up, spelled as in their source; `null` for an unknown address. */
 export interface AddressesToAsk {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
@@ -19,7 +19,7 @@ export interface AddressesToAsk {
 
 export const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-/** Asks for addresses of one kind. An address that the service refuses affects no further address. */
+/** Asks for addresses of one kind. A refused request is halved until each refused address is alone in its request. */
 export async function askFor(
   service: Lookup,
   filter: UserFilter,
@@ -47,7 +47,7 @@ function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
   ];
 }
 
-/** Keeps each canonical form once. */
+/** Returns one value for each canonical form. */
 function distinct(
   values: readonly (string | null)[],
   canonical: (value: string) => string,
@@ -59,7 +59,7 @@ function distinct(
   return [...byForm.values()];
 }
 
-/** Tells whether one of them is still missing from `users`, which only grows, so that nobody is looked for twice. */
+/** Returns a test: true while a wanted user is missing. `users` only grows, so a found user is not checked again. */
 export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
   let found = 0;
   return () => {
@@ -68,9 +68,9 @@ export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknow
   };
 }
 
-/** One request for each address, emails first. */
+/** The requests that ask for each address once, emails first. */
 export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
-  // Every spelling of an email is looked up, because not every deployment ignores case.
+  // Every spelling of an email is looked up, because some deployments distinguish upper and lower case.
   const emails = distinct(addresses.emails, (email) => email.trim());
   const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
   return [
@@ -86,7 +86,7 @@ interface AddressedUser {
   readonly sent: { readonly email?: string | null; readonly phone?: string | null };
 }
 
-/** The number of requests in which a lookup finds these users, if each is found by its addresses. */
+/** The number of requests that a lookup of these users makes, if each user is found by its own addresses. */
 export function countLookups(users: readonly AddressedUser[]): number {
   const filters = filtersOf({
     emails: users.map(({ email }) => email),
@@ -124,7 +124,7 @@ export async function lookUp(
   }
 }
 
-/** Asks for all users at once; `null` if the deployment does not answer that. */
+/** Asks for all users at once; `null` if the deployment refuses this request. */
 export async function readEverybody(service: ServicePort): Promise<UsersAnswer | null> {
   try {
     return await service.users({ emails: [], phones: [] });

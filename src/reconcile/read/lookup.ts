@@ -1,4 +1,4 @@
-/** Users looked up in several steps, if only some users are read. */
+/** Looks up users in several steps, for a run that reads only some users. */
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/plan.ts';
@@ -9,11 +9,11 @@ import { membersOf } from './members.ts';
 import { createUserCollector, type Roster } from './roster.ts';
 
 export interface UserLookup {
-  /** The users found so far, including users outside of the request. It grows. */
+  /** The users found so far, including users who were not asked for. It grows. */
   readonly roster: Roster;
   /** Asks for these users by these addresses, then by every further address that may find them, and at last for all users. */
   find(wanted: readonly Addresses[]): Promise<void>;
-  /** Asks by all of these addresses, and so finds all of their owners. */
+  /** Asks for all of these addresses, even if a user is found early, so that each owner of an address is found. */
   askAll(addresses: AddressesToAsk): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface UserSources {
   readonly mirror: Pick<MirrorPort, 'readAddresses'>;
 }
 
-/** Asks once for each address, unless a request was refused and is cut in two. */
+/** Asks for each address once. Only a refused request is cut in two and repeated. */
 export function createUserLookup({ service, mirror }: UserSources, team: Team): UserLookup {
   const { users, rejected, repeated, take } = createUserCollector(team.id, []);
   const members = membersOf(team);
@@ -46,7 +46,7 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
     };
     await lookUp(noting, wanted, unasked, take, onRefused);
   };
-  /** Asks by every address that mirror, base, holds, pushes and the team know, then by `mirror.user_lookups`. */
+  /** Asks by every address in mirror, base, holds, pushes and the team list, then by `mirror.user_lookups`. */
   const lookUpKnown = async (ids: readonly Id[], wanted: () => boolean) => {
     const { ofUsers, others } = await mirror.readAddresses(ids);
     const listed = ids.map((id) => members.get(id));

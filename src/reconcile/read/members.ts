@@ -1,4 +1,4 @@
-/** An index of the team's members, made once for each answer, because a run of one edit looks at few of them. */
+/** An index of the team's members by id. It is kept for each answer, because a run of one edit needs few members. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
@@ -18,7 +18,7 @@ export function membersOf({ members }: Pick<Team, 'members'>): Members {
   return byId;
 }
 
-/** Makes that index of a long answer ahead of need, in turns with other work. */
+/** Makes this index in advance, in turns with other work, because the answer may be long. */
 export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<void> {
   if (byAnswer.has(members)) return;
   const byId = new Map<Id, TeamMember>();

@@ -1,7 +1,7 @@
 /**
- * The roster: `GET /v1/team` says who exists, `GET /v1/users/get` what they look like. That endpoint has no listing of
- * its own (interface.md, Endpoints, note 1): one request goes without a filter, which some deployments answer, and
- * further requests by address for missing users.
+ * The roster: `GET /v1/team` lists the users, `GET /v1/users/get` returns their values. The second endpoint documents no
+ * listing of all users (interface.md, Endpoints, note 1). So one request goes without a filter, which some deployments
+ * answer, and further requests look up missing users by address.
  */
 
 import type { Addresses, ComparedUsers } from '../../model/plan.ts';
@@ -33,13 +33,13 @@ export interface Roster {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
-  /** The users who came twice, and whether with different values. Lookups by address may return the same row again. */
+  /** The users who came twice; `true` if their rows differed. Lookups by address may return the same row again. */
   readonly repeated: ReadonlyMap<Id, boolean>;
-  /** Members whom no lookup answered. */
+  /** Members whom no lookup returned. */
   readonly unresolved: readonly Id[];
   /** The number of addresses that the service refused to look up. */
   readonly refusedLookups: number;
-  /** Users with such an address who were not found by another. They may exist nevertheless. */
+  /** Users with a refused address whom no other address found. They may exist nevertheless. */
   readonly unproven: ReadonlySet<Id>;
 }
 
@@ -47,12 +47,12 @@ export interface Roster {
 export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
   [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
 
-/** The name of a user for people. */
+/** The name of a user to show to people. */
 export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id: Id): string {
   return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
 }
 
-/** Collects users of answers, apart from rows of other teams. If a user comes twice, the last row counts. */
+/** Collects the users of answers, without rows of other teams. If a user comes twice, the last row counts. */
 export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
   const rejected: RejectedRow[] = [...before];
@@ -74,7 +74,7 @@ export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) 
   return { users, rejected, repeated, take };
 }
 
-/** Whether the user has one of these addresses, each a filter of its own. */
+/** True if the user has an address that one of these filters contains. */
 function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): boolean {
   const among = new Set(each.flatMap((filter) => [...filter.emails, ...filter.phones]));
   return (
@@ -116,7 +116,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
 
 /**
  * Reads all users, and compares them with mirror and base. Compares again if a lookup finds a user whom the answer left out.
- * @param everybody all users of the team; `null` if the service gives users only by address
+ * @param everybody one answer with all users of the team; `null` if the service gives users only by address
  */
 export async function readRoster(
   service: ServicePort,
