@@ -1,16 +1,16 @@
 import type { Id } from './id.ts';
 
-/** A resource whose rows can be proven gone: `users`, or the name of a listed one. */
+/** A resource whose rows can be proven gone: `users`, or the name of a listed resource. */
 export type MirroredResource = string;
 
 /** Rows that complete listings no longer show. */
 export interface AbsentRow {
   readonly id: Id;
-  /** In ms since the first complete pass that missed it; `undefined` if this is the first. */
+  /** Ms since the first complete pass without the row; `undefined` if this pass is the first. */
   readonly missingForMs: number | undefined;
 }
 
-/** Missing rows that do not count as gone before a person agrees. */
+/** Missing rows that are not marked as gone until a person agrees. */
 export interface WithheldAbsence {
   /** The hash for "musterd approve", which identifies these rows of this resource. */
   readonly hash: string;
@@ -20,30 +20,30 @@ export interface WithheldAbsence {
 
 /** The verdict on a missing row. It ends when the row is shown again. */
 export type AbsenceVerdict =
-  /** A person agreed that it is gone if nothing speaks against it. */
+  /** A person agreed that the row may be marked as gone, unless the service still shows it. */
   | 'approved'
-  /** A person left it out of an approval, so that it goes on waiting. */
+  /** A person left the row out of an approval, so it still waits. */
   | 'left'
-  /** The service says that it is there, though the listing does not show it. */
+  /** The service returned the row by its id, although the listing does not show it. */
   | 'found';
 
-/** What earlier runs and people said of missing rows. Those that were decided about longest ago come first. */
+/** The verdicts of earlier runs and people on missing rows. The oldest verdicts come first. */
 export type AbsenceVerdicts = ReadonlyMap<Id, AbsenceVerdict>;
 
 export interface AbsenceDecision {
-  /** Rows that this complete pass has missed. */
+  /** Rows that this complete pass did not contain. */
   readonly missing: readonly Id[];
   /** Rows that are proven gone. */
   readonly gone: readonly Id[];
-  /** Rows of which the service said in this pass that they are there, whatever the listing shows. */
+  /** Rows that the service returned by id in this pass, although the listing does not show them. */
   readonly found: readonly Id[];
-  /** Rows of which it said so before, and no longer does. From now on they are missing like any others. */
+  /** Rows that the service returned by id before, but not in this pass. From now on they count as missing. */
   readonly lost: readonly Id[];
-  /** The rows that replace those withheld before. */
+  /** The rows withheld now, which replace the rows withheld before. */
   readonly withheld: WithheldAbsence | null;
 }
 
-/** The result of publishing a listing, or in a plan the expected one. */
+/** The result of publishing a listing; in a plan, the expected result. */
 export interface RefreshResult {
   readonly added: number;
   readonly changed: number;

@@ -6,7 +6,7 @@ export type CallSubject = (typeof callSubjects)[number];
 
 /**
  * The outcome of a call: `answered` by a 2xx; `confirmed` if a listing shows the effect; `refused` with a 4xx; `unsent`
- * if no byte left; `unknown` if nobody knows whether it had an effect.
+ * if no byte left; `unknown` if it is not known whether the call had an effect.
  */
 export const callOutcomes = ['answered', 'confirmed', 'refused', 'unsent', 'unknown'] as const;
 export type CallOutcome = (typeof callOutcomes)[number];

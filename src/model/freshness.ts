@@ -1,19 +1,19 @@
 /**
- * Whether the mirror is as new as its schedule promises. Only complete runs count: one that failed, was
- * partial or refused, never began, or had no database to begin in leaves the age as it was.
+ * Judges if the mirror is as new as its schedule promises. Only a complete run resets the age. A run that failed, was
+ * partial or refused, never began, or found no database does not.
  */
 import { type ScheduledGroup, type GroupStatus, scheduledGroups } from './run-group.ts';
 
-/** The longest time between two runs of each group, by team. Only these teams and groups are judged. */
+/** The longest time in ms between two runs of each group, by team. Only these teams and groups are judged. */
 export type Intervals = ReadonlyMap<string, Readonly<Partial<Record<ScheduledGroup, number>>>>;
 
 export interface GroupFreshness {
   readonly group: ScheduledGroup;
   readonly fresh: boolean;
-  /** The time since the last complete run, or, if there was none, since the group became known. */
+  /** Ms since the last complete run; if there was none, since the group became known. */
   readonly ageMs: number;
   readonly limitMs: number;
-  /** Whether there was no complete run so far. */
+  /** True if there was no complete run so far. */
   readonly never: boolean;
 }
 
@@ -35,9 +35,9 @@ export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
  * | never    | yes      | it became known, by the database                        |
  * | –        | not yet  | this process started, which is about to make it known   |
  *
- * It is stale if that is more than three intervals. The start of the process excuses nothing that is known: a daemon
- * that ends and is started over and over would otherwise look fresh for ever. `edits` have no schedule and are not
- * judged.
+ * A group is stale if its age is more than three intervals. The age of a known group ignores when the process started,
+ * because a daemon that is restarted over and over would otherwise look fresh forever. `edits` have no schedule and are
+ * not judged.
  */
 export function judgeFreshness(
   standings: readonly GroupStatus[],
@@ -56,7 +56,7 @@ export function judgeFreshness(
   });
 }
 
-/** The clocks of database and daemon may differ by this much. */
+/** The clocks of database and daemon can differ by up to this much. */
 const futureMs = 60_000;
 
 function judgeGroup(
@@ -66,13 +66,13 @@ function judgeGroup(
   upForMs: number,
 ): GroupFreshness {
   const recordedMs = standing?.completeForMs ?? null;
-  // A complete run in the future was recorded before the clock was set back, and no longer tells anything.
+  // A complete run in the future was recorded before the clock was set back, so its time means nothing.
   const completeForMs = recordedMs !== null && recordedMs < -futureMs ? null : recordedMs;
   const ageMs = Math.max(0, completeForMs ?? standing?.knownForMs ?? upForMs);
   return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: recordedMs === null };
 }
 
-/** Standings that were read a while ago, aged as if nothing had happened since. */
+/** The standings that were read `byMs` ago, with the ages of now if no run has ended since. */
 export function ageStandings(standings: readonly GroupStatus[], byMs: number): readonly GroupStatus[] {
   return standings.map((standing) => ({
     ...standing,
@@ -82,10 +82,10 @@ export function ageStandings(standings: readonly GroupStatus[], byMs: number): r
 }
 
 /**
- * Whether the process does its job, for a watchdog that would restart it. It does not if every team is stale and has
- * been for as long as this process had time to change that. A mirror that was stale at the start gets that time first,
- * or the watchdog would end each process before its first run. One team that cannot be reconciled does not cost the
- * others their daemon.
+ * True if the process does its job; otherwise a watchdog restarts it. It fails if every team is stale although this
+ * process has been up for longer than the team's limit. A mirror that was stale at the start gets this time first, or
+ * the watchdog would end each process before its first run. One team that cannot be reconciled causes no restart,
+ * because the other teams need the daemon.
  */
 export function isAtWork(teams: readonly TeamFreshness[], upForMs: number): boolean {
   const isStuck = ({ groups }: TeamFreshness) =>

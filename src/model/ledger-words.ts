@@ -1,7 +1,7 @@
-/** The words of the ledger for what moved. */
+/** The words of the ledger for changes. */
 import { pushOutcomes } from './intent.ts';
 
-/** The outcomes of a push, of a direct command that the service has answered, and the reasons of a hold. */
+/** The outcomes of a push, the outcome of a direct command that the service has answered, and the reasons of a hold. */
 export const ledgerOutcomes = [
   ...pushOutcomes,
   'answered',
@@ -33,7 +33,7 @@ export const ledgerKinds = [
 
 export type ChangeKind = (typeof ledgerKinds)[number];
 
-/** The directions in which something can move, by which people filter. */
+/** The directions of changes, by which people filter the ledger. */
 export const directions = ['pushed', 'pulled', 'held', 'decided', 'other'] as const;
 export type Direction = (typeof directions)[number];
 

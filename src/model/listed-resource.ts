@@ -1,32 +1,32 @@
 import type { Id } from './id.ts';
 
 /**
- * What a field of the interface is, and the type of its column: `text`, `bigint`, `boolean`, or `jsonb` for the three
- * others. A list or an object that an answer leaves out, or that is of another type, keeps what was known.
- * `team` is the id of the team, which is known already: it has no column.
+ * The kind of a field of the interface, which decides the type of its column: `text`, `bigint`, `boolean`, or `jsonb` for
+ * `texts`, `ids` and `object`. If an answer leaves out such a list or object, or gives another type, the column keeps its
+ * value. `team` is the id of the team, which is known already, so it has no column.
  */
 export type ColumnKind = 'text' | 'integer' | 'boolean' | 'texts' | 'ids' | 'object' | 'team';
 
 /**
- * A resource that the interface lists, and that the mirror shows as it is. `docs/adding-a-listing.md` tells how to add one.
+ * A resource that the interface lists, and that the mirror shows unchanged. See `docs/adding-a-listing.md` for adding one.
  */
 export interface ListedResource {
   /** Its table in schema `mirror`, and its name in records, metrics and messages. */
   readonly name: string;
-  /** One of its rows, in words for people. */
+  /** The word that people read for one of its rows. */
   readonly noun: string;
   /** The request that lists it. */
   readonly list: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
-    /** Whether it comes page by page; otherwise one answer has all rows. */
+    /** True if the listing comes page by page; otherwise one answer has all rows. */
     readonly isPaged: boolean;
   };
   /** The path of one row, with `{id}`; absent if the interface has no such path. */
   readonly row?: string;
-  /** The fields besides `id`, by their names in the interface, which the columns have as well. */
+  /** The fields other than `id`, by their names in the interface. The columns have the same names. */
   readonly columns: Readonly<Record<string, ColumnKind>>;
-  /** Columns that a listing may leave out: they are read row by row, for new and changed rows alone. */
+  /** Columns that a listing may leave out. They are read row by row, only for new and changed rows. */
   readonly byRow?: readonly string[];
 }
 
@@ -37,11 +37,11 @@ export interface ListedRow {
   readonly [column: string]: unknown;
 }
 
-/** The columns of its table besides `id` and `raw`. */
+/** The columns of the resource's table other than `id` and `raw`. */
 export const columnNamesOf = ({ columns }: ListedResource): readonly string[] =>
   Object.keys(columns).filter((column) => columns[column] !== 'team');
 
-/** Whether a column keeps what was known if an answer does not have it. */
+/** True if a column keeps its value when an answer does not contain the column. */
 export const isKept = ({ columns, byRow = [] }: ListedResource, column: string): boolean =>
   isJson(columns[column]) || byRow.includes(column);
 
@@ -55,8 +55,8 @@ const bookkeeping = new Set(['op', 'rev', 'tid', 'uid']);
 export const shownColumnsOf = (resource: ListedResource): readonly string[] =>
   columnNamesOf(resource).filter((column) => !bookkeeping.has(column));
 
-/** The name that `export` gives it. */
+/** The resource's name in the command `export`. */
 export const exportNameOf = ({ name }: ListedResource): string => name.replaceAll('_', '-');
 
-/** Its rows, in words for people. */
+/** The words that people read for the resource's rows. */
 export const inPlural = ({ name }: Pick<ListedResource, 'name'>): string => name.replaceAll('_', ' ');

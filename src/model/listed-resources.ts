@@ -1,5 +1,5 @@
 /**
- * All resources that are listed: each is a file of the folder `listed`, and nothing else names it. In the bundle they are
+ * All listed resources. Each is a file in the folder `listed`, and no other file names it. In the bundle, the files are
  * imported by their names (`scripts/bundle.ts`).
  */
 import { readdirSync } from 'node:fs';

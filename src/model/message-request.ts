@@ -32,7 +32,7 @@ export interface ScheduleRequest {
   readonly conversationId?: Id;
   readonly listId?: Id;
   readonly targets?: readonly string[];
-  /** Our own id. If a deployment recognises it, a repeated request makes no second message. */
+  /** Our own id. If a deployment recognizes it, a repeated request does not create a second message. */
   readonly localId?: string;
   readonly userId?: Id;
   readonly superId?: Id;
@@ -41,7 +41,7 @@ export interface ScheduleRequest {
   readonly _?: number;
 }
 
-/** A conversation that somebody has read; the two ids are required in practice. */
+/** A conversation to be marked as read by a user. The two ids are required in practice. */
 export interface ConversationRead {
   readonly inboxId: Id;
   readonly userId: Id;

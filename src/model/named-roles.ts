@@ -4,7 +4,7 @@ import type { Id } from './id.ts';
 /** The names by team and id. */
 export type NamedRoles = ReadonlyMap<string, string>;
 
-/** The value of a field as people know it. A role has its name: `1 admin`. */
+/** The value of a field as people read it. A role's id gets the role's name: `1 admin`. */
 export function withRoleName(
   names: NamedRoles,
   teamId: Id | null,

@@ -1,15 +1,15 @@
-/** The pace of calls for one team: no more than the limit in any 60 s, whatever leaves at once after a quiet time. */
+/** The pace of calls for one team: within any 60 s at most the limit, even if a burst leaves after a quiet time. */
 
 export interface PaceSettings {
-  /** The service's limit. */
+  /** The service's rate limit, in calls per minute. */
   readonly perMinute: number;
-  /** Our part of it, from 0 to 1. */
+  /** Our share of this limit, from 0 to 1. */
   readonly share: number;
-  /** The number of calls that may leave at once after a quiet time; if absent, the usual one. */
+  /** The number of calls that may leave at once after a quiet time; if absent, `usualBurst`. */
   readonly burst?: number;
 }
 
-/** What is kept back for calls that are longer under way than others, and so arrive closer together than they left. */
+/** This share of the limit stays unused, because delays differ: calls can arrive closer together than they left. */
 const kept = 0.01;
 const usualBurst = 20;
 
@@ -19,17 +19,17 @@ export interface Pace {
   readonly periodMs: number;
 }
 
-/** A burst and all that follow it evenly are together within the limit. */
+/** In any 60 s, a burst and the calls that follow it at an even pace stay within the limit together. */
 export function paceOf({ perMinute, share, burst: wanted = usualBurst }: PaceSettings): Pace {
   const limit = perMinute * share * (1 - kept);
   const burst = Math.max(1, Math.floor(Math.min(wanted, limit / 2)));
   return { burst, periodMs: 60_000 / Math.max(limit - burst, limit / 2) };
 }
 
-/** The calls of one team, of one process or of several. */
+/** Assigns places, the times at which calls of one team may leave, to one process or to several. */
 export interface Places {
-  /** Takes the next places. @returns in how many ms the last of them may leave, where a negative one is due by now */
+  /** Takes the next places. @returns the ms until the call at the last of them may leave; negative if it is due already */
   take(pace: Pace, places?: number): Promise<number>;
-  /** After a 429, lets no call leave for this time. */
+  /** Stops all calls for this time, after a 429. */
   pause(pauseMs: number, pace: Pace): Promise<void>;
 }

@@ -4,14 +4,14 @@
  */
 export type RunGroup = 'users' | 'listings' | 'counts' | 'edits';
 
-/** The groups that have a schedule; one-shot runs do all three. */
+/** The groups that have a schedule. A one-shot run does all three. */
 export const scheduledGroups = ['users', 'listings', 'counts'] as const satisfies readonly RunGroup[];
 export type ScheduledGroup = (typeof scheduledGroups)[number];
 
-/** The number of steps of a day in a strip of runs. */
+/** The number of steps into which the page's strip of runs divides a day. */
 export const daySteps = 96;
 
-/** It is complete if all listings were read and all outcomes are known, and refused if the guard refused the plan. */
+/** A run is complete if all listings were read and all outcomes are known, and refused if the guard refused the plan. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
 
 /** The state of a group of one team, by the database's clock. */
@@ -20,7 +20,7 @@ export interface GroupStatus {
   readonly group: RunGroup;
   /** The time since the group became known, in ms. */
   readonly knownForMs: number;
-  /** The beginning of its last run; `null` if there was none. */
+  /** The start of its last run; `null` if there was none. */
   readonly startedAt: Date | null;
   readonly outcome: string | null;
   /** The number of runs in a row that failed. */
@@ -45,15 +45,15 @@ export interface ScheduledRun {
 /** A team's edits, and the state of pushing them. */
 export interface FreshEdits {
   readonly team: string;
-  /** Whether there are some that no run has begun with yet. */
+  /** True if there are edits that no run has started with yet. */
   readonly isFresh: boolean;
-  /** What is committed by now. A run that begins later sees at least this. */
+  /** The transactions that are committed by now, as a snapshot. A run that starts later sees at least these. */
   readonly mark: string;
-  /** Whether the last run that began with edits kept its mark, and the mark belongs to this server. */
+  /** True if the last run that started with edits has recorded its mark, and the mark is of this server. */
   readonly isMarked: boolean;
-  /** The time in ms since a run last began with edits of the team; `null` if none has. */
+  /** Ms since a run last started with edits of the team; `null` if none has. */
   readonly triedForMs: number | null;
-  /** The number of such runs in a row that did not finish; 0 if somebody has edited since one that had answers. */
+  /** The number of such runs in a row that did not finish; 0 if an editor has edited since, unless the last one failed. */
   readonly failures: number;
 }
 
@@ -66,7 +66,7 @@ export interface DueGroup {
   readonly dueAt: string;
 }
 
-/** The next time of a group, and the due time that the run found. It is set only if nobody has set another one meanwhile. */
+/** The next time of a group, and the due time that the run found. It is stored only if the due time is still the same. */
 export interface NextTime extends DueGroup {
   /** In ms from now. */
   readonly delayMs: number;

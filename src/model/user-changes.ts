@@ -1,4 +1,4 @@
-/** The changes of a plan to a user, one by one, as `plan`, `resync` and `why` show them, and in `--json`. */
+/** The changes that a plan makes to a user, one by one, as `plan`, `resync` and `why` print them, also with `--json`. */
 import type { EditState, HeldReason } from './edit-state.ts';
 import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
@@ -16,16 +16,16 @@ export interface PlannedChange {
   readonly user_id: Id;
   readonly name: string;
   readonly change: 'adopt' | 'return' | 'pull' | 'settle' | 'push' | 'hold' | 'missing' | 'forget';
-  /** `null` if it happens to the user as a whole. */
+  /** `null` if the change is about the user as a whole. */
   readonly field: string | null;
   readonly base: unknown;
   readonly mirror: unknown;
   readonly service: unknown;
-  /** The state of the edit, if it is about one, and the reason of its hold. */
+  /** The state of the edit, if the change is about an edit, and the reason of its hold. */
   readonly state: EditState | null;
   readonly reason: HeldReason | null;
   readonly detail: string | null;
-  /** The hash of the batch that it waits in. */
+  /** The hash of the batch that the edit waits in. */
   readonly batch: string | null;
   readonly edited_by: string | null;
   readonly edited_at: Date | null;
@@ -37,11 +37,11 @@ const orNull = ({ base, mirror, service }: Values) => ({
   service: service ?? null,
 });
 
-/** The words for why a field is held. */
+/** The reason for a hold in words. */
 export const sayHold = ({ reason, detail }: { readonly reason: string; readonly detail: string }): string =>
   detail === '' || reason === '' ? `${reason}${detail}` : `${reason}: ${detail}`;
 
-/** The state and the reason of what is held. */
+/** The state and the reason of a held edit. */
 export const stateOf = ({ reason }: Pick<Hold, 'reason'>): Pick<PlannedChange, 'state' | 'reason'> =>
   reason === 'rejected' ? { state: reason, reason: null } : { state: 'held', reason };
 
@@ -50,7 +50,7 @@ function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change
   return (userCase === 'adopt' || userCase === 'return') && write !== null ? userCase : null;
 }
 
-/** The changes to a user: to the whole user first, then what moves, then what is held. */
+/** The changes to a user: to the whole user first, then the fields that move, then the fields that are held. */
 export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[] {
   const none = { state: null, reason: null, detail: null, batch: null, edited_by: null, edited_at: null };
   const common = { user_id: plan.id, name, ...none };
@@ -77,7 +77,7 @@ export function wordOf(decision: Decision): DecisionWord {
   return decision.ends ? 'release' : 'nothing';
 }
 
-/** The role's name if it follows the team listing, which is all that is known about the role of such a member. */
+/** The role's old and new name if the user is unresolved. Only the team listing shows the role of such a user. */
 export function roleMove(
   write: UserWrite | null,
 ): { readonly old: string | null; readonly new: string | null } | undefined {
@@ -86,7 +86,7 @@ export function roleMove(
   return old === role ? undefined : { old, new: role };
 }
 
-/** Whether a later run has seen another value of the service. */
+/** True if a later run has seen another value on the service than the hold has. */
 export const hasMovedSince = (hold: Hold): boolean =>
   hold.shown !== undefined &&
   canonicalService(hold.field, { ...hold, service: hold.shown }) !== canonicalService(hold.field, hold);

@@ -1,9 +1,9 @@
-/** Terms that the page and its queries share about lists that wait. */
+/** Terms that the page and its queries share, about lists of edits that wait for a person. */
 import type { Id } from './id.ts';
 
-/** Only this many rows of a longer list are shown, which is enough to see what it is about. */
+/** A longer list shows only this many rows, which is enough to see what the list is about. */
 export const mostWhole = 20;
-/** Most rows of a page to decide about. */
+/** The most rows on a page for decisions. */
 export const perList = 200;
 
 export const requestedPage = (query: URLSearchParams): number =>
@@ -17,10 +17,10 @@ interface FieldOfUser {
 
 export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${teamId} ${userId} ${field}`;
 
-/** Most users of one update. */
+/** The most users in one update. */
 export const perRequest = 25;
-/** Most rows of a decision that a receipt follows. */
+/** The most rows of a decision whose outcome the receipt shows. */
 export const mostOfDecision = 1_000;
 
-/** The deeds in the words of `report.decisions`. `value` is a value of neither side. */
+/** What a person can do, in the words of `report.decisions`. `value` sets a value that neither side has. */
 export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value';

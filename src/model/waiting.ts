@@ -11,47 +11,47 @@ export interface WaitingField {
   readonly hold: Hold;
 }
 
-/** The edit that made the value which a field has now. */
+/** The edit that set the present value of a field. */
 export interface EditedField {
   readonly userId: Id;
   readonly field: Field;
   readonly editedAt: Date | null;
-  /** The person for whom it was made, if one was named, else the role that was connected. */
+  /** The person for whom the edit was made, if one was named; otherwise the database role that made it. */
   readonly editedBy: string | null;
 }
 
-/** A held edit, and the batch that it is in, or would be in after a run. */
+/** A held edit, and the batch that it is in or would be in after a run. */
 export interface HeldEdit extends EditedField {
   readonly batch: string;
 }
 
-/** What one person did and one run held, and what still waits of it. */
+/** The edits of one person that one run held, as far as they still wait. */
 export interface HeldBatch {
-  /** A hash of these edits, and of what was seen of both sides. */
+  /** A hash of these edits and of the values that were seen on both sides. */
   readonly hash: string;
-  /** Whether "musterd approve" decides about some of it: a limit or a review holds it. */
+  /** True if a limit or a review holds some of its edits, so that "musterd approve" decides about them. */
   readonly isApproved: boolean;
-  /** Whether a limit on a whole run or a review stopped some of it. */
+  /** True if a limit on a whole run or a review stopped some of its edits. */
   readonly isStopped: boolean;
   readonly reasons: readonly string[];
   readonly users: number;
   readonly since: Date;
 }
 
-/** Says what waits in a batch, for use in a sentence. */
+/** Words for the content of a batch, for use in a sentence. */
 export const batchInWords = (users: number): string => `pushes to ${plural(users, 'user')}`;
 
-/** The records of earlier runs and people that matter for the pushes of this run. */
+/** The records of earlier runs and decisions that the guard needs to check the pushes of this run. */
 export interface GuardHistory {
   /** The number of users present in the mirror. */
   readonly population: number;
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
-  /** What was confirmed three times in the last 24 h, each time over the same other value: two automations undo each other. */
+  /** Fields that were pushed and pulled back three times in the last 24 h: two automations undo each other's values. */
   readonly undone: readonly HoldOfUser[];
-  /** All fields that wait in batches, the oldest first, without those of users who have left. */
+  /** All fields that wait in batches, the oldest first, without fields of users who have left. */
   readonly waiting: readonly WaitingField[];
-  /** Whether some have waited for so long that people are to be notified again. */
+  /** True if some of these fields have waited for so long that people must be notified again. */
   readonly isOld: boolean;
 }
 
@@ -63,14 +63,14 @@ export interface HoldOfUser {
 /** The fields that a run stopped. They are written in one transaction, so that none of them is lost. */
 export interface StoppedPushes {
   readonly holds: readonly HoldOfUser[];
-  /** Whether people are notified of everything that waits now. */
+  /** True if people are notified now of all fields that wait. */
   readonly isNews: boolean;
 }
 
-/** A person confirms what is about to be done, and says why. */
+/** A person's confirmation of an action, with the reason. */
 export interface Confirmation {
   /** The name that the person gave. */
   readonly actor: string | undefined;
-  /** The reason. With it the edits pass the limits on a whole run once. */
+  /** The reason. If it is given, the edits pass the limits on a whole run once. */
   readonly why: string | undefined;
 }

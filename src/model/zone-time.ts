@@ -1,10 +1,10 @@
 /** Times on the clocks of a zone, such as Europe/Berlin. */
 
 const hourMs = 3_600_000;
-/** No zone is further from UTC than this. */
+/** No zone differs from UTC by more hours than this. */
 const farthestHours = 15;
 
-/** True if the name is that of a time zone. */
+/** True if this is the name of a time zone. */
 export function isZone(zone: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
@@ -13,7 +13,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** The zone of all times that people read: `display.timezone`. Programs read UTC. */
+/** The zone of all times that people read: `display.timezone`. Output for programs is in UTC. */
 let zoneOfPeople = 'UTC';
 
 export const shownZone = (): string => zoneOfPeople;
@@ -23,7 +23,7 @@ export function showTimesIn(zone: string): void {
   offsetOfPeople = createOffset(zone);
 }
 
-/** How far the clocks of the zone are ahead of UTC at a moment, in ms. */
+/** Returns by how many ms the clocks of the zone are ahead of UTC at a moment. */
 function createOffset(zone: string): (ms: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
   return (ms) => {
@@ -36,10 +36,10 @@ function createOffset(zone: string): (ms: number) => number {
 
 let offsetOfPeople = (_ms: number): number => 0;
 
-/** The time that the clocks of people show, as if it were UTC. */
+/** The time that clocks in the zone of `display.timezone` show, as if it were UTC. */
 const onTheirClocks = (date: Date): Date => new Date(date.getTime() + offsetOfPeople(date.getTime()));
 
-/** `2027-01-15T09:00:00+01:00`; `…Z` in UTC. Empty for no moment. */
+/** `2027-01-15T09:00:00+01:00`, or `…Z` in UTC; empty without a date. */
 export function showTime(date: Date | null | undefined): string {
   if (date === null || date === undefined) return '';
   const minutes = Math.round(offsetOfPeople(date.getTime()) / 60_000);
@@ -48,15 +48,15 @@ export function showTime(date: Date | null | undefined): string {
   return `${onTheirClocks(date).toISOString().slice(0, 19)}${offset}`;
 }
 
-/** `2027-01-15`, the day on the clocks of people. */
+/** `2027-01-15`, the day in the zone of `display.timezone`. */
 export const showDay = (date: Date): string => onTheirClocks(date).toISOString().slice(0, 10);
 
-/** `09:00:00` on the clocks of people. */
+/** `09:00:00` in the zone of `display.timezone`. */
 export const showClock = (date: Date): string => onTheirClocks(date).toISOString().slice(11, 19);
 
 /**
- * The moments at which the clocks of a zone show a time: none if they skip it, two if they have it twice.
- * @param wallMs the time that they show, as if it were UTC, in ms since 1970
+ * The moments at which the clocks of a zone show a time: none if the clocks skip it, two if they show it twice.
+ * @param wallMs the time that the clocks show, as if it were UTC, in ms since 1970
  */
 export function momentsOf(wallMs: number, zone: string): readonly number[] {
   const offset = createOffset(zone);
