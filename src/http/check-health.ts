@@ -1,20 +1,20 @@
 /**
- * Asks the daemon beside it for its state, over its status server, for a container engine in an image with neither
- * shell nor curl. The port comes from the environment alone, which wins over the settings file: a file that somebody is
- * just editing must not make a daemon look ill.
+ * The health check of a container engine, for an image without shell and curl: asks the status server of the daemon in
+ * the same container. The port comes only from the environment, which overrides the settings file. So a settings file
+ * that is being edited cannot make a daemon look unhealthy.
  */
 import { get } from 'node:http';
 
 interface Health {
   readonly healthy: boolean;
-  /** One line for people who read the engine's record of it. */
+  /** One line for people who read the container engine's record. */
   readonly words: string;
 }
 
-/** Longer answers are cut, because an engine keeps no more. */
+/** Longer answers are cut, because container engines keep only this much. */
 const longestAnswer = 4_000;
 
-/** The address at which the server can be reached from here, if it listens there. */
+/** The address at which this container reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

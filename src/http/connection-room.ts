@@ -1,4 +1,4 @@
-/** Always makes room for a new connection: a client that holds many without a request makes way for one that asks. */
+/** Makes room for new connections: if there are too many, idle connections of the busiest address are closed first. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface Room {
   readonly ofAddress: number;
 }
 
-/** Never refuses the newest connection, but ends the oldest one that waits for no answer. */
+/** Never refuses a new connection. If the limit is reached, ends the oldest connection without a request in progress. */
 export function keepRoom(server: Server, { connections, ofAddress }: Room): void {
   /** The connections with their addresses, the oldest first. */
   const open = new Map<Socket, string>();

@@ -1,7 +1,7 @@
 /**
- * The status server: whether the process lives (`/healthz`), whether it can work (`/readyz`), whether the mirror is as
- * new as promised (`/freshness`), and metrics (`/metrics`). These contain states, ages and names of teams, and nothing
- * about any person. The page is there, too, for people.
+ * The status server. It answers if the process lives (`/healthz`), if it can work (`/readyz`), if the mirror is as new as
+ * promised (`/freshness`), and with metrics (`/metrics`). These answers contain states, ages and names of teams, and no
+ * data about people. It can also serve the page.
  */
 import { isIP, type Socket } from 'node:net';
 import {
@@ -17,7 +17,7 @@ import { keepRoom } from './connection-room.ts';
 
 export interface PagePart {
   add(app: FastifyInstance, around: PageSurroundings): void;
-  /** Answers a browser with a page that says why there is none. */
+  /** Answers a browser with a page that explains why the requested page cannot be shown. */
   sorry(reply: FastifyReply, status: number): FastifyReply;
 }
 
@@ -34,7 +34,7 @@ interface HttpOptions {
   readonly page?: PagePart;
   readonly log?: { warn(fields: object, text: string): void } | undefined;
   readonly monotonicMs?: () => number;
-  /** How long a request may take to arrive, and how long its answer may take. */
+  /** The most ms for a request to arrive, and the most ms for its answer. */
   readonly requestTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
 }
@@ -53,7 +53,7 @@ export interface StatusServer {
 const bodyLimit = 65_536;
 const longestParameter = 512;
 const room = { connections: 256, ofAddress: 64 };
-/** How long the head of a request may take, which is mostly one packet. */
+/** The most ms for the head of a request to arrive. It is mostly one packet. */
 const headTimeoutMs = 3_000;
 
 const headers = {
@@ -67,20 +67,20 @@ const headers = {
 const isLoopback = (host: string) => host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /**
- * Whether a browser addresses this machine by one of its own names. Somebody else's page can point its own name to
- * loopback, but cannot make the browser send another name.
+ * True if a browser addresses this machine by one of its loopback names. A hostile page can point its own name to
+ * loopback, but cannot make the browser send another name than its own.
  */
 function isOurName(host: string | undefined): boolean {
   const name = host?.replace(/:\d+$/, '').toLowerCase() ?? '';
   return name === 'localhost' || name === '[::1]' || isLoopback(name);
 }
 
-/** @throws what the operating system says about the address, such as EADDRINUSE */
+/** @throws the operating system's error about the address, such as EADDRINUSE */
 export async function createStatusServer(options: StatusOptions): Promise<StatusServer> {
   return await openServer(options, (app) => addRoutes(app, options));
 }
 
-/** Serves the page alone. @throws what the operating system says about the address, such as EADDRINUSE */
+/** Serves only the page. @throws the operating system's error about the address, such as EADDRINUSE */
 export async function createPageServer(
   options: HttpOptions & { readonly page: PagePart },
 ): Promise<StatusServer> {
@@ -88,7 +88,7 @@ export async function createPageServer(
 }
 
 async function openServer(options: HttpOptions, add: (app: FastifyInstance) => void): Promise<StatusServer> {
-  // The name can have two addresses, but one server listens on one.
+  // The name `localhost` can have two addresses, but the server listens on one address.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
   const app = fastify({
@@ -104,7 +104,7 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
     bodyLimit,
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: refuseBytes,
-    // The path is invalid, or a part of it is longer than any.
+    // The path is invalid, or a parameter in it is too long.
     frameworkErrors: (_error, request, reply) => {
       void notFound(request, reply.headers(headers), options.page);
     },
@@ -126,7 +126,7 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
   };
 }
 
-/** A browser gets an answer in words, if there is a page. */
+/** Answers 404. If the page is served, a browser gets an HTML page instead of JSON. */
 function notFound(
   { headers: { accept } }: FastifyRequest,
   reply: FastifyReply,
@@ -141,10 +141,10 @@ function notFound(
 function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
-    // The content type of a body does not matter, because nobody reads the body.
+    // The content type of a body does not matter, because no route reads a body.
     request.raw.headers['content-type'] = 'application/octet-stream';
-    // A request may name a second host, or another one in its address, and a proxy between us and the client may have
-    // checked either.
+    // A request may contain a second `Host` header, or another host in its URL. A proxy before this server may have
+    // checked the other one.
     if (request.raw.headersDistinct['host']?.[1] !== undefined || !request.url.startsWith('/'))
       return await reply.code(400).send({ error: 'bad request' });
     if (onLoopback && !isOurName(request.headers.host)) {
@@ -158,7 +158,7 @@ function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boo
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 503;
     if (status < 500) return reply.code(status).send({ error: 'bad request' });
-    // The pattern of the route is logged, because a path can name a person.
+    // Only the route's pattern is logged, because a path can contain a person's name.
     log?.warn({ err: error, route: request.routeOptions.url }, 'status not known');
     return reply.code(503).send({ error: 'not known' });
   });
@@ -203,6 +203,6 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     'content-length': body.length,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}`);
-  // Both halves are closed, because a client that never closes its own would keep the connection.
+  // Both directions are closed, because a client that never closes its own would keep the connection open.
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

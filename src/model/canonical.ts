@@ -1,17 +1,17 @@
-/** Canonical forms, in which values are compared with the service. They are stored as they came. */
+/** The canonical forms in which values are compared with the service. The values themselves are stored unchanged. */
 import type { Id } from './id.ts';
 
-/** An empty text of the service is no value, and is stored as NULL. */
+/** An empty text of the service counts as no value, and is stored as NULL. */
 export function stored(text: string): string | null {
   return text.trim() === '' ? null : text;
 }
 
-/** Makes ASCII letters lower case and trims. The case of other letters may matter to mail servers. */
+/** Trims, and lowers ASCII letters only, because the case of other letters may matter to mail servers. */
 export function canonicalEmail(email: string | null): string {
   return (email ?? '').trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Only the digits, so that `+1 (555) 0100` and `15550100` are the same number. No number is the empty string. */
+/** Only the digits, so that `+1 (555) 0100` and `15550100` are the same number; empty without a number. */
 export function canonicalPhone(phone: string | null): string {
   return (phone ?? '').replace(/[^0-9]/g, '');
 }
@@ -20,7 +20,7 @@ export function canonicalRoleId(roleId: Id | null): string {
   return roleId === null ? '' : String(roleId);
 }
 
-/** It checks letter by letter, because one expression would go through the whole text for each @. */
+/** True if the text looks like an email address. One regular expression would scan the whole text once for each @. */
 export function isEmailAddress(text: string): boolean {
   const at = text.indexOf('@', 1);
   return at > 0 && at < text.length - 1 && !/[\s\p{Cc}]/u.test(text);

@@ -1,6 +1,6 @@
 import type { Id } from './id.ts';
 
-/** The shared pagination body of the listings (interface.md, Shared pagination body), all optional. */
+/** The shared pagination body of the listings (interface.md, Shared pagination body). All fields are optional. */
 export interface PaginationBody {
   readonly archived?: boolean | undefined;
   readonly ascending?: boolean | undefined;
@@ -16,7 +16,7 @@ export interface PaginationBody {
   readonly parent_id?: Id | number | undefined;
 }
 
-/** A named question about the contacts: the number of those that match this pagination body. */
+/** A named group of contacts: all contacts that match this pagination body. They are counted. */
 export interface Segment {
   readonly name: string;
   readonly body: PaginationBody;

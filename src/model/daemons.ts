@@ -1,6 +1,6 @@
 /** The daemons that serve teams, as far as they report it. */
 
-/** The end is `asked` if somebody asked the daemon to stop, and `failed` if it gave up. */
+/** The end is `asked` if the daemon stopped on request, and `failed` if it gave up. */
 export type DaemonEnd = 'asked' | 'failed';
 
 export interface SeenDaemon {
@@ -10,17 +10,17 @@ export interface SeenDaemon {
   readonly pid: bigint;
   readonly bySystemd: boolean;
   readonly startedAt: Date;
-  /** The last time at which it reported. */
+  /** The time of its last report. */
   readonly seenAt: Date;
   readonly endedAt: Date | null;
-  /** `null` if it runs, or ended without a report. */
+  /** `null` if the daemon runs, or ended without reporting its end. */
   readonly how: DaemonEnd | null;
 }
 
-/** How often a daemon reports. */
+/** Ms between two reports of a daemon. */
 export const sayEveryMs = 60_000;
 
-/** Two reports in a row may be lost or late. */
+/** After this long without a report a daemon counts as stopped: two reports in a row may be lost or late. */
 export const silentAfterMs = 3 * sayEveryMs;
 
 export const isUp = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'endedAt'>, now: Date): boolean =>
@@ -30,13 +30,13 @@ export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'ended
   endedAt ?? seenAt;
 
 /**
- * The last daemon of a team of which none runs:
+ * The daemon of a team that stopped last, if no daemon of the team runs now:
  *
  * | the team's daemons               | result                           |
  * |----------------------------------|----------------------------------|
- * | none has ever said that it runs  | nothing: somebody may run it     |
- * | one or more run                  | nothing                          |
- * | all have ended, or are silent    | the one of which we heard last   |
+ * | none has ever reported           | none: a daemon may still run     |
+ * | one or more run                  | none                             |
+ * | all have ended, or are silent    | the daemon with the last report  |
  */
 export function stoppedOf(daemons: readonly SeenDaemon[], team: string, now: Date): SeenDaemon | undefined {
   const own = daemons.filter((daemon) => daemon.team === team);

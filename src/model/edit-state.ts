@@ -1,33 +1,33 @@
-/** The states of an edit and the reasons to hold one, each with the words in which people are told of it everywhere. */
+/** The states of an edit and the reasons for a hold, each with the words that people read for it everywhere. */
 import type { HoldReason } from './user-plan.ts';
 
-/** The states, as `sync.settled()` and the views of `report` name them, and the words for them. */
+/** The states by their names in `sync.settled()` and the views of `report`, with the words for people. */
 export const editStates = {
-  /** It goes by itself. */
+  /** A run sends it without a decision. */
   waiting: 'waiting',
-  /** A person is to decide; the reason says why. */
+  /** A person must decide; the reason of the hold shows why. */
   held: 'needs a decision',
-  /** It is written down, and perhaps on the way. */
+  /** Its intent is recorded, and the update may be in flight. */
   sending: 'being sent',
   /** It was sent, and the answer was lost. */
   unknown: 'outcome not known yet',
   /** It was seen on the service. */
   confirmed: 'confirmed',
-  /** A person said no, and the mirror still has it. */
+  /** A person rejected it, and the mirror still has its value. */
   rejected: 'rejected',
   /** It was taken back, replaced by a later edit, or given up. */
   ended: 'no longer wanted',
 } as const;
 export type EditState = keyof typeof editStates;
 
-/** The reasons of a hold, as they are stored. A plan says `rejected` of one that a person has rejected. */
+/** The reasons of a hold, as they are stored. In a plan, the hold of a rejected edit has the reason `rejected`. */
 export type HeldReason = Exclude<HoldReason, 'rejected'>;
 
-/** Whether what becomes of the edit is not known yet. */
+/** True if the outcome of the edit is not known yet, and no person has to decide. */
 export const isOpen = ({ state }: { readonly state: EditState }): boolean =>
   state === 'waiting' || state === 'sending' || state === 'unknown';
 
-/** Whether a person is to decide, which nobody is about a hold that was asked for. */
+/** True if a person must decide. A hold on request needs no decision. */
 export const needsDecision = ({
   state,
   reason,
@@ -37,9 +37,9 @@ export const needsDecision = ({
 }): boolean => state === 'held' && reason !== 'asked';
 
 interface ReasonWords {
-  /** The words behind the fields that are held. */
+  /** The words that follow the names of the held fields. */
   readonly words: string;
-  /** The meaning, and what follows. */
+  /** A sentence about the meaning and the consequence. */
   readonly means: string;
 }
 

@@ -2,7 +2,7 @@
 import type { NamePair } from './name.ts';
 import { toJson } from './json.ts';
 
-/** A bar separates the two halves of a name. A dash stands for no value and for an empty text. Other objects are shown as JSON. */
+/** A bar separates the halves of a name. A dash means no value or an empty text. Objects other than names are JSON. */
 export function showValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'object') {

@@ -1,6 +1,6 @@
 /**
  * The fields of a user that can be written to the service. All code that reads, stores, compares, sends or shows them
- * uses this table. To add a field takes a row here and a migration for its column.
+ * uses this table. A new field needs a row here and a migration for its column.
  */
 import { canonicalEmail, canonicalPhone, canonicalRoleId, stored } from './canonical.ts';
 import type { Id } from './id.ts';
@@ -11,20 +11,20 @@ interface ValueOf {
   readonly bigint: Id | null;
 }
 
-/** A field with a single value. An empty text counts as none. */
+/** A field with a single value. An empty text counts as no value. */
 interface SingleField<Type extends keyof ValueOf = keyof ValueOf> {
   /** The field's name in SQL, in JSON and on the service. */
   readonly column: string;
   readonly type: Type;
   /** The field's name for people. */
   readonly noun: string;
-  /** Whether the service allows removing the value. */
+  /** True if the service allows removing the value. */
   readonly canBeEmptied: boolean;
-  /** The canonical form, in which it is compared with the service. */
+  /** The canonical form of a value. Values are compared with the service in this form. */
   canonical(this: void, value: ValueOf[Type]): string;
   /** The reason why a value that is not empty cannot be sent, in words. */
   flaw(this: void, value: NonNullable<ValueOf[Type]>): string | undefined;
-  /** The value in the form that is sent. */
+  /** The value in the form in which it is sent. */
   encode(this: void, value: ValueOf[Type]): ValueOf[Type];
 }
 
@@ -52,7 +52,7 @@ const singleFields = {
     canBeEmptied: true,
     canonical: canonicalPhone,
     flaw: (phone) => (/[0-9]/.test(phone) ? undefined : 'the phone number has no digits'),
-    /** Digits "in E.164 form without the plus sign"; the empty string for none (interface.md, Endpoints, note 2). */
+    /** Digits "in E.164 form without the plus sign"; empty to remove the phone (interface.md, Endpoints, note 2). */
     encode: canonicalPhone,
   }),
   roleId: number({
@@ -95,7 +95,7 @@ export function eachSingle<T>(valueFor: (field: SingleName) => T): Readonly<Reco
 export const singlesOf = (find: (field: SingleName) => SingleValue): SingleValues =>
   eachSingle(find) as SingleValues;
 
-/** The name of a field in SQL and JSON. For the name it stands for both columns. */
+/** The name of a field in SQL and JSON. The field `name` has two columns, but this one word. */
 export const columnOf = (field: Field): string => (field === 'name' ? field : single(field).column);
 
 export const fieldColumns: readonly string[] = fields.map(columnOf);
@@ -110,7 +110,7 @@ export function fieldOf(column: string): Field {
 /** The values of a user about whom nothing is known. */
 export const emptyValues: UserValues = { name: { first: '', last: '' }, ...singlesOf(() => null) };
 
-/** The values in a row of SQL, whose columns may have a prefix. */
+/** The values in a row of a query, whose column names can have a prefix. */
 export function valuesIn(row: object, prefix = ''): UserValues {
   const found = row as Readonly<Record<string, unknown>>;
   return {
@@ -132,7 +132,7 @@ export function flawOf(field: SingleName, value: SingleValue): string | undefine
   return canBeEmptied ? undefined : `the service gives no way to remove ${article} ${noun}`;
 }
 
-/** The text that `readValue` of `runs/decide/read-take.ts` reads as this value. */
+/** A value as people type it in a command, which `readValue` of `runs/decide/read-take.ts` reads back. */
 export function typedText(value: FieldValue): string {
   if (value === null) return '';
   return typeof value === 'object' ? `${value.first}|${value.last}` : String(value);

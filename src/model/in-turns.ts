@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** The longest that one piece of work may keep the event loop to itself. */
+/** The longest time for which one piece of work may block the event loop. */
 const turnMs = 10;
-/** The clock is read only once for this many items, because there may be a hundred thousand. */
+/** The clock is read once per this many items, because a list may have a hundred thousand. */
 const perLook = 32;
 
-/** Does this for all items, one after another, in turns with other work. */
+/** Does the work for all items, one after another. After each `turnMs`, other work gets its turn. */
 export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let sinceMs = performance.now();
   let done = 0;

@@ -1,6 +1,6 @@
 /** Numbers and texts for sentences and commands that people read. */
 
-/** Removes characters that move, hide or reorder text on a terminal, because other people write names. */
+/** Blanks characters that move, hide or reorder text on a terminal, because names can contain anything. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
@@ -14,7 +14,7 @@ export function plural(count: number, singular: string, many = `${singular}s`): 
   return `${count} ${count === 1 ? singular : many}`;
 }
 
-/** The first ones, and a sign that there are more. */
+/** The first items, with a sign if there are more. */
 export function firstOf(all: readonly unknown[], most = 10): string {
   return `${all.slice(0, most).join(', ')}${all.length > most ? ', …' : ''}`;
 }
@@ -23,7 +23,7 @@ export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** A word quoted for a shell, whatever is in it. */
+/** A word, quoted for a shell if it needs quotes. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -12,21 +12,21 @@ export const pushOutcomes = [
   'ineffective',
   /** The service shows a third value. */
   'changed',
-  /** The answer lacks the user or the field. */
+  /** The answer does not contain the user or the field. */
   'missing',
   /** The service refused the value. */
   'refused',
-  /** It never left, or was turned away before it could have an effect. */
+  /** The push never left, or the service turned it away before it could have an effect. */
   'unsent',
-  /** It was sent without an answer, and after the quiet period the service shows no effect. */
+  /** The push got no answer, and after the quiet period the service shows no effect. */
   'unanswered',
-  /** Nobody knows yet. */
+  /** The outcome is not known yet. */
   'unknown',
 ] as const;
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/** The effect of an update without a name on the name on this deployment, as far as it is known. */
+/** What this deployment does to a user's name if an update leaves the name out. */
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {
@@ -40,26 +40,26 @@ export interface Intent {
   readonly changeId: Id;
   readonly userId: Id;
   readonly sent: UserPatch;
-  /** The last agreed values of the user, with the service's own name at that time. */
+  /** The last agreed values of the user, with the service's joined name at that time. */
   readonly base: BaseUser;
   /** The values that the service showed right before the push. */
   readonly before: UserValues;
-  /** The service's own name, unedited, which goes along because an update without it would clear it. */
+  /** The user's unedited name, which goes along because an update without the name would clear it. */
   readonly along?: NamePair;
-  /** The fields that it was opened for under a person's decision, which is spent by that. */
+  /** The fields for which the intent was opened under a person's decision. Opening it has spent that decision. */
   readonly decided: readonly Field[];
-  /** What the service answered while an editor had the user's row locked: mirror, base and holds do not have it yet. */
+  /** Outcomes that are not applied to mirror, base and holds yet, because an editor had the user's row locked. */
   readonly known?: FieldOutcomes;
-  /** Whether it may have left, which the holder of the lease records right before. */
+  /** True if the push may have left. The holder of the lease records this right before it sends. */
   readonly hasLeft: boolean;
-  /** The time since it last left, or since it was recorded if it never did, in ms by the database's clock. */
+  /** Ms by the database's clock since the push last left, or since it was recorded if it never left. */
   readonly ageMs: number;
 }
 
 /** The pushes that were recorded. */
 export interface OpenedIntents {
   readonly intents: readonly Intent[];
-  /** Users who are left out because somebody is editing them, or deciding about them, in a transaction that is still open. */
+  /** Users who are left out because an open transaction of an editor or approver is changing them. */
   readonly busy: readonly Id[];
 }
 
@@ -67,19 +67,19 @@ export interface OpenedIntents {
 export interface IntentResult {
   readonly intent: Intent;
   readonly outcomes: FieldOutcomes;
-  /** The user as the service showed it, or `null` if it did not. */
+  /** The user as the service showed it; `null` if it did not show the user. */
   readonly seen: ServiceUser | null;
-  /** The service's own values, to be taken for the confirmed fields. `joined` is its name. */
+  /** The service's values, which are taken for the confirmed fields. `joined` is the service's name. */
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
-  /** Whether the update harmed a name that it did not contain. Base then takes the rest, as in `taken` and `joined`. */
+  /** True if the update harmed a name that it did not contain. Base then takes the harmed name from `taken` and `joined`. */
   readonly harmed: boolean;
-  /** `false` if something is still unknown, so that the intent stays open. */
+  /** `false` if an outcome is still unknown, so that the intent stays open. */
   readonly closed: boolean;
-  /** Whether `seen` comes from the answer to the update itself, so that nobody's change is in between. */
+  /** True if `seen` comes from the answer to the update itself, so that no other change can lie between. */
   readonly isDirect: boolean;
-  /** `false` if nothing of it reached the service, or it was turned away before anybody looked at it. */
+  /** `false` if the push did not reach the service, or the service turned it away without looking at it. */
   readonly hasLeft: boolean;
   readonly requestId: string | null;
 }
@@ -87,13 +87,13 @@ export interface IntentResult {
 /** The number of earlier tries without effect, by field. */
 export type PushTries = Readonly<Partial<Record<Field, number>>>;
 
-/** What is pushed, and before which change of the ledger. */
+/** A push, and the change of the ledger before which earlier pushes are searched. */
 export type EarlierThan = Pick<Intent, 'userId' | 'sent' | 'changeId'>;
 
-/** What came of the pushes before. */
+/** The outcomes of earlier pushes. */
 export interface EarlierPushes {
   /** Users whose last push got no answer. */
   readonly unanswered: ReadonlySet<Id>;
-  /** How often these values were pushed in a row without effect. */
+  /** The number of times that the same values were pushed in a row without effect, by user and field. */
   readonly tries: ReadonlyMap<Id, PushTries>;
 }

@@ -6,7 +6,7 @@ const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 /** A number with fewer digits than this is exact as a JavaScript number. */
 const longDigits = 16;
 const wholeNumber = /^-?\d+$/;
-/** Longer ones are stored nowhere, and a `bigint` of them can take minutes: they are a `number` beyond all bounds. */
+/** Longer integers cannot be stored, and making a `bigint` of them can take minutes. They are read as a `number`. */
 const mostDigits = 1_000;
 
 /** A `bigint` is written as a JSON integer; `undefined` properties are left out. */
@@ -21,7 +21,7 @@ function isDigit(text: string, index: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Whether so many digits follow each other that a number may be past 2^53. A 16th place is in any 16 in a row. */
+/** True if 16 digits are in a row, so that a number may be past 2^53. Reading each 16th character finds all such rows. */
 function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;
@@ -44,8 +44,8 @@ function keepExact(_key: string, value: unknown, context?: { readonly source?: s
 
 /**
  * Reads JSON with integers past 2^53 as `bigint` and all other numbers as `number`.
- * @param isExact whether the text has such an integer
- * @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read
+ * @param isExact true if the text may have such an integer
+ * @throws SyntaxError if the text is not JSON, or RangeError if it is nested too deep to be read
  */
 export function fromJson(text: string, isExact = hasLongNumber(text)): unknown {
   return isExact ? JSON.parse(text, keepExact) : JSON.parse(text);

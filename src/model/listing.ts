@@ -3,24 +3,24 @@ import type { RejectedRow } from './rejected-row.ts';
 
 /** The knowledge about a listing's pages. It is kept from run to run (`sync.learned`). */
 export interface ListingMemory {
-  /** A `limit` that is known to work; `null` if none is, so that as many as possible are asked for. */
+  /** A `limit` that is known to work; `null` if none is known, so that as many rows as possible are asked for. */
   readonly limit: number | null;
-  /** Whether the service has refused a larger one, or answered it in part: it is not tried again. */
+  /** True if the service refused a larger `limit`, or sent fewer rows for it. A larger one is not tried again. */
   readonly isLargest?: boolean;
-  /** The id of the row that was read last by itself, if the listing leaves something out: others are read before it. */
+  /** If columns are read row by row: the id of the row that was read last. The next run continues after it. */
   readonly lastRow?: string | undefined;
   readonly agreed?: AgreedListing | undefined;
 }
 
-/** Answers that left nothing to do, and mean the same for a day as long as the mirror has the same rows. */
+/** Answers that needed no work. For a day, equal answers need none either, as long as the mirror has the same rows. */
 export interface ListingAnswers {
-  /** Their digests, page by page from page 0. */
+  /** The digests of the answers, page by page from page 0. */
   readonly digests: readonly string[];
   /** The number of rows. */
   readonly count: number;
-  /** Which program read them, with which settings. */
+  /** The program's version and the settings with which the answers were read. */
   readonly setup: string;
-  /** In ms since 1970. */
+  /** The time of the answers in ms since 1970. */
   readonly atMs: number;
 }
 
@@ -44,13 +44,13 @@ export interface ListingFilter {
 export interface ListingSink<Row> {
   /** Drops all rows, because the listing is read again from its beginning. */
   clear(): void;
-  /** @param rows rows with ids that are all new */
+  /** @param rows rows whose ids the sink does not have yet */
   add(rows: readonly Row[]): void;
   /** Replaces the row that has the same id. */
   replace(row: Row): void;
 }
 
-/** Rows that are collected to be compared with those of the mirror, or published. */
+/** Rows that are collected to be compared with the mirror's rows, or published. */
 export interface GatheredRows<Row> extends ListingSink<Row> {
   /** Ids that came twice with different values. */
   differing(): readonly Id[];
@@ -58,27 +58,27 @@ export interface GatheredRows<Row> extends ListingSink<Row> {
 }
 
 interface ListingBase<Row> {
-  /** The rows, each id once; empty if they went to a sink. */
+  /** The rows, each id once; empty if a sink received the rows. */
   readonly rows: readonly Row[];
   /** The number of rows. */
   readonly count: number;
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
   readonly requests: number;
-  /** The digests of its answers; `null` unless each page was asked for once, from page 0 to the last. */
+  /** The digests of its answers. They are kept only if each page was asked for once, from page 0 to the last. */
   readonly digests: readonly string[] | null;
 }
 
-/** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
+/** Every page up to the empty page was read, and every row was taken. Only such a listing can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
-  /** Whether the service has this listing at all: one that is answered with 404 counts as empty. */
+  /** False if the service answered 404, so that it has no such listing. It then counts as empty. */
   readonly isOffered: boolean;
-  /** Whether it has the answers of `memory.agreed`, whose rows are not given again. */
+  /** True if the answers equal `memory.agreed`. Then the rows are not passed on again. */
   readonly isKnown: boolean;
 }
 
-/** Rows may be missing. They may be published, but nothing may be concluded from an absence. */
+/** Some rows are missing. The rows read are published, but a missing row proves nothing. */
 export interface IncompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'incomplete';
   readonly because: string;
@@ -86,10 +86,10 @@ export interface IncompleteListing<Row> extends ListingBase<Row> {
 
 export type Listing<Row> = CompleteListing<Row> | IncompleteListing<Row>;
 
-/** What is recorded of a listing besides its rows. */
+/** The records that are stored with the rows of a listing. */
 export interface ListingRecord {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
-  /** Kept if publishing the rows changes nothing; `null` if they may leave something to do all the same. */
+  /** Stored if publishing the rows changes nothing; `null` if such answers may need work nevertheless. */
   readonly answers: ListingAnswers | null;
 }

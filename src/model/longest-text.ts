@@ -1,13 +1,13 @@
 /**
- * The longest text of the service in characters. A row with a longer one is not taken, and nothing longer is sent. An
- * editor may write much less (`mirror.check_user_edit`).
+ * The longest text, in characters, that is read from the service. A row with a longer text is rejected, and no longer
+ * text is sent. The limits for editors are much lower (`mirror.check_user_edit`).
  */
 export const longestText = 262_144;
 
-/** The longest email, and half of a name, that an editor may write. */
+/** The most characters that an editor may write in an email, and in one half of a name. */
 export const longestWritten = { email: 320, half: 300 } as const;
 
-/** Characters as Postgres counts them, not the halves of surrogate pairs. */
+/** Counts characters like Postgres: a surrogate pair is one character. */
 export function isTooLong(text: string): boolean {
   if (text.length <= longestText) return false;
   if (text.length > 2 * longestText) return true;

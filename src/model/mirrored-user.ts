@@ -17,9 +17,9 @@ export interface MirroredUser {
   readonly updated_at: Date | null;
   readonly user_created_at: Date | null;
   readonly user_updated_at: Date | null;
-  /** Whether both sides ever agreed on it. */
+  /** True if both sides have ever agreed on the user. */
   readonly agreed: boolean;
-  /** The first complete pass that missed the user, if the absence is not proven yet. */
+  /** The time of the first complete pass without the user, if the absence is not proven yet. */
   readonly missing_since: Date | null;
   /** By field, such as `role_id`: the pending edit, open push or hold that explains a difference. */
   readonly expected: Readonly<Record<string, string>>;

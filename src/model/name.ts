@@ -7,10 +7,10 @@ export interface NamePair {
   readonly last: string;
 }
 
-/** The split is `known` if somebody set the halves, and `guessed` if {@link splitName} made them from a joined name. */
+/** The split is `known` if an editor set the halves, and `guessed` if {@link splitName} made them from a joined name. */
 export type NameSplit = 'known' | 'guessed';
 
-/** Words of letters below U+0300 with single spaces between them. Such a name is NFC already. */
+/** Matches words of letters below U+0300 with single spaces between them. Such a name is NFC already. */
 const plain = /^(?:[!-~\u00a1-\u02ff]+(?: [!-~\u00a1-\u02ff]+)*)?$/;
 
 /** The words of a name in NFC, separated at any white space. */
@@ -23,7 +23,7 @@ export function countWords(name: string): number {
   return words(name).length;
 }
 
-/** Whether one name is what is left of the other, with fewer words and no other ones. */
+/** True if `left` has fewer words than `whole`, and each of its words is in `whole`. */
 export function hasLostWords(left: string, whole: string): boolean {
   const [some, all] = [words(left), words(whole)];
   return some.length < all.length && some.every((word) => all.includes(word));

@@ -1,11 +1,11 @@
 /**
- * Decides which notices people get, and when: once, and not at each run. `eventsOf` finds the events of a team, and
- * `nextNotice` compares them with the earlier notices.
+ * Decides which notices people get, and when. Each event is reported once, not at each run. `eventsOf` finds the events of
+ * a team, and `nextNotice` compares them with the earlier notices.
  */
 import type { SendBlock } from './place.ts';
 import type { RunGroup } from './run-group.ts';
 
-/** States of a team that last until somebody or something ends them. */
+/** The events: states of a team that last until a person, or a later run, ends them. */
 export const teamEvents = [
   'failing',
   'stale',
@@ -20,27 +20,27 @@ export type TeamEvent = (typeof teamEvents)[number];
 export interface GroupStanding {
   readonly group: RunGroup;
   readonly fresh: boolean;
-  /** The end of its last complete run, or, if there was none, the time since which it is known. */
+  /** The end of its last complete run; if there was none, the time at which the group became known. */
   readonly sinceMs: number;
   readonly outcome: string | null;
 }
 
-/** The state of one team, with `null` where there is nothing of that kind. Moments are by the database's clock. */
+/** The state of one team. A part is `null` if there is no such event. Times are by the database's clock. */
 export interface TeamStanding {
   readonly groups: readonly GroupStanding[];
-  /** The end of the first of the latest runs that all had their credentials refused. */
+  /** The end of the first run since which all runs had their credentials refused. */
   readonly refusedSinceMs: number | null;
-  /** Since when users or missing rows wait for an approval. */
+  /** The time since which users or missing rows wait for an approval. */
   readonly waitingSinceMs: number | null;
-  /** Since when single held fields wait for a person. */
+  /** The time since which single held fields wait for a person. */
   readonly heldSinceMs: number | null;
-  /** The reason why nothing is sent, and since when. */
+  /** The reason why nothing is sent, and the time since which nothing is sent. */
   readonly sendBlock: { readonly why: SendBlock; readonly sinceMs: number } | null;
 }
 
 /**
- * An event stands since a moment (ms), is over, or is `covered`: another event explains it, and nobody can tell whether it
- * is over.
+ * An event is active since a time (ms), is over, or is `covered`: another event explains it, so it is not known whether
+ * it is over.
  */
 export type EventState = number | 'covered' | 'over';
 
@@ -49,7 +49,7 @@ const day = 24 * 60 * minute;
 
 const hasFailed = ({ outcome }: GroupStanding) => outcome === 'failed' || outcome === 'partial';
 
-/** The first moment, or `null` if there is none. */
+/** The earliest time; `null` if the list is empty. */
 export const earliestOf = (moments: readonly { readonly sinceMs: number }[]): number | null =>
   moments.length === 0 ? null : Math.min(...moments.map(({ sinceMs }) => sinceMs));
 
@@ -59,19 +59,19 @@ export const earliestOf = (moments: readonly { readonly sinceMs: number }[]): nu
  *
  * | credentials | a stale group whose last run failed or was partial | another stale group | credentials-refused | failing | stale   |
  * |-------------|----------------------------------------------------|---------------------|---------------------|---------|---------|
- * | refused     | ·                                                  | ·                   | stands              | covered | covered |
- * | taken       | yes                                                | ·                   | over                | stands  | covered |
- * | taken       | no                                                 | yes                 | over                | covered | stands  |
- * | taken       | no                                                 | no                  | over                | over    | over    |
+ * | refused     | ·                                                  | ·                   | active              | covered | covered |
+ * | accepted    | yes                                                | ·                   | over                | active  | covered |
+ * | accepted    | no                                                 | yes                 | over                | covered | active  |
+ * | accepted    | no                                                 | no                  | over                | over    | over    |
  *
- * A waiting batch and held fields stand as long as there are any, and if somebody can decide
- * about them:
+ * The events of a waiting batch and of held fields are active as long as there are any, provided that a person can
+ * decide about them here:
  *
  * | the mirror is    | elsewhere | batch-waits, fields-held |
  * |------------------|-----------|--------------------------|
- * | at home          | over      | as there are any         |
+ * | at home          | over      | active if there are any  |
  * | a copy, as meant | over      | covered                  |
- * | somewhere else   | stands    | covered                  |
+ * | somewhere else   | active    | covered                  |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
   const { groups, refusedSinceMs, waitingSinceMs, heldSinceMs, sendBlock } = standing;
@@ -91,34 +91,34 @@ export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, Eve
     : { ...taken, failing: failingSinceMs, stale: 'covered' };
 }
 
-/** The last notice of one event of a team, sent or to be sent. */
+/** The last notice of one event of a team, whether already sent or not. */
 export interface Notice {
   /** `false` if the event is over. */
   readonly stands: boolean;
-  /** It stays the same however often the notice is sent. */
+  /** The id stays the same if the notice is sent again. */
   readonly id: string;
   readonly reminder: boolean;
-  /** The time since which the event stands, or stood. */
+  /** The time at which the event began. */
   readonly sinceMs: number;
-  /** The time at which there was a reason for it. */
+  /** The time at which the notice was made. */
   readonly madeAtMs: number;
-  /** The time at which it was accepted or given up; `null` as long as it has to be sent. */
+  /** The time at which the receiver accepted the notice, or it was given up; `null` while it must be sent. */
   readonly doneAtMs: number | null;
-  /** It must not be sent earlier: whoever recorded it has sent it, and waits for the answer. */
+  /** The notice must not be sent earlier, because the process that recorded it may still wait for the answer. */
   readonly nextTryMs: number;
 }
 
 export interface NoticeStep {
   /** The notice that replaces the recorded one. */
   readonly notice: Notice;
-  /** Whether the process that has recorded it sends it. */
+  /** True if the process that records the notice must send it. */
   readonly send: boolean;
 }
 
 const reminderMs = day;
-/** For how long to try to report the end of something. */
+/** Ms for which a process tries to report the end of an event. */
 const patienceMs = day;
-/** Longer than a call may take. If it is not accepted by then, it failed or its sender has ended, and it is sent again. */
+/** Longer than a call can take. A notice not accepted by then failed, or its sender has ended, so it is sent again. */
 const claimMs = minute;
 
 interface NoticeMaker {
@@ -145,7 +145,7 @@ function end(last: Notice, made: NoticeMaker): Notice {
   return isVain ? { ...last, doneAtMs: nowMs } : last;
 }
 
-/** Decides what to do about one event. */
+/** Decides about the next notice of one event; `null` if nothing must be recorded or sent. */
 export function nextNotice(
   state: EventState,
   last: Notice | undefined,

@@ -1,11 +1,11 @@
-/** The place at which a mirror is at home. Only there is anything sent; a copy elsewhere only reads. */
+/** The home of a mirror: the place at which it sends. A copy at another place only reads. */
 import { showTime } from './zone-time.ts';
 
 /** The address of a database in the settings. */
 export interface Address {
-  /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`; with ` or ` between several hosts. */
+  /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`. Several hosts are joined by ` or `. */
   readonly at: string;
-  /** A digest of the machine's id for an address that each machine has of its own; `null` for others, or if unknown. */
+  /** A digest of the machine's id if the address is local to each machine; `null` for other addresses, or if unknown. */
   readonly machine: string | null;
 }
 
@@ -19,20 +19,20 @@ export interface PresentPlace {
 
 interface PlaceOnRecord {
   readonly identifier: string | null;
-  /** `null` if 0.1.0 restored it from a dump that did not say where it was. */
+  /** `null` if musterd 0.1.0 restored the record from a dump that did not contain the database's oid. */
   readonly database: string | null;
-  /** All addresses that lead to it; empty before the first run. */
+  /** All addresses of the place; empty before the first run. */
   readonly addresses: readonly Address[];
   /** In ISO 8601. */
   readonly since: string;
-  /** The person who said so; `null` if nobody had to. */
+  /** The person who recorded the place; `null` if no person had to. */
   readonly by: string | null;
   readonly why: string | null;
-  /** The end of the last run there, as the first run elsewhere found it. */
+  /** The end of the last run at this place, found by the first run at another place. */
   readonly left?: string;
 }
 
-/** It is `copy` if a person said that it is meant as one. */
+/** The kind is `copy` if a person recorded that the mirror is meant as a copy. */
 export type KnownPlace = PlaceOnRecord & { readonly kind: 'home' | 'copy' };
 
 /** The reason why nothing is sent. */
@@ -44,23 +44,23 @@ export interface Placing {
   readonly verdict: PlaceVerdict;
   readonly known: KnownPlace | null;
   readonly here: PresentPlace;
-  /** The end of the last run that was not elsewhere. */
+  /** The end of the last run whose verdict was not `elsewhere`. */
   readonly until: Date | null;
 }
 
-/** An unknown value does not count as another one. */
+/** True if the values differ. An unknown value (`null`) does not count as different. */
 const isOther = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
 
-/** Between the hosts of one database. */
+/** Joins the hosts of one database in an address. */
 export const otherAddress = ' or ';
 
-/** Hosts that are named together are servers of one database, so one in common is enough. */
+/** True if the addresses have a host in common. Hosts in one address are servers of one database, so one host is enough. */
 export const isSameAddress = (a: Address, b: Address): boolean => {
   const hosts = a.at.split(otherAddress);
   return b.at.split(otherAddress).some((at) => hosts.includes(at)) && !isOther(a.machine, b.machine);
 };
 
-/** Whether both can be the same database, which a copy of the disk can be, too. */
+/** True if both can be the same database. It is also true for a copy of the disk. */
 export const isSameDatabase = (
   known: Pick<KnownPlace, 'identifier' | 'database'>,
   here: Pick<PresentPlace, 'identifier' | 'database'>,
@@ -77,8 +77,8 @@ export const isSameDatabase = (
  * | home      | same, or not known on one side | same                | one of those known    | here       |
  * | copy      | same, or not known on one side | same                | one of those known    | copy       |
  *
- * An address is known if its text is, on the same machine or on one whose id is not known. If the identifier is not
- * known, oid and address alone decide. A copy that has moved is elsewhere, because what was said about it was about
+ * An address is known if its text is on record, and the machine is the same or its id is not known. If the identifier is
+ * not known, oid and address alone decide. A copy that has moved is elsewhere, because a person recorded it as a copy at
  * another place.
  */
 export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceVerdict {
@@ -89,7 +89,7 @@ export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceV
   return known.kind === 'copy' ? 'copy' : 'here';
 }
 
-/** The reason why nothing is sent; `undefined` if things are sent. */
+/** The reason why nothing is sent; `undefined` if the mirror sends. */
 export const sendBlockOf = ({ verdict }: Pick<Placing, 'verdict'>): SendBlock | undefined =>
   verdict === 'elsewhere' || verdict === 'copy' ? verdict : undefined;
 
@@ -100,7 +100,7 @@ export function addressesInWords({ addresses }: Pick<KnownPlace, 'addresses'>): 
   return names.length === 1 ? String(names[0]) : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
-/** Says how the present place differs from one with the same name. */
+/** Words for how the present place differs from a recorded place with the same address. */
 function namesake(known: KnownPlace, here: PresentPlace): string {
   const same = known.addresses.find((address) => isSameAddress({ ...address, machine: null }, here.address));
   if (same === undefined) return '';
@@ -109,27 +109,27 @@ function namesake(known: KnownPlace, here: PresentPlace): string {
   return ', in another database of that name';
 }
 
-/** Says where it was and where it is, for the middle of a sentence. */
+/** Words for where the mirror was and where it is, for the middle of a sentence. */
 function whereaboutsOf({ known, here, until }: Placing): string {
   if (known === null) return `is at ${here.address.at}`;
   const last = until === null ? '' : ` until ${showTime(until)}`;
   return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
 }
 
-/** Says who recorded it, and when. */
+/** Words for who recorded the place, and when. */
 function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
   const when = showTime(new Date(since));
   return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
 }
 
-/** Whether it may be just another address of the recorded database. */
+/** True if the present place may be just another address of the recorded database. */
 export const maybeAlso = ({ known, here }: Pick<Placing, 'known' | 'here'>): boolean =>
   known !== null && isSameDatabase(known, here) && !here.address.at.startsWith(folderPrefix);
 
 /** The prefix of the address of an embedded server, which is its folder. */
 export const folderPrefix = 'folder ';
 
-/** The advice if nothing is sent; empty if things are sent. */
+/** The advice to a person if nothing is sent; empty if the mirror sends. */
 export function adviceOn(placing: Placing): string {
   if (placing.verdict === 'copy') return 'If it is to send: musterd adopt --reason …';
   if (placing.verdict !== 'elsewhere') return '';

@@ -11,7 +11,7 @@ export interface PresentUser {
   readonly roleId: Id | null;
 }
 
-/** The addresses and roles, in canonical form, of which a limit on single fields has to know all users. */
+/** The addresses (in canonical form) and roles whose users the limits on single fields must know. */
 export interface Concern {
   readonly emails: readonly string[];
   readonly phones: readonly string[];
@@ -27,14 +27,14 @@ export interface Addresses {
 
 /** A user of the mirror, to be looked up. */
 export interface KnownUser extends Addresses {
-  /** Whether the last lookup found the user. */
+  /** True if the last lookup found the user. */
   readonly resolved: boolean;
 }
 
-/** The addresses of some users, and those that a person has named for users of whom none is known. */
+/** The addresses of some users, and the addresses in `mirror.user_lookups`, which belong to no known user. */
 export interface KnownAddresses {
   readonly ofUsers: readonly KnownUser[];
-  /** Read only when nothing else has found somebody. */
+  /** Read only if the other addresses have not found all users. */
   readonly others: () => Promise<Omit<Addresses, 'id'>>;
 }
 
@@ -46,17 +46,17 @@ export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly roles: RoleNames;
   /**
-   * The members of the team who are not shown. Of the users that are gone, only these are looked for. `null`: nobody but those
-   * who are shown is looked for.
+   * The members of the team whom the answer does not show. A user who is gone is compared only if the team lists the user.
+   * `null`: only users who are shown are compared.
    */
   readonly leftOut: readonly Id[] | null;
 }
 
 export interface ComparedUsers {
-  /** Users who are shown and not equal everywhere. */
+  /** Users who are shown and whose three versions differ. */
   readonly differing: readonly UserState[];
-  /** Users who are shown and readable, and of whom nothing is known here. */
+  /** Users who are shown and readable, and who are neither in the mirror nor in base. */
   readonly unknown: readonly Id[];
-  /** Users of mirror or base who are not shown. Of those that are gone, only listed ones are included. */
+  /** Users of mirror or base who are not shown. Users who are gone are included only if the team lists them. */
   readonly unseen: readonly UserState[];
 }

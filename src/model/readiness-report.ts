@@ -1,13 +1,13 @@
-/** It is `unknown` as long as nobody has asked, which stops nobody from working. */
+/** A check that was not made yet is `unknown`. It does not make the daemon unready. */
 export type CheckState = 'ok' | 'failing' | 'unknown';
 
-/** The conditions for a daemon to work. */
+/** The conditions that a daemon needs to work. */
 export interface ReadyChecks {
-  /** Whether the database answers. */
+  /** `ok` if the database answers. */
   readonly database: CheckState;
-  /** Whether the schema is the one of this version of musterd. */
+  /** `ok` if the schema belongs to this version of musterd. */
   readonly migrations: CheckState;
-  /** Whether the service accepts the credentials. It is failing if it accepts those of no team. */
+  /** `ok` if the service accepts credentials. It is `failing` if the credentials of every team are refused. */
   readonly credentials: CheckState;
 }
 

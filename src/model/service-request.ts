@@ -4,14 +4,14 @@ import type { RejectedRow } from './rejected-row.ts';
 import type { Team } from './team.ts';
 import type { ServiceUser } from './user.ts';
 
-/** The users to ask for. Two empty lists ask for all, which not every deployment answers. */
+/** The users to ask for. Two empty lists ask for all users, which not every deployment answers. */
 export interface UserFilter {
   readonly emails: readonly string[];
   /** Digits only. */
   readonly phones: readonly string[];
 }
 
-/** The digests of an answer about the team and of the one about everybody, byte for byte. */
+/** The digests of the answer about the team and of the answer about all users, byte for byte. */
 export interface AnswerDigests {
   readonly team: string;
   readonly users: string;
@@ -20,16 +20,16 @@ export interface AnswerDigests {
 /** Answers that an earlier run has seen. */
 export interface KnownAnswers {
   readonly digests: AnswerDigests;
-  /** Whether the same answers mean the same now. */
+  /** True if equal answers still need no work, because the mirror has not changed. */
   readonly stillCount: Promise<boolean>;
 }
 
-/** The team, and everybody when somebody asks. */
+/** The team, and all users on demand. */
 export interface WholeAnswer {
   readonly team: Team;
-  /** @returns `null` if the deployment does not answer for all at once */
+  /** @returns all users; `null` if the deployment does not answer for all at once */
   everybody(): Promise<UsersAnswer | null>;
-  /** Of the answers so far; `null` as long as nobody has asked for everybody. */
+  /** The digests of the answers so far; `null` until all users were asked for. */
   digests(): AnswerDigests | null;
 }
 
@@ -42,17 +42,17 @@ export interface UsersAnswer {
 }
 
 export interface SendOptions {
-  /** Awaited right before each time that the request leaves. If it throws, the request does not leave. */
+  /** Awaited each time right before the request leaves. If it throws, the request does not leave. */
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte. If it throws, nothing leaves. */
   readonly atStart?: () => void;
-  /** Sends the request once at most, whatever the answer is. It is repeated only while no byte has left. */
+  /** Never sends the request again after an answer. It is repeated only if no byte had left. */
   readonly once?: boolean;
 }
 
 export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
-  /** Receives the rows. Without it the listing itself has them. */
+  /** Receives the rows. Without a sink the listing itself contains them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** The number of rows per page; if absent, as many as the service gives. */
   readonly size?: number | undefined;

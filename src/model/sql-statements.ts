@@ -3,9 +3,9 @@
 export interface SqlStatement {
   /** The text from the first word up to the semicolon. */
   readonly text: string;
-  /** The line of the whole text in which it begins; the first is 1. */
+  /** The line of the whole text in which the statement begins; the first line is 1. */
   readonly line: number;
-  /** Its first word in lower case; empty if it begins with a sign. */
+  /** The first word in lower case; empty if the statement begins with a sign. */
   readonly keyword: string;
   /** The parameters of a statement that we wrote. */
   readonly values?: readonly string[];
@@ -14,11 +14,11 @@ export interface SqlStatement {
 export interface SplitSql {
   /** The statements that a semicolon ends. */
   readonly statements: readonly SqlStatement[];
-  /** The text after the last of them, if it is more than blanks and comments. */
+  /** The text after the last of these statements, if it is more than blanks and comments. */
   readonly rest: SqlStatement | null;
 }
 
-/** The parts in which a semicolon ends nothing. A missing end is the end of the text. */
+/** The tokens of SQL. A semicolon inside a token does not end a statement. A token that is not closed ends with the text. */
 const tokens = new RegExp(
   [
     String.raw`(?<comment>--[^\n]*|\/\*)`,
@@ -31,7 +31,7 @@ const tokens = new RegExp(
   'y',
 );
 
-/** Comments can be nested. @returns where it ends, or `undefined` if it does not */
+/** Finds the end of a comment, which can have nested comments. @returns its index; `undefined` without an end */
 function endOfComment(sql: string, from: number): number | undefined {
   let depth = 0;
   const marks = /\/\*|\*\//g;
@@ -43,7 +43,7 @@ function endOfComment(sql: string, from: number): number | undefined {
   return undefined;
 }
 
-/** The depth of a place within brackets, and within the body of a routine in plain SQL (`begin atomic … end`). */
+/** Counts the open brackets at a place, and the open bodies of routines in plain SQL (`begin atomic … end`). */
 interface Depth {
   readonly note: (word: string) => void;
   readonly open: (sign: string) => void;
@@ -97,8 +97,8 @@ export function splitSql(sql: string): SplitSql {
       if (token !== '/*') continue;
       const end = endOfComment(sql, start);
       at = end ?? sql.length;
-      // A comment without an end counts as a statement, because more will come, or there is something to complain
-      // about.
+      // A comment without an end counts as a statement, because its end may come with later input. If not, Postgres
+      // reports the error.
       if (end === undefined) from ??= start;
       continue;
     }

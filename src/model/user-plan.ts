@@ -1,6 +1,6 @@
 /**
- * The plan of one run for one user: a decision for each field, and what to write. Nothing in it has been done yet. The
- * decisions show what is sent, moved, held and no longer held.
+ * The plan of one run for one user: a decision for each field, and the rows to write. Nothing in it has been done yet.
+ * The decisions show which fields are sent, pulled, held or no longer held.
  */
 import { type Field, fields as allFields, type FieldValue } from './fields.ts';
 import type { Id } from './id.ts';
@@ -18,7 +18,7 @@ import {
 
 /** The three versions of one field. */
 export interface Values {
-  /** `undefined` if nothing was agreed on before. */
+  /** `undefined` if both sides have never agreed on a value. */
   readonly base: FieldValue | undefined;
   readonly mirror: FieldValue | undefined;
   readonly service: ServiceValue;
@@ -31,16 +31,16 @@ export type HoldReason =
   | 'ineffective'
   | 'unsupported'
   | 'returned'
-  /** A limit stopped it: one on the whole run, or one on this field alone. */
+  /** A limit stopped the field: a limit on the whole run, or a limit on this field alone. */
   | 'limit'
-  /** A person wants to see it first. */
+  /** A person must approve the edit before it is sent. */
   | 'review'
-  /** A person asked for it. */
+  /** A person asked for the hold. */
   | 'asked'
-  /** A person decided that it is not sent. */
+  /** A person decided that the edit is not sent. */
   | 'rejected';
 
-/** Whether `approve` decides about what this holds. Of all else a side is chosen with `resolve`. */
+/** True if a person decides about such a hold with `approve`. For other reasons, `resolve` chooses a side. */
 export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
 
 /** A field that is left alone on both sides until one of its two values changes (`holdStands`). */
@@ -53,23 +53,23 @@ export interface Hold extends Values {
   readonly detail: string;
   /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
-  /** For a hold that a person asked for, ms from now until its end, which the values do not change. */
+  /** For a hold on request: ms from now until its end. A change of the values does not end it earlier. */
   readonly endsInMs?: number | undefined;
-  /** Set if a limit on this field alone holds it, and not one on the whole run. */
+  /** True if a limit on this field alone holds it, not a limit on the whole run. */
   readonly isAlone?: boolean | undefined;
-  /** The batch that it is in since the run ended which held it. */
+  /** The batch of the hold. It is set when the run that made the hold ends. */
   readonly batch?: string;
-  /** Whether a person lets this edit pass the limits on a whole run, or (`resolved`) those on single fields, too. */
+  /** Set if a person lets this edit pass the limits on a whole run, and with `resolved` also limits on single fields. */
   readonly decision?: 'approved' | 'resolved';
 }
 
 interface MovingField {
   readonly values: Values;
-  /** Whether an earlier hold of the field is over. */
+  /** True if the decision ends an earlier hold of the field. */
   readonly ends: boolean;
 }
 
-/** A field that takes the service's value, or that has it on both sides already. */
+/** A field that takes the service's value (`pull`), or has it on both sides already, but not in base (`settle`). */
 export interface Pull extends MovingField {
   readonly kind: 'pull' | 'settle';
 }
@@ -77,7 +77,7 @@ export interface Pull extends MovingField {
 /** A field that has to be sent. */
 export interface Push extends MovingField {
   readonly kind: 'push';
-  /** The edit that it carries; `undefined` if it is not on record yet. */
+  /** The edit that the push sends; `undefined` if the edit is not on record yet. */
   readonly edit: Id | undefined;
 }
 
@@ -85,21 +85,21 @@ export type Move = Pull | Push;
 
 /** The decision about one field. */
 export type Decision =
-  /** Nothing happens, because both sides have it already. */
+  /** Nothing happens, because neither side has changed the value. */
   | { readonly kind: 'same'; readonly ends: boolean }
   /** The service's value is taken with the user as a whole. */
   | { readonly kind: 'adopt'; readonly ends: boolean }
   | Move
   /** The field is held from now on. */
   | { readonly kind: 'hold'; readonly hold: Hold; readonly agrees?: true }
-  /** The field stays held. `shown` is what the service shows now; `undefined` if that cannot be read. */
+  /** The field stays held. `shown` is the service's value now; `undefined` if it cannot be read. */
   | { readonly kind: 'held'; readonly shown: ServiceValue }
   /** The field is neither pulled nor pushed, and the next run looks at it again. */
   | { readonly kind: 'wait' };
 
 export type Decisions = Readonly<Record<Field, Decision>>;
 
-/** The case of a user (table in `reconcile/merge/user-case.ts`). A `missing` one is not proven gone yet. */
+/** The case of a user (table in `reconcile/merge/user-case.ts`). A `missing` user is not proven gone yet. */
 export type UserCase =
   | 'adopt'
   | 'return'
@@ -113,7 +113,7 @@ export type UserCase =
 export interface DecidedUser {
   readonly id: Id;
   readonly fields: Decisions;
-  /** The values to write to the mirror and the base, or `null` if they stay as they are. */
+  /** The rows to write to the mirror and the base; `null` if they stay unchanged. */
   readonly write: UserWrite | null;
 }
 
@@ -124,19 +124,19 @@ export interface UserPlan extends DecidedUser {
 /** The new mirror and base of one user. Both are written, or neither. */
 export interface UserWrite {
   readonly id: Id;
-  /** The mirror's row when it was read. If it is another one by then, nothing is written. */
+  /** The mirror's row when it was read. If the row has changed before the write, nothing is written. */
   readonly expected: MirrorRow | null;
   readonly mirror: MirrorUser;
   readonly observed: ObservedUser;
   readonly base: BaseUser;
 }
 
-/** The columns of a mirror row that only follow the service. */
+/** The columns of a mirror row that only the service sets. */
 export interface ObservedUser {
   readonly name: string;
   readonly role: string | null;
   readonly resolved: boolean;
-  /** `null` if nothing new is known, so that the row keeps what it has. */
+  /** `null` if nothing new is known, so that the row keeps its details. */
   readonly details: UserDetails | null;
 }
 
@@ -199,7 +199,7 @@ export const holdField = (
   { base, mirror, service }: Values,
 ): DecisionOfKind<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
 
-/** The same plan with other decisions about what it would push. */
+/** The plan, in which `decide` replaces the decision about each pushed field. */
 export function mapPushes(
   plan: UserPlan,
   decide: (field: Field, push: DecisionOfKind<'push'>) => Decision,
@@ -212,7 +212,7 @@ export function mapPushes(
 export const canonicalService = (field: Field, { base, service }: Values): string =>
   service === undefined ? canonicalOf(field, base) : canonicalShown(field, service);
 
-/** Whether both send the same value on the same base, byte for byte, over the same value of the service. */
+/** True if both send the same value over the same base, byte for byte, and over the same value of the service. */
 export const samePush = (field: Field, a: Values, b: Values): boolean =>
   sameValue(field, a.mirror, b.mirror) &&
   sameValue(field, a.base, b.base) &&

@@ -1,10 +1,10 @@
-/** The known facts about a user before anything is decided. */
+/** The facts about a user that a decision is based on. */
 import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
 import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** The edit of a field that lasts: the mirror has its value, and the base does not. */
+/** The present edit of a field: the mirror has its value, and the base does not. */
 export interface LastingEdit {
   readonly id: Id;
   /** The time of the edit by the database's clock, because after a restore another edit may get the same number. */
@@ -13,7 +13,7 @@ export interface LastingEdit {
   readonly split?: MirrorRow['split'] | undefined;
 }
 
-/** The edits by field; absent if both sides agree, or the edit is not on record yet. */
+/** The present edits by field. A field is absent if both sides agree, or its edit is not on record yet. */
 export type LastingEdits = Readonly<Partial<Record<Field, LastingEdit>>>;
 
 export interface UserState {
@@ -24,12 +24,12 @@ export interface UserState {
   readonly held: readonly Hold[];
   readonly edits: LastingEdits;
   readonly hasOpenIntent: boolean;
-  /** Ms since the first complete pass that missed the user, by the database's clock. */
+  /** Ms by the database's clock since the first complete pass without the user. */
   readonly missingForMs: number | undefined;
-  /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
+  /** True if the observed columns in the mirror differ from the service's values, byte for byte. */
   readonly observedDiffers: boolean;
-  /** Whether an older version than before is shown, with other values or of whom a field is held: it is not believed. */
+  /** True if the service shows an older version than before that would change something. This version is ignored. */
   readonly stale?: boolean;
-  /** Set if the mirror was edited while the triggers were off that record its history. */
+  /** Set if the user was edited in the mirror while the triggers that record its history were off. */
   readonly isUnrecorded?: true;
 }

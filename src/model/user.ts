@@ -12,7 +12,7 @@ import {
 import type { Id } from './id.ts';
 import { canonicalName, joinName, type NamePair, type NameSplit, samePair } from './name.ts';
 
-/** The value of a field that is of another type than expected, as a short piece of JSON. */
+/** A field's value of another type than expected, as a short piece of JSON. */
 export interface Unreadable {
   readonly unreadable: string;
 }
@@ -27,8 +27,8 @@ type ShownFields = { readonly [F in SingleName]?: ShownValue<NonNullable<SingleV
 
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left out is absent
- * here, which is neither `null` nor unreadable: {@link readingOf} tells the three apart. In a long
- * answer `raw` is a getter that parses its text each time: take properties by their names, and spread none of these.
+ * here. Absent, `null` and unreadable are three cases, which {@link readingOf} distinguishes. In a long answer `raw` is
+ * a getter that parses its text each time, so read properties by their names, and do not spread such a user.
  */
 export interface ServiceUser extends ShownFields {
   readonly id: Id;
@@ -38,21 +38,21 @@ export interface ServiceUser extends ShownFields {
   readonly updatedAt?: string | null;
   readonly userCreatedAt?: string | null;
   readonly userUpdatedAt?: string | null;
-  /** All that the service said about the user besides. */
+  /** All other properties of the user in the service's answer. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** The last agreed values. `joined` is the service's own name, `name` the pair that stands for it. */
+/** The last agreed values. `joined` is the service's name, and `name` has the two halves that we store for it. */
 export interface BaseUser extends UserValues {
   readonly joined: string;
 }
 
-/** The part of our row that anyone may edit. */
+/** The part of a mirror row that editors may edit. */
 export interface MirrorUser extends UserValues {
   readonly split: NameSplit;
 }
 
-/** The whole row, including what only follows the service. */
+/** The whole mirror row, including the columns that only the service sets. */
 export interface MirrorRow extends MirrorUser {
   readonly joined: string;
   readonly role: string | null;
@@ -60,14 +60,14 @@ export interface MirrorRow extends MirrorUser {
   readonly gone: boolean;
 }
 
-/** The values to send to the service for one user. Half of a name cannot be expressed. */
+/** The values to send to the service for one user. A name is sent whole: one half cannot be expressed. */
 export type UserPatch = Partial<UserValues>;
 
 export function isUnreadable(value: unknown): value is Unreadable {
   return typeof value === 'object' && value !== null && 'unreadable' in value;
 }
 
-/** Whether any of its fields is unreadable. */
+/** True if any field of the user is unreadable. */
 export const hasUnreadable = (user: ServiceUser): boolean =>
   fields.some((field) => isUnreadable(user[field]));
 
@@ -76,14 +76,14 @@ export function readable<T>(shown: ShownValue<T> | undefined): T | null | undefi
   return isUnreadable(shown) ? undefined : shown;
 }
 
-/** The service's value of one field; `undefined` if it said nothing readable. A name is joined. */
+/** The service's value of one field; `undefined` if it is unreadable or was left out. A name is joined. */
 export type ServiceValue = string | Id | null | undefined;
 
 export function serviceValue(user: ServiceUser, field: Field): ServiceValue {
   return readable<string | Id>(user[field]);
 }
 
-/** The canonical form of a field's value, in which it is compared with the service. */
+/** The canonical form of a field's value. Values are compared with the service in this form. */
 export function canonicalOf(field: Field, value: FieldValue | undefined): string {
   const pair = value ?? emptyValues[field];
   return field === 'name' ? joinName(pair as NamePair) : canonicalShown(field, pair as SingleValue);
@@ -92,12 +92,12 @@ export function canonicalOf(field: Field, value: FieldValue | undefined): string
 export const canonicalValue = <F extends Field>(field: F, values: Pick<UserValues, F>): string =>
   canonicalOf(field, values[field]);
 
-/** The same for a value of the service, in which a name is joined. */
+/** The canonical form of a value of the service, in which a name is joined. */
 export function canonicalShown(field: Field, value: SingleValue): string {
   return field === 'name' ? canonicalName(String(value ?? '')) : single(field).canonical(value);
 }
 
-/** A field as it is read from the service: a value in canonical form, or why there is none. */
+/** A field as read from the service: its value in canonical form, or the reason why there is no value. */
 export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
 export function readingOf(field: Field, user: ServiceUser): FieldReading {
@@ -106,17 +106,17 @@ export function readingOf(field: Field, user: ServiceUser): FieldReading {
   return value === undefined ? 'left out' : { value: canonicalShown(field, value) };
 }
 
-/** Whether a field is read as this value, in canonical form. */
+/** True if the field was read as this value, in canonical form. */
 export function isReadAs(reading: FieldReading, value: string): boolean {
   return typeof reading === 'object' && reading.value === value;
 }
 
-/** Whether two values of a field are the same, byte for byte. A missing name is the same as an empty one. */
+/** True if two values of a field are the same, byte for byte. A missing name is the same as an empty name. */
 export function sameValue(field: Field, a: FieldValue | undefined, b: FieldValue | undefined): boolean {
   const [left, right] = [a ?? emptyValues[field], b ?? emptyValues[field]];
   return field === 'name' ? samePair(left as NamePair, right as NamePair) : left === right;
 }
 
-/** Compares the values byte for byte, because every edit counts, even one of case or spaces. */
+/** Compares the values byte for byte, because every edit counts, even an edit of only case or spaces. */
 export const sameBytes = (field: Field, a: UserValues, b: UserValues): boolean =>
   sameValue(field, a[field], b[field]);

@@ -1,7 +1,7 @@
 /** Terms that the page and its queries share, about lists of edits that wait for a person. */
 import type { Id } from './id.ts';
 
-/** A longer list shows only this many rows, which is enough to see what the list is about. */
+/** A list of at most this many rows is shown whole. A longer list shows only its first rows. */
 export const mostWhole = 20;
 /** The most rows on a page for decisions. */
 export const perList = 200;
@@ -19,7 +19,7 @@ export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${tea
 
 /** The most users in one update. */
 export const perRequest = 25;
-/** The most rows of a decision whose outcome the receipt shows. */
+/** The most rows of one decision that its question and its receipt show. */
 export const mostOfDecision = 1_000;
 
 /** What a person can do, in the words of `report.decisions`. `value` sets a value that neither side has. */

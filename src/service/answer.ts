@@ -24,14 +24,14 @@ function header(head: AnswerHead, name: string): string | null {
 
 /** Makes the service's text safe for an error or an event. */
 function quote(head: AnswerHead, text: string, maxLength = maxQuoteLength): string {
-  // Printable first: invisible characters inside the token would keep it from being found.
+  // First the text is made printable, because invisible characters inside the token would hide it from `blotOut`.
   return blotOut(toPrintable(text, text.length), [head.token]).slice(0, maxLength).toWellFormed();
 }
 
 function common(head: AnswerHead) {
   const id = header(head, 'x-request-id');
   const requestId = id === null ? null : quote(head, id);
-  // An answer from a cache carries the time at which it was made.
+  // The `Date` of an answer from a cache is the time at which the answer was made, so it is ignored.
   const dateMs = head.headers['age'] === undefined ? Date.parse(header(head, 'date') ?? '') : Number.NaN;
   return { status: head.status, requestId, dateMs: Number.isNaN(dateMs) ? null : dateMs };
 }
@@ -54,7 +54,7 @@ function redirectHost(location: string | null): string {
   return location !== null && URL.canParse(location) ? new URL(location).host : 'the same host';
 }
 
-/** The failure that status and headers alone show; `null` if there is none. */
+/** The failure that the status and the headers show; `null` if they show none. */
 export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | null {
   if (head.status >= 400) return null;
   if (head.status >= 300) {
@@ -74,11 +74,11 @@ export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | 
 /** Length of the excerpt of a refusal's body. */
 const maxExcerptLength = 1_000;
 
-/** The service's words for what went wrong, and the beginning of the body if that says more. */
+/** The service's message about the error, and the beginning of the body if it contains more than the message. */
 function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 'label' | 'excerpt'> {
   if (isEncoded(head) || !hasLength(head)) return { label: null, excerpt: undefined };
   const bytes = body.take();
-  // A character has four bytes at most, and the rest would be cut.
+  // A character has at most four bytes, so later bytes are not in the excerpt.
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
   const read = readJson({ take: () => bytes });
   const message = read?.value;
@@ -89,15 +89,15 @@ function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 
   };
 }
 
-/** Whether a body with this digest need not be parsed. */
+/** True if a body with this digest is known, so that it need not be parsed. */
 export type IsKnown = (digest: string) => Promise<boolean>;
 
-/** What stands for a body that was not parsed. */
+/** Takes the place of a body that was not parsed. */
 const unread: ParsedJson = { value: undefined, spelling: null, suspicious: false };
 
 /**
  * Reads a whole body after {@link judgeHead} found no failure. Releases the bytes before parsing.
- * @param isKnown if it is given, the answer has its digest
+ * @param isKnown if given, the answer has the digest of its body
  */
 export async function readAnswer(
   head: AnswerHead,
@@ -113,7 +113,7 @@ export async function readAnswer(
   return body.size() > shortBytes ? readLong(head, body, digest) : answerOf(head, readJson(body), digest);
 }
 
-/** Up to here an answer takes little memory, whatever is in it. */
+/** An answer of up to this many bytes takes little memory, whatever it contains. */
 const shortBytes = 4_194_304;
 
 /** Reads a long answer in turns with other work, unless it would take too much memory. */

@@ -15,9 +15,9 @@ export interface BaseUrl {
 
 /**
  * Checks the address before any credential goes there. "Requests must use HTTPS" (interface.md, General
- * rules, 2): plain http is for a loopback address only, where the emulator listens.
+ * rules, 2). Plain http is accepted only for a loopback address, where the emulator listens.
  *
- * @throws MusterdError `configuration`. The address itself is not repeated: it may hold a password.
+ * @throws MusterdError `configuration`. The message leaves out the address, because it may contain a password.
  */
 export function checkBaseUrl(text: string): BaseUrl {
   if (!URL.canParse(text)) refuse('is not a URL', 'Give it as https://host.');

@@ -1,8 +1,8 @@
-/** Collects the bytes of an answer as they come in, so that nothing is copied that is not read. */
+/** Collects the bytes of an answer as they come in, and copies them only if they are read. */
 import { createHash } from 'node:crypto';
 
 export interface Body {
-  /** @returns whether the length is still allowed; if not, the bytes are released */
+  /** @returns true while the length is allowed; otherwise the bytes are released */
   add(chunk: Uint8Array): boolean;
   /** Number of bytes so far. */
   size(): number;
@@ -12,7 +12,7 @@ export interface Body {
   take(): Buffer;
 }
 
-/** Shorter chunks are gathered in blocks, because each would keep more memory than its bytes. */
+/** Chunks shorter than `shortBytes` are copied into blocks, because a small chunk keeps more memory than its bytes. */
 const [shortBytes, blockBytes] = [32_768, 65_536];
 
 export function createBody(maxBytes: number): Body {

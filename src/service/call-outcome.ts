@@ -1,4 +1,4 @@
-/** The outcome of one request, as a value on which the retry policy decides. */
+/** The outcome of one request. The retry policy decides on it. */
 import { type Phase, ServiceError, plainWords } from '../errors.ts';
 import type { ParsedJson } from './parse-json.ts';
 
@@ -16,7 +16,7 @@ interface AnswerMetadata {
 export interface Answer extends AnswerMetadata {
   readonly kind: 'answer';
   readonly body: ParsedJson;
-  /** The SHA-256 of the body, if it was asked for; a body that was known by it is not parsed. */
+  /** The SHA-256 of the body, if the call asked for it. A body with a known digest is not parsed. */
   readonly digest: string | null;
   readonly headers: Headers;
 }
@@ -25,27 +25,27 @@ export interface Answer extends AnswerMetadata {
 export interface Refusal extends AnswerMetadata {
   readonly kind: 'refusal';
   readonly label: string | null;
-  /** The beginning of the body, made printable, if it says more than the label. */
+  /** The beginning of the body, made printable, if the body contains more than the label. */
   readonly excerpt: string | undefined;
   readonly retryAfter: string | null;
 }
 
 export type FailureReason =
-  /** The name was not resolved, nothing listens there, or the connection took too long. */
+  /** The name was not resolved, no server listens at the address, or connecting took too long. */
   | 'unreachable'
   /** The certificate is not valid for this host, or TLS could not be agreed on. */
   | 'tls'
-  /** The connection broke, or what came over it was not HTTP. */
+  /** The connection broke, or the received bytes were not HTTP. */
   | 'broken'
   | 'timeout'
-  /** Neither a length nor chunks mark the end of the body, so that a cut would look like the end. */
+  /** Neither a length nor chunks mark the end of the body, so a broken connection would look like the end. */
   | 'unframed'
   | 'encoded'
   | 'not-json'
   | 'malformed'
   | 'too-large'
   | 'redirect'
-  /** Whoever made the call has cancelled it. */
+  /** The caller has cancelled the call. */
   | 'cancelled';
 
 /** No usable answer. */

@@ -20,17 +20,17 @@ export interface Call {
   readonly path?: string;
   /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** If it is given, the reply has its digest. */
+  /** If given, the reply has the digest of its body. A body that is known is not parsed. */
   readonly isKnown?: IsKnown | undefined;
-  /** Uses this credential and no other, whatever the answer is. */
+  /** Uses only this credential, even after a 401. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte of each attempt. */
   readonly atStart?: () => void;
-  /** Ends the call with a 401 instead of sending it again with another token or credential. */
+  /** After a 401, ends the call instead of sending it again with another token or credential. */
   readonly once?: boolean | undefined;
-  /** When aborted, the call ends at once, and a request that is under way is given up. */
+  /** When aborted, the call ends at once, and a request in flight is given up. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -60,7 +60,7 @@ interface CallParts {
   readonly onEvent: OnEvent;
 }
 
-/** The retry budget starts and ends at this many retries; each answered call adds a tenth of one. */
+/** The retry budget starts at this many retries, which is also its maximum. Each answered call adds a tenth of a retry. */
 const retryBudget = 20;
 const earned = 0.1;
 
@@ -69,7 +69,7 @@ interface Attempt {
   readonly authorization: Authorization;
 }
 
-/** Makes one request: it waits for its turn, a token and a place in the rate, and reports the answer to all of them. */
+/** Makes one request: waits for a place of the rate limit and a token, and reports the answer to limiter and tokens. */
 async function attempt(parts: CallParts, call: Call, number: number, onFlight: () => void): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
@@ -107,7 +107,7 @@ async function attempt(parts: CallParts, call: Call, number: number, onFlight: (
   return { outcome, authorization };
 }
 
-/** Reports an answer to the rate and the credential. */
+/** Reports an answer to the rate limiter and to the tokens. */
 async function settle(
   parts: CallParts,
   call: Call,
@@ -123,12 +123,12 @@ async function settle(
     onEvent({ kind: 'throttled', operation, pauseMs: pause.pauseMs, inARow: pause.inARow });
   } else if (outcome.kind !== 'failure') {
     rate.accepted(order);
-    // A deliberate check of a credential does not count as use.
+    // A call that only checks a credential does not count as use of this credential.
     if (outcome.status !== 401 && call.credential === undefined) tokens.accepted(used);
   }
 }
 
-/** Makes calls in order, within the rate, with a token, and repeats them if that is safe. */
+/** Makes calls in order, within the rate limit and with a token, and repeats a call if that is safe. */
 export function createCall(parts: CallParts): MakeCall {
   const { clock, tokens, retry, random, signal, onEvent } = parts;
   const limit = pLimit(parts.concurrency);
@@ -174,7 +174,7 @@ export function createCall(parts: CallParts): MakeCall {
   });
 }
 
-/** The result, or `null` if the service says 404. */
+/** The result, or `null` if the service answers 404. */
 export async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

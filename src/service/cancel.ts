@@ -1,4 +1,4 @@
-/** Calls that whoever made them can cancel, each by a signal of its own. */
+/** Calls that the caller can cancel, each with a signal of its own. */
 import { ServiceError } from '../errors.ts';
 import { nameOperation, type Operation } from './operation.ts';
 
@@ -7,13 +7,13 @@ interface Cancellable {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A signal that is aborted as soon as one of the two is. */
+/** A signal that is aborted as soon as one of the two signals is. */
 export function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined) {
   if (one === undefined || other === undefined) return one ?? other;
   return AbortSignal.any([one, other]);
 }
 
-/** A call that ended before its request left, or between two attempts of which none had an effect. */
+/** The error of a call that was cancelled before its request left, or between two attempts without an effect. */
 function cancelled({ operation, signal }: Cancellable): ServiceError {
   const name = nameOperation(operation);
   return new ServiceError(`${name}: cancelled`, {
@@ -24,12 +24,12 @@ function cancelled({ operation, signal }: Cancellable): ServiceError {
   });
 }
 
-/** Makes a call, and tells when a request of it leaves, and when it begins to wait for the next attempt. */
+/** Makes a call. Calls `noteFlight` when a request leaves, and when the call begins to wait for the next attempt. */
 type MakeNoticed<C, R> = (call: C, noteFlight: (isUnderWay: boolean) => void) => Promise<R>;
 
 /**
- * A cancelled call ends at once, whatever it waits for: the queue, the rate, a pause. Only a request that is under way
- * ends the call itself, because it alone knows whether a byte left.
+ * A cancelled call ends at once, even while it waits for the queue, the rate limit or a pause. If its request is in flight,
+ * the request itself ends the call, because only the request knows whether a byte left.
  */
 export function makeCancellable<C extends Cancellable, R>(make: MakeNoticed<C, R>): (call: C) => Promise<R> {
   return async (call) => {

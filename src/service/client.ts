@@ -1,6 +1,6 @@
 /**
- * The client of the service: every endpoint of interface.md as a typed function, as a run uses it. What other programs
- * import of the package is in `library`.
+ * The client of the service, which runs and commands use: every endpoint of interface.md as a typed function. The client
+ * that other programs import is in `library`.
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
@@ -26,17 +26,17 @@ export interface ServiceClientOptions {
   /** `read-only` refuses every write before anything is sent. */
   readonly mode: 'read-only' | 'read-write';
   readonly http?: Partial<HttpSettings>;
-  /** Connections that other clients use as well. */
+  /** Connections that other clients use, too. */
   readonly connections?: Connections | undefined;
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
   readonly clockSkew?: Partial<ClockSkewSettings>;
-  /** The longest listing in pages, after which the rest is not read. */
+  /** The most pages of a listing that are read. */
   readonly maxPages?: number;
   readonly clock: Clock;
-  /** When aborted, ends waits, refuses further requests, and lets those in flight finish for a while. */
+  /** When aborted, ends waits, refuses further requests, and lets requests in flight finish for `graceMs`. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait for requests in flight after that, in ms. */
+  /** Ms for which requests in flight may finish after the abort. */
   readonly graceMs?: number;
   readonly onEvent?: OnEvent | undefined;
   /** Random number from 0 to 1, for jitter. */
@@ -55,13 +55,13 @@ export interface ServiceClient
     CredentialCheck,
     ChannelState {}
 
-/** Questions about the calls so far. */
+/** The state of the channel after the calls so far. */
 interface ChannelState {
-  /** The longest answer so far in bytes, of those that grow with the team; `null` before the first. */
+  /** The longest answer so far, of the answers that grow with the team; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
-  /** Waits for requests in flight and closes its own connections; shared ones stay open. */
+  /** Waits for requests in flight and closes the channel's own connections. Shared connections stay open. */
   close(): Promise<void>;
 }
 
@@ -70,15 +70,15 @@ interface Channel extends ChannelState {
   readonly call: MakeCall;
   readonly pages: PagesSettings;
   readonly tokens: Tokens;
-  /** The service's clock, as far as it is known. */
+  /** The service's time; our time as long as the service's is not known. */
   serviceNowMs(): number;
 }
 
 const defaultMaxPages = 100_000;
-/** Together with recording the outcomes, an orderly end takes less than 20 s. */
+/** With this, an orderly end takes less than 20 s, including the time to record the outcomes. */
 const defaultGraceMs = 15_000;
 
-/** Checks the bounds of the settings, whoever passes them. */
+/** Checks the bounds of the settings, because a caller can pass any values. */
 function checkSettings(http: HttpSettings, rate: RateSettings): void {
   for (const [name, value] of Object.entries({ ...http, burst: rate.burst })) {
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value > 0)) {

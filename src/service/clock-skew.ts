@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 
 export interface ClockSkewSettings {
-  /** Above this difference in ms there is a warning; smaller ones are ignored. */
+  /** A difference of more ms than this causes a warning. A smaller difference is ignored. */
   readonly warnAboveMs: number;
-  /** Up to this difference in ms a token's `iat` is corrected; beyond it, it is not. */
+  /** A difference of up to this many ms is corrected in a token's `iat`. A larger difference is not corrected. */
   readonly correctUpToMs: number;
 }
 
@@ -14,7 +14,7 @@ export interface ClockSkew {
    * Measures the difference from the `Date` header of an answer.
    *
    * @param sentMs our wall clock when the request left
-   * @returns a warning for people, if the difference has become large enough
+   * @returns a warning for people if the difference is too large and was not reported yet
    */
   observe(dateMs: number, sentMs: number): string | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
@@ -23,10 +23,10 @@ export interface ClockSkew {
   correctionMs(): number;
 }
 
-/** The header has truncated seconds: on average the service's clock is half a second ahead of it. */
+/** The `Date` header has whole seconds, so the service's clock is half a second ahead of it on average. */
 const halfSecondMs = 500;
 
-/** Measures the difference between the clocks: we date a JWT by ours, the service checks it by its own. */
+/** Measures the difference between our clock, which dates a JWT, and the service's clock, which checks it. */
 export function createClockSkew(clock: Clock, settings: ClockSkewSettings): ClockSkew {
   let offset: number | null = null;
   let warnedAt: number | null = null;

@@ -3,7 +3,7 @@ import type { ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import { countRows, type Page } from './page.ts';
 
-/** Number of rejected rows to keep with excerpts; further ones are only counted. */
+/** The most rejected rows that are kept with excerpts. Further rejected rows are only counted. */
 const keptRejected = 1_000;
 
 /** Passes on the rows of a listing while its pages come in. If an id comes twice, the later row counts. */
@@ -15,7 +15,7 @@ export interface Collector<Row> {
   readonly rejectedCount: number;
 }
 
-/** @param sink its previous content is dropped */
+/** @param sink receives the rows; its previous content is dropped */
 export function createCollector<Row extends { readonly id: Id }>(sink: ListingSink<Row>): Collector<Row> {
   const ids = new Set<Id>();
   const rejected: RejectedRow[] = [];

@@ -1,4 +1,4 @@
-/** Connections to services that outlive a client: the next client, of any team, uses those that are still open. */
+/** Connections to services. They outlive a client: the next client, of any team, uses connections that are still open. */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
@@ -7,22 +7,22 @@ import { MusterdError } from '../errors.ts';
 /** Connections to the service. Times are in ms. */
 export interface ConnectionSettings {
   readonly connectTimeoutMs: number;
-  /** For the head of an answer, from when the request was sent. */
+  /** Ms from sending a request to the head of its answer. */
   readonly headersTimeoutMs: number;
   /** Ms from handing over a request to the last byte of its answer. */
   readonly totalDeadlineMs: number;
-  /** Requests in parallel, each on its own connection. */
+  /** The most requests at the same time, each on its own connection. */
   readonly concurrency: number;
-  /** A file in PEM with the certificates of a private authority; the usual ones are trusted as well. */
+  /** A PEM file with the certificates of a private authority. The usual authorities are trusted, too. */
   readonly caFile: string | undefined;
-  /** The URL of an HTTP proxy that leads to an https origin; it may hold a name and a password. */
+  /** The URL of an HTTP proxy for https origins. It can contain a name and a password. */
   readonly proxy?: string | undefined;
 }
 
 export interface Connections {
   /** @throws MusterdError `configuration` when the CA file cannot be read. */
   to(origin: string, settings: ConnectionSettings): Dispatcher;
-  /** Closes all of them, also those with requests in flight. */
+  /** Closes all connections, even those with requests in flight. */
   close(): Promise<void>;
 }
 
@@ -40,13 +40,13 @@ function readAuthorities(caFile: string): string {
   }
 }
 
-/** undici closes a connection that was idle for some seconds. @param clients how many use them at the same time */
+/** undici closes a connection after some idle seconds. @param clients the number of clients that use them at the same time */
 export function createConnections(clients = 1): Connections {
   const pools = new Map<string, Dispatcher>();
   return {
     to: (origin, { caFile, ...settings }) => {
       const { connectTimeoutMs, headersTimeoutMs, totalDeadlineMs, concurrency, proxy } = settings;
-      // Read each time: the file can change.
+      // The file is read each time, because it can change.
       const authorities = caFile === undefined ? null : readAuthorities(caFile);
       const key = JSON.stringify([
         origin,
@@ -67,7 +67,7 @@ export function createConnections(clients = 1): Connections {
       } as const;
       const options = {
         connections: clients * concurrency,
-        // One request at a time: undici sends pipelined requests again after one that fails.
+        // One request at a time, because undici sends pipelined requests again if an earlier one fails.
         pipelining: 1,
         allowH2: false,
         headersTimeout: headersTimeoutMs,
@@ -81,7 +81,7 @@ export function createConnections(clients = 1): Connections {
               uri: proxy,
               requestTls: tls,
               proxyTls: tls,
-              // The answer to CONNECT is a part of connecting.
+              // The proxy's answer to CONNECT counts as a part of connecting, so it has the same timeout.
               clientFactory: (to, given) => new Pool(to, { ...given, headersTimeout: connectTimeoutMs }),
             });
       pools.set(key, pool);

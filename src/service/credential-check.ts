@@ -9,8 +9,8 @@ interface CredentialReport {
   readonly credential: CredentialName;
   readonly inUse: boolean;
   /**
-   * When a call last succeeded with it, in ms since 1970; `null` if none has since this client was made. Calls that
-   * only check it do not count, so that an old secret that has not been used for a while can be revoked.
+   * The time of the last call that succeeded with the credential, in ms since 1970; `null` if none has since this client
+   * was made. Calls that only check the credential do not count, so an old secret is seen to be unused and can be revoked.
    */
   readonly lastNeededMs: number | null;
 }
@@ -23,10 +23,10 @@ export interface CredentialCheck {
   credentials(): readonly CredentialReport[];
   /**
    * Tries each configured credential on `GET /v1/inboxes`, "the recommended low-risk credential check"
-   * (interface.md, API Secret JWT, 9), or on `GET /v1/team` where a deployment has no such path. An accepted next secret
-   * is used from then on.
+   * (interface.md, API Secret JWT, 9), or on `GET /v1/team` if a deployment has no such path. If the next secret is
+   * accepted, it is used from then on.
    *
-   * @throws ServiceError if the service gives no answer; a 401 is a result
+   * @throws ServiceError if the service gives no usable answer. A 401 does not throw: it is a result
    */
   checkCredentials(): Promise<readonly CheckedCredential[]>;
 }

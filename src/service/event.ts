@@ -3,16 +3,16 @@ import type { Phase } from '../errors.ts';
 /** A request has ended, with any outcome. */
 export interface RequestEvent {
   readonly kind: 'request';
-  /** The name without ids, for example `POST /v1/tags`. */
+  /** The name of the operation without ids, for example `POST /v1/tags`. */
   readonly operation: string;
   /** 1 for the first attempt of a call. */
   readonly attempt: number;
   readonly phase: Phase;
   readonly status: number | null;
   readonly requestId: string | null;
-  /** From handing the request to the network to the last byte of the answer. */
+  /** Ms from handing the request to the network to the last byte of the answer. */
   readonly durationMs: number;
-  /** Ms waited before the request, for its turn and the rate limit. */
+  /** Ms that the request waited for the rate limit and a token before that. */
   readonly waitedMs: number;
 }
 
@@ -45,8 +45,8 @@ export interface WarningEvent {
 }
 
 /**
- * Events of the client, for logs, metrics and progress: chosen values only, never a
- * credential, a header or a body. A listener must not throw.
+ * Events of the client, for logs, metrics and progress. They never contain a credential, a header or a body. A listener
+ * must not throw.
  */
 export type ServiceEvent = RequestEvent | RetryEvent | ThrottledEvent | WarningEvent;
 

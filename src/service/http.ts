@@ -8,11 +8,11 @@ import { nameOperation, type Operation } from './operation.ts';
 import { describeConnectFailure } from './proxy.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
-/** Connections to the service, and what is taken from them. */
+/** The settings of connections to the service, and of the answers that are accepted. */
 export interface HttpSettings extends ConnectionSettings {
-  /** The longest answer that is read. */
+  /** The longest answer that is read, in bytes. */
   readonly maxResponseBytes: number;
-  /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
+  /** Accepts JSON with any content type. Off by default, so that a proxy's page does not count as an answer. */
   readonly anyContentType: boolean;
 }
 
@@ -30,7 +30,7 @@ interface HttpRequest {
   readonly operation: Operation;
   /** The path as sent, with ids filled in. */
   readonly path: string;
-  /** The JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
+  /** The JSON body. A GET can have a body, too: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
@@ -41,7 +41,7 @@ interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The size of the longest answer so far, of an operation whose answers grow with the team. */
+/** The longest answer so far, counting only operations whose answers grow with the team. */
 export interface LongestAnswer {
   readonly operation: string;
   readonly bytes: number;
@@ -53,15 +53,15 @@ export interface Http {
   /**
    * Sends one request, once. Never follows a redirect, never inflates, never tries again.
    *
-   * @throws ServiceError `not-sent` for a write in read-only mode; whatever `atStart` throws; everything else is an
-   * outcome
+   * @throws ServiceError `not-sent` for a write in read-only mode, or the error that `atStart` throws. All other failures
+   * are returned as an outcome
    */
   exchange(request: HttpRequest): Promise<Outcome>;
-  /** The longest complete one; `null` before the first. */
+  /** The longest complete answer; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
   /** Waits for requests in flight, at most until their deadline. */
   close(): Promise<void>;
-  /** Aborts requests in flight; whether they had an effect is unknown. */
+  /** Aborts requests in flight. It is then unknown whether they had an effect. */
   cut(): void;
 }
 
@@ -70,7 +70,7 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|UNSPECIFIED|HOSTNAME_|INVALID_|ERROR_IN_)/;
 
 /**
- * @param shared connections that other clients use as well; without them it has its own
+ * @param shared connections that other clients use, too; if absent, this client has its own connections
  * @throws MusterdError `configuration` when the CA file cannot be read.
  */
 export function createHttp(
@@ -184,7 +184,7 @@ interface Transfer extends Pick<HttpRequest, 'atStart' | 'isKnown' | 'signal'> {
 type GiveUp = () => void;
 const givenUp = 'given up: this client is closed';
 
-/** One request and its answer. undici reports just before it writes, so it is known whether a byte left. */
+/** Sends one request and reads its answer. undici reports just before it writes, so it is known whether a byte left. */
 function transfer(
   pool: Dispatcher,
   settings: HttpSettings,
@@ -224,7 +224,7 @@ function transfer(
     onDispatch(() => stop(fail(controller === undefined ? 'unreachable' : 'broken', givenUp)));
     pool.dispatch(options, {
       onRequestStart: (started) => {
-        // The deadline passed before there was a connection: the request has already been given up.
+        // The request was already given up before there was a connection, for example at the deadline.
         if (over) {
           started.abort(new Error('not to be sent'));
           return;

@@ -1,14 +1,14 @@
 /**
- * What a long answer must not have, because parsing it would take a multiple of its bytes in memory. It is found in the
- * bytes, before anything is parsed.
+ * Bounds on the content of a long answer, because parsing some content takes many times its bytes in memory. The bounds
+ * are checked on the bytes, before anything is parsed.
  */
 
-/** The least bytes for each; a user has 25 values in 250 bytes, 7 of them texts, and a small tag 3 in 20. */
+/** The least bytes per value, text or long number. A user has 25 values (7 texts) in 250 bytes; a small tag 3 in 20. */
 const leastBytesPer = { values: 4, texts: 12, longNumbers: 64 } as const;
-/** Numbers of so many digits are exact only as `bigint`, which takes ten times its digits. */
+/** A number of at least `longDigits` digits is exact only as a `bigint`, which takes ten bytes per digit. */
 const [longDigits, mostDepth, mostKeys] = [16, 512, 10_000];
 
-/** Bytes by what they are outside of texts. */
+/** The bytes that have a meaning outside of texts. */
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [
   34, 92, 44, 58, 91, 123, 93, 125,
 ] as const;
@@ -19,7 +19,7 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return hash;
 }
 
-/** @returns where the text ends that begins there */
+/** @returns the index of the end of the text that begins at `from` */
 function endOfText(bytes: Uint8Array, from: number): number {
   let at = from;
   for (let byte = bytes[at]; byte !== quote && byte !== undefined; byte = bytes[at])
@@ -27,7 +27,7 @@ function endOfText(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** @returns where the digits end that begin there */
+/** @returns the index after the digits that begin at `from` */
 function endOfDigits(bytes: Uint8Array, from: number): number {
   let at = from;
   while (isDigit(bytes[at] ?? 0)) at += 1;
@@ -37,9 +37,9 @@ function endOfDigits(bytes: Uint8Array, from: number): number {
 const isDigit = (byte: number) => byte >= 48 && byte <= 57;
 
 interface Bounds {
-  /** The first excess, in words; `null` if there is none. */
+  /** The first bound that is exceeded, in words; `null` if none is. */
   readonly excess: string | null;
-  /** Whether a number needs a `bigint` to be exact. */
+  /** True if a number needs a `bigint` to be exact. */
   readonly hasLongNumber: boolean;
 }
 

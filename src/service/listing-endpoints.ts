@@ -1,4 +1,4 @@
-/** Listed resources, whole and row by row; and counts. */
+/** The endpoints for listed resources, as a whole and row by row, and for the count of contacts. */
 
 import { isRefusal, ServiceError } from '../errors.ts';
 import type { PaginationBody } from '../model/contact-count.ts';
@@ -13,11 +13,11 @@ import { firstLimit, readListing } from './pages.ts';
 import { readWhole } from './read-whole.ts';
 import { decodeCount, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
 
-/** The paged ones take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
+/** Paged listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
   /** Lists all rows of a resource (interface.md, Endpoints). */
   list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;
-  /** One of its rows; `null` if the service says 404. Only for a resource with such a path. */
+  /** One row of a resource; `null` if the service answers 404. Only for a resource with a path for one row. */
   row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
   /** `POST /v1/contacts/count`: the number of contacts that match a pagination body. */
   contactCount(body: PaginationBody): Promise<bigint>;
@@ -25,13 +25,13 @@ export interface ListingEndpoints {
 
 /** Options for reading any listing. */
 export interface PagesSettings {
-  /** Longest listing in pages; the rest is not read. */
+  /** The most pages of a listing that are read. */
   readonly maxPages: number;
 }
 
 /**
- * A service that answers 404 does not have this listing, so nothing is in it. Its rows in the mirror do not count as
- * gone for that.
+ * The listing of a service that answers 404: it has no such listing, so the listing counts as empty. This does not mark
+ * the rows in the mirror as gone.
  */
 const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   status: 'complete',
@@ -47,7 +47,7 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
 
 const isNew = () => Promise.resolve(false);
 
-/** Whether the same requests are answered as before. Unless all are, nothing of them counts. */
+/** True if the same requests get the same answers as before. If one answer differs, the listing is read again. */
 async function isAnsweredSo(
   call: MakeCall,
   resource: ListedResource,
@@ -120,7 +120,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
     try {
       return await listResource(noteAnswer, pages, resource, options);
     } catch (error) {
-      // If some pages were answered, the service has this listing, and only the rest of it is unknown.
+      // If a page was answered, the service has this listing, and only its later pages are unknown.
       if (error instanceof ServiceError && error.status === 404 && !isAnswered)
         return noneListed(options.memory);
       throw error;

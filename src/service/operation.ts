@@ -1,6 +1,6 @@
 /**
- * The endpoints of interface.md, Endpoints, and whether a call of each may be repeated. Those that list a resource, or read
- * one of its rows, are in its description.
+ * The endpoints of interface.md, Endpoints, and the rule for repeating a call of each. The endpoints that list a resource,
+ * or read one of its rows, are in the description of the resource (`src/model/listed`).
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -9,23 +9,23 @@ import { listedResources } from '../model/listed-resources.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** `read` may be repeated, also with the method POST. `write` is repeated only if it certainly had no effect. */
+/** A `read` may be repeated, even over POST. A `write` is repeated only if it certainly had no effect. */
 export type Effect = 'read' | 'write';
 
 export interface Operation {
   readonly method: Method;
-  /** As the interface spells it, with `{id}` in place of an id. */
+  /** The path as in the interface, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
   /** Longest answer in bytes; if absent, `maxResponseBytes` applies. */
   readonly maxAnswerBytes?: number;
 }
 
-/** A count, an `ok`, the result of a write. */
+/** For a count, an `ok`, or the result of a write. */
 const word = { maxAnswerBytes: 65_536 };
-/** One row, or the up to 25 users of an update. */
+/** For one row, or the up to 25 users of an update. */
 const row = { maxAnswerBytes: 1_048_576 };
-/** A page of rows. */
+/** For a page of rows. */
 const page = { maxAnswerBytes: 8_388_608 };
 
 export const operations = {
@@ -48,7 +48,7 @@ export const listOperation = ({ list: { method, path } }: ListedResource): Opera
   ...page,
 });
 
-/** `undefined`: the interface has no such path. */
+/** `undefined` if the interface has no path for one row. */
 export const rowOperation = ({ row: path }: ListedResource): Operation | undefined =>
   path === undefined ? undefined : { method: 'GET', path, effect: 'read', ...row };
 
@@ -63,8 +63,8 @@ export function nameOperation(operation: Operation): string {
 }
 
 /**
- * The path with an id in it, which JavaScript may give as text.
- * @throws ServiceError `not-sent` for anything but digits, which would make another path of it
+ * The path with an id filled in. A JavaScript caller can pass the id as a text.
+ * @throws ServiceError `not-sent` if the id has other characters than digits, which could change the path
  */
 export function pathWithId(operation: Operation, id: Id): string {
   if (/^\d+$/.test(String(id))) return operation.path.replace('{id}', String(id));
@@ -75,7 +75,7 @@ export function pathWithId(operation: Operation, id: Id): string {
   });
 }
 
-/** The known operation of a path, or a made-up one. An unknown operation counts as a write, unless it is a GET. */
+/** The operation of a path. An operation that the interface does not list counts as a write, unless it is a GET. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
   const listed = [...Object.values(operations), ...listedOperations].find(

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 
-/** The rows to ask for. `page` and `date` are those of the shared pagination body. */
+/** The rows to ask for. The names are those of the shared pagination body. */
 export interface PageQuery {
   readonly limit: number;
   readonly page?: number;
@@ -15,7 +15,7 @@ export interface Page<Row> {
 
 /** Facts about rows before they are decoded. */
 export interface RowFacts {
-  /** Whether strings may contain a NUL or a lone surrogate. */
+  /** True if strings may contain a NUL or a lone surrogate. */
   readonly suspicious: boolean;
 }
 
@@ -24,7 +24,7 @@ export type DecodeRows<Row> = (rows: readonly unknown[], look: RowFacts) => Prom
 /** @throws ServiceError, with status 400 if the service refuses the query */
 export type FetchPage<Row> = (query: PageQuery) => Promise<Page<Row>>;
 
-/** A page, or its refusal with a 400, which may be because of its number or its limit. */
+/** A page, or its refusal with a 400. The service may have refused the page's number or the limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
 
 export async function fetchOrRefused<Row>(

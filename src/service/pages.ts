@@ -1,16 +1,16 @@
 /**
- * Reads a paged listing to its end. Nothing is assumed of its pages: the number of the first one, the largest `limit` and
- * the order are "not shown" (interface.md, Endpoints, note 5; Limits). So pages 0, 1, 2 … are read, rows are known by
- * their ids, and two empty pages in a row end a listing.
+ * Reads a paged listing to its end. Nothing is assumed about its pages: the number of the first page, the largest `limit`
+ * and the order are "not shown" (interface.md, Endpoints, note 5; Limits). So pages 0, 1, 2 … are read, rows are
+ * identified by their ids, and two empty pages in a row end a listing.
  *
- * | what a page is like                                | what follows                                            |
+ * | the page                                           | the consequence                                         |
  * |----------------------------------------------------|---------------------------------------------------------|
  * | page 0 is refused, or empty, and page 1 is filled  | pages begin at 1; an empty page 0 is asked for again    |
- * | page 1 has nothing new                             | page 0 is page 1                                        |
- * | a later page has nothing new                       | incomplete; two of them end it                          |
- * | the first has fewer rows than asked for            | `limit` may be cut, and rows be skipped by it: all is   |
- * |                                                    | read again by as many as came, or by 10                 |
- * | page 1 is refused                                  | `limit` is too large: half of it, down to 10            |
+ * | page 1 has nothing new                             | page 0 and page 1 are the same page                     |
+ * | a later page has nothing new                       | incomplete; two such pages end the reading              |
+ * | the first has fewer rows than asked for            | the service may lower `limit`, and skip rows: all pages |
+ * |                                                    | are read again with that number of rows, at least 10    |
+ * | page 1 is refused                                  | `limit` is too large: half of it is tried, down to 10   |
  * | a later page is refused, or follows an empty one   | incomplete                                              |
  */
 import type { ServiceError } from '../errors.ts';
@@ -22,13 +22,13 @@ import { countRows, type FetchPage, fetchOrRefused, type Page } from './page.ts'
 
 interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
-  /** The memory of earlier runs about this listing. */
+  /** The facts about this listing that earlier runs have stored. */
   readonly memory: ListingMemory;
   /** Rows to ask for per page; if absent, as many as the service gives, up to 1,000. */
   readonly size?: number | undefined;
   /** A listing of more pages than this is not read further. */
   readonly maxPages: number;
-  /** Takes the rows. Without it the listing itself has them. */
+  /** Receives the rows. Without a sink the listing itself contains them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
@@ -41,15 +41,15 @@ const leastLimit = 10;
 const usualLimit = 100;
 const largestSize = 1_000;
 
-/** How a reading ended: at the end, or because it has to begin again with another `limit`. */
+/** The result of a reading: its rows, or another `limit` with which the reading must begin again. */
 type Reading<Row> =
   | Pick<Progress<Row>, 'collector' | 'flaws'>
   | { readonly limit: number; readonly error?: ServiceError };
 
-/** Half of it, but not past the size that most services take. */
+/** Half of the limit. A limit above `usualLimit`, which most services accept, is not lowered below it at once. */
 const smallerThan = (limit: number) => Math.max(Math.floor(limit / 2), limit > usualLimit ? usualLimit : 0);
 
-/** What the pages so far were like. */
+/** The facts about the pages so far. */
 interface Progress<Row> {
   readonly collector: Collector<Row>;
   readonly flaws: string[];
@@ -57,13 +57,13 @@ interface Progress<Row> {
   first: number;
   /** Empty pages in a row. */
   empty: number;
-  /** Pages in a row that brought nothing new. */
+  /** Pages in a row without a new row. */
   repeats: number;
 }
 
 type Numbered = { readonly limit: number; readonly page: number };
 
-/** @returns how the reading ended; `undefined` if it goes on */
+/** @returns the result of the reading; `undefined` if it continues */
 function takePage<Row extends { readonly id: Id }>(
   so: Progress<Row>,
   { limit, page }: Numbered,
@@ -72,7 +72,7 @@ function takePage<Row extends { readonly id: Id }>(
   const rows = countRows(fetched);
   const isNew = so.collector.add(fetched) > 0;
   if (so.first > 0 && so.first < limit && isNew) return { limit: so.first };
-  // If more is asked for than came, rows may be skipped, even if nothing seems to follow.
+  // If fewer rows came than asked for, the service may skip rows, even if the next page has no new row.
   if (so.first === 0 && rows < limit && limit > leastLimit) return { limit: Math.max(rows, leastLimit) };
   so.first ||= rows;
   so.repeats = isNew ? 0 : so.repeats + 1;
@@ -86,7 +86,7 @@ function takePage<Row extends { readonly id: Id }>(
   return isLeft ? so : undefined;
 }
 
-/** A page with rows follows an empty one. Pages that begin at 1 have an empty page 0, which is asked for again. */
+/** Handles a page with rows after an empty page. If pages begin at 1, page 0 is empty; it is asked for again. */
 async function checkEmpty<Row extends { readonly id: Id }>(
   { collector, flaws }: Progress<Row>,
   { limit, page }: Numbered,
@@ -130,8 +130,8 @@ async function readPages<Row extends { readonly id: Id }>(
 }
 
 /**
- * @returns `complete` only if every page up to the empty ones was read and every row was taken
- * @throws ServiceError when a page cannot be had, or every `limit` down to 10 is refused
+ * @returns `complete` only if every page up to the two empty pages was read and every row was taken
+ * @throws ServiceError if a page gets no usable answer, or every `limit` down to 10 is refused
  */
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,
@@ -160,7 +160,7 @@ export async function readListing<Row extends { readonly id: Id }>(
       ...reading.flaws,
       ...(rejectedCount === 0 ? [] : [`${rejectedCount} rows could not be taken`]),
     ];
-    // Of a listing that fits on one page it does not show whether a larger one was cut.
+    // A listing that fits on one page does not show whether the service would have cut a longer listing.
     const fits = count <= limit;
     const learned = { ...memory, limit: fits || isLargest ? limit : null, isLargest: isLargest && !fits };
     const base = {

@@ -7,13 +7,13 @@ import { isSuspicious } from './row-flaws.ts';
 export interface ParsedJson {
   /** Integers past 2^53 are `bigint`, all other numbers `number`. */
   readonly value: unknown;
-  /** The spelling of a value that is neither a list nor an object. The text of lists and objects is dropped. */
+  /** The text of a value that is neither a list nor an object; `null` for lists and objects, whose text is dropped. */
   readonly spelling: string | null;
-  /** Whether a string may contain a NUL or a lone surrogate. If not, no string needs a check. */
+  /** True if a string may contain a NUL or a lone surrogate. Otherwise no string needs a check. */
   readonly suspicious: boolean;
 }
 
-/** @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read */
+/** @throws SyntaxError if the text is not JSON, or RangeError if it is nested too deep to be read */
 export function parseJson(text: string): ParsedJson {
   return parsed(text, isSuspicious(text));
 }
@@ -26,14 +26,14 @@ function parsed(text: string, suspicious: boolean, isExact?: boolean): ParsedJso
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
 
-/** Frees the memory of bytes that nobody reads any more now, instead of at the next garbage collection. */
+/** Frees the memory of bytes that are no longer needed at once, instead of at the next garbage collection. */
 function letGo(bytes: Uint8Array): void {
   if (bytes.buffer instanceof ArrayBuffer && !bytes.buffer.detached) bytes.buffer.transfer(0);
 }
 
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
-/** The text of an answer without the byte order mark, which some programs put before it. The bytes are released. */
+/** The text of an answer without a byte order mark, which some programs put first. Releases the bytes. */
 function takeText(bytes: Buffer): Decoded {
   const isMarked = byteOrderMark.every((byte, at) => bytes[at] === byte);
   const decoded = decodeUtf8(isMarked ? bytes.subarray(byteOrderMark.length) : bytes);
@@ -55,7 +55,7 @@ export function readJson(body: Pick<Body, 'take'>): ParsedJson | null {
   }
 }
 
-/** The same of a long answer, in turns with other work. */
+/** Like `readJson`, for a long answer: in turns with other work. */
 export async function readLongJson(bytes: Buffer, isExact: boolean): Promise<ParsedJson | null> {
   try {
     const decoded = takeText(bytes);
@@ -70,14 +70,14 @@ export async function readLongJson(bytes: Buffer, isExact: boolean): Promise<Par
 
 export interface Decoded {
   readonly text: string;
-  /** Whether all of it was UTF-8. */
+  /** True if all bytes were UTF-8. */
   readonly wellFormed: boolean;
 }
 
 /**
  * The text of an answer. Bytes that are not UTF-8 become lone surrogates, so that only the rows with them are rejected.
  * A replacement character would be stored as if the service had sent it.
- * @throws TypeError for long ones, whose text would take four times the memory
+ * @throws TypeError for long answers with such bytes, whose text would take four times the memory
  */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   try {
@@ -89,7 +89,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
     if (bytes.length > mostBrokenBytes) throw error;
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const pieces: string[] = [];
-    // Piece by piece, because each step takes memory of its own.
+    // The bytes are decoded piece by piece, because each step takes additional memory.
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       pieces.push(markBroken(decoder.decode(bytes.subarray(from, from + pieceBytes), { stream: true })));
     }
@@ -98,7 +98,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
   }
 }
 
-/** Puts a lone surrogate in place of each replacement character. `replaceAll` takes 30 times as much memory, and minutes. */
+/** Replaces each replacement character by a lone surrogate. `replaceAll` would take minutes and 30 times the memory. */
 function markBroken(text: string): string {
   const utf16 = Buffer.from(text, 'utf16le');
   const units = new Uint16Array(utf16.buffer, utf16.byteOffset, text.length);

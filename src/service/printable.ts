@@ -1,4 +1,4 @@
-/** Makes foreign text safe for a terminal or a log: without characters that move, hide or reorder text. */
+/** Makes text from outside safe for a terminal or a log: without characters that move, hide or reorder text. */
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -7,7 +7,7 @@ export function toPrintable(text: string, maxLength: number): string {
   return text.toWellFormed().replace(unprintable, '').slice(0, maxLength).toWellFormed();
 }
 
-/** Replaces them by JSON escapes; for text that is JSON. */
+/** Replaces such characters by JSON escapes, in a text that is JSON. */
 export function escapeUnprintable(json: string): string {
   return json.replace(unprintable, (character) =>
     character

@@ -1,12 +1,12 @@
-/** The proxy that the environment names for requests, as curl and others read it. */
+/** Reads from the environment which proxy requests use, by the same rules as curl. */
 import { MusterdError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for an address (`HTTPS_PROXY`); `undefined` if `NO_PROXY` has its host, and for plain http.
+ * The proxy for an address (`HTTPS_PROXY`); `undefined` if `NO_PROXY` contains the address's host, and for plain http.
  *
- * @throws MusterdError `configuration`. The proxy's address is not repeated: it may hold a password.
+ * @throws MusterdError `configuration`. The message leaves out the proxy's address, because it may contain a password.
  */
 export function proxyFor(address: string, environment: Environment = process.env): URL | undefined {
   const { protocol, hostname, port } = new URL(address);
@@ -28,7 +28,7 @@ export function proxyFor(address: string, environment: Environment = process.env
   });
 }
 
-/** Why there is no connection: the proxy's answer, which undici has in its words alone, or a code such as ECONNREFUSED. */
+/** The reason for a failed connection: the proxy's status, which undici gives only in its message, or an error code. */
 export function describeConnectFailure(error: Error): string {
   const [, status] = /^Proxy response \((\d+)\)/.exec(error.message) ?? [];
   return status === undefined

@@ -1,7 +1,7 @@
 /**
- * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429" (interface.md,
- * Limits). Each call takes a place of a pace that all processes share, and waits until it is due (a generic cell rate
- * algorithm). After a 429 nothing leaves for a while, in any process.
+ * Keeps all calls within the service's rate limit: "500 requests per minute, all calls; excess gets 429" (interface.md,
+ * Limits). Each call takes a place, a time at which one call may leave, and waits for this time (a generic cell rate
+ * algorithm). All processes share the places. After a 429 no call leaves for a while, in any process.
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
@@ -16,7 +16,7 @@ export interface RateSettings extends PaceSettings {
 
 export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1, places: undefined };
 
-/** A place that is not used for so long after it was due, in ms, is lost: it would come on top of the present pace. */
+/** A place expires this many ms after it was due. If it were used later, the call would exceed the present pace. */
 const unusedMs = 500;
 
 interface Pause {
@@ -33,7 +33,7 @@ export interface Rate {
    * @throws MusterdError `stopped` when the signal is aborted
    */
   acquire(either?: AbortSignal): Promise<number>;
-  /** Reports a 429 to the call of this order. @returns `null` if its pause has already begun */
+  /** Reports a 429 for the call of this order. @returns `null` if the pause for it has already begun */
   throttled(order: number, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
   /** Reports any other answer. */
   accepted(order: number): void;
@@ -67,11 +67,11 @@ export function createRate(
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let inARow = 0;
 
-  /** When each place that is taken and not used is due. */
+  /** The times of the places that are taken but not used yet. */
   let inHand: number[] = [];
   let askMs = 0;
 
-  /** Places are taken one by one, or as many as are due while a slow database is asked for them. */
+  /** Takes one place, or with a slow database as many places as become due during one query for them. */
   const fill = async () => {
     const count = Math.min(pace.burst, Math.floor(askMs / pace.periodMs) + 1);
     const before = pausedAfter;
@@ -88,7 +88,7 @@ export function createRate(
 
   const grant = async (either: AbortSignal | undefined): Promise<number> => {
     requireRunning(either);
-    // A pause may begin while a call waits for its place, and takes all places away.
+    // While a call waits for its place, a pause may begin, which drops all places.
     for (;;) {
       const now = clock.monotonicMs();
       inHand = inHand.filter((due) => due > now - unusedMs);
@@ -124,7 +124,7 @@ export function createRate(
   };
 }
 
-/** The places of a process that shares its limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
+/** The places of a process that shares its rate limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
 export function createOwnPlaces({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Places {
   let nextAt = Number.NEGATIVE_INFINITY;
   return {

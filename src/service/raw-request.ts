@@ -1,4 +1,4 @@
-/** Any call by method and path, for `musterd api`: authenticated, within the rate, JSON in and out. */
+/** Makes any call by method and path, for `musterd api`: authenticated, within the rate limit, JSON in and out. */
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';

@@ -1,8 +1,8 @@
 /**
- * Whether a call is repeated, decided on its last outcome. Pure. The rule goes by operation, not by
- * method: listings over POST are reads, and a write is repeated only if it certainly had no
- * effect: no byte left, or the service answered 401. After a 429 it had no effect either, but the pause may be
- * long and the values of the write get old: the caller decides again.
+ * Decides from a call's last outcome if the call is repeated. Pure. The rule depends on the operation, not on the
+ * method, because listings over POST are reads. A write is repeated only if it certainly had no effect: no byte left, or
+ * the service answered 401. A write is not repeated after a 429, although it had no effect: the pause may be long, and
+ * the values of the write get old. The caller decides again.
  */
 import type { Effect } from './operation.ts';
 import type { Failure, Outcome, Refusal } from './call-outcome.ts';
@@ -35,8 +35,8 @@ export function parseRetryAfter(header: string | null, serviceNowMs: number): nu
 }
 
 /**
- * 1 s, 2 s, then 60 s, because the service may use fixed windows; never less than a sane `Retry-After`. The
- * jitter only adds: too short a pause would get another 429.
+ * The pauses are 1 s, 2 s, then 60 s, because the service may count calls in fixed windows. A pause is never shorter than
+ * a valid `Retry-After`. The jitter only adds to it, because too short a pause would get another 429.
  */
 export function choosePauseMs(facts: PauseFacts): number {
   const retryAfterMs = parseRetryAfter(facts.retryAfter, facts.serviceNowMs ?? facts.wallMs);
@@ -45,13 +45,13 @@ export function choosePauseMs(facts: PauseFacts): number {
   return Math.min(mostMs, retryAfterMs === null ? base + jitter : Math.max(retryAfterMs, base) + jitter);
 }
 
-/** How often a call is repeated, which happens only if that is safe. */
+/** The limits on repeating a call. It is repeated only if that is safe. */
 export interface RetrySettings {
-  /** Attempts of one call in all, not counting those that ended in 401 or 429. */
+  /** The most attempts of one call, not counting attempts that ended in 401 or 429. */
   readonly attempts: number;
-  /** How many 429s one call may get before it gives up. */
+  /** The number of 429s after which one call gives up. */
   readonly throttles: number;
-  /** The longest wait before the second attempt in ms; it doubles with each further one. */
+  /** The longest wait before the second attempt in ms; it doubles with each further attempt. */
   readonly baseMs: number;
   /** The longest wait in ms. */
   readonly maxMs: number;
@@ -65,7 +65,7 @@ export const defaultRetrySettings: RetrySettings = {
 };
 
 interface RequestTries {
-  /** Attempts so far that count, including the last one. */
+  /** The number of failed attempts so far, including the last one, without 401 and 429. */
   readonly failures: number;
   readonly throttles: number;
 }
@@ -73,13 +73,13 @@ interface RequestTries {
 export type Step =
   | { readonly kind: 'done' }
   | { readonly kind: 'give-up' }
-  /** `costs` says whether it is taken from the client's retry budget. */
+  /** `costs`: true if the retry is taken from the client's retry budget. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly because: string; readonly costs: boolean }
   | { readonly kind: 'reauthorize' };
 
 const giveUp: Step = { kind: 'give-up' };
 
-/** Whether a failure may be temporary, such as a proxy's error page. The others are due to settings. */
+/** True if a failure may be temporary, such as a proxy's error page. Other failures are due to settings, or a cancel. */
 function isPassing(failure: Failure): boolean {
   switch (failure.reason) {
     case 'unreachable':
@@ -123,7 +123,7 @@ export function nextStep(
   if (outcome.kind === 'answer') return { kind: 'done' };
   if (outcome.kind === 'refusal' && outcome.status === 401) return { kind: 'reauthorize' };
   if (outcome.kind === 'refusal' && outcome.status === 429) {
-    // The rate limiter makes the pause, because it holds all calls, not only this one.
+    // The rate limiter makes the pause, because the pause holds back all calls, not only this one.
     if (effect === 'write' || tries.throttles >= settings.throttles) return giveUp;
     return { kind: 'retry', afterMs: 0, because: 'answered 429', costs: false };
   }

@@ -21,20 +21,20 @@ export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
   /**
-   * The team, and an answer to an empty filter. Everybody is asked for at once only if the answer about the team is known.
-   * @param known of answers that need not be parsed
-   * @returns `null` if both are known
+   * The team, and an answer about all users. If the answer about the team is new, users are asked for only on demand.
+   * @param known the digests of answers that need not be parsed
+   * @returns `null` if both answers are known
    */
   whole(known: KnownAnswers | null): Promise<WholeAnswer | null>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
-   * matching the given phones or emails". The answer to an empty filter is not documented; some deployments answer with everybody.
+   * matching the given phones or emails". The answer to an empty filter is not documented; some deployments return all users.
    */
   users(filter: UserFilter): Promise<UsersAnswer>;
   /**
-   * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
+   * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, a limit of our own. The write is
    * repeated only if it certainly had no effect, and never after a 429, because its values may be old
-   * after the pause. The answer may lack users, and its values may differ from those sent.
+   * after the pause. The answer may lack users, and may have other values than the request.
    *
    * @throws RangeError for more than 25 users, or for clearing an email or a role
    */
@@ -66,7 +66,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       const isKnown = await isOf('team')(first.digest);
       let users = isKnown ? await askEverybody(call, isOf('users')) : undefined;
       if (isKnown && (await isOf('users')(users?.digest))) return null;
-      // Bytes that were known were not kept: they are asked for again.
+      // A body that was known was not kept, so the team is asked for again.
       const team = isKnown ? await askTeam(isNew) : first;
       return {
         team: await decodeTeam(team),
@@ -85,7 +85,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
     users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const isEverybody = emails.length + phones.length === 0;
-      // Phones without a digit find nobody, and an empty filter would return all users.
+      // Phones without a digit find no user. Without them the filter may be empty, and would return all users.
       if (!isEverybody && emails.length + filter.phones.length === 0) return nobody;
       const body = isEverybody ? {} : encodeUserFilter(filter);
       return await decodeMemberships(await call({ operation: operations.users, body }));

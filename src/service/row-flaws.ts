@@ -1,4 +1,4 @@
-/** Whether a row can be accepted: it needs an id, and all of it must be storable. */
+/** Decides if a row can be accepted: it needs an id, and all of its values must be storable. */
 import { type Id, maxId } from '../model/id.ts';
 import { isTooLong, longestText } from '../model/longest-text.ts';
 import { isObject, type JsonObject } from './json-object.ts';
@@ -48,7 +48,7 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
 
 /**
  * The reason why a value cannot be stored, or `null`.
- * @param suspicious whether strings have to be checked for a NUL or a lone surrogate
+ * @param suspicious true if strings must be checked for a NUL or a lone surrogate
  */
 export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
   if (typeof value === 'string') return findTextFlaw(value, suspicious);
@@ -82,7 +82,7 @@ export function judgeRow(row: unknown, suspicious: boolean): RowHead {
 
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether a string in this JSON may contain a NUL or a lone surrogate; if not, no string needs a check. */
+/** True if a string in this JSON may contain a NUL or a lone surrogate. Otherwise no string needs a check. */
 export function isSuspicious(text: string): boolean {
   return text.includes('\\u') && suspiciousEscape.test(text);
 }

@@ -9,7 +9,7 @@ export interface ApiSecret {
   readonly secretKey: Secret;
 }
 
-/** One API Secret; two while rotating ("Up to two API Secrets exist at once"); or the legacy team API key. */
+/** One API Secret; two during a rotation ("Up to two API Secrets exist at once"); or the legacy team API key. */
 export type Credentials =
   | (ApiSecret & { readonly next?: ApiSecret | undefined })
   | { readonly apiKey: Secret };
@@ -21,7 +21,7 @@ export interface Authorization {
   /** The value of the `Authorization` header. Never to be logged. */
   readonly header: string;
   readonly credential: CredentialName;
-  /** Increases with each new token, so that the refusal of an older one is recognised. */
+  /** Increases with each new token, so that the refusal of an older token is recognized. */
   readonly serial: number;
 }
 
@@ -29,24 +29,24 @@ export interface Authorization {
 export type Remedy = 'again' | 'fresh-token' | 'other-secret' | 'none';
 
 export interface Tokens {
-  /** The header to send now: one token is reused for up to 4 minutes. */
+  /** The header to send now. A token is reused for up to 4 minutes. */
   authorization(credential?: CredentialName): Promise<Authorization>;
   /**
-   * Handles a 401: first one fresh token of the same secret, then the other secret, then nothing.
+   * Chooses the next step after a 401: first a fresh token of the same secret, then the other secret, then `none`.
    *
-   * @param tried what this call has already tried after a 401
+   * @param tried the steps that this call has already tried
    */
   refused(authorization: Authorization, tried: ReadonlySet<Remedy>): Remedy;
-  /** Handles an accepted call. */
+  /** Records that a call with this token was accepted. */
   accepted(authorization: Authorization): void;
   prefer(credential: CredentialName): void;
   readonly names: readonly CredentialName[];
   inUse(): CredentialName;
-  /** When a call last succeeded with each credential, in ms since 1970; `null`: not since the start. */
+  /** The time of the last successful call with each credential, in ms since 1970; `null` if none since the start. */
   lastNeeded(): ReadonlyMap<CredentialName, number | null>;
 }
 
-/** "A token expires 5 minutes after `iat`" (interface.md, API Secret JWT, 7); the fifth is left as margin. */
+/** "A token expires 5 minutes after `iat`" (interface.md, API Secret JWT, 7). The fifth minute is a margin. */
 const reuseMs = 240_000;
 const headerSafe = /^[\x21-\x7e]+$/;
 
@@ -98,10 +98,10 @@ interface CachedToken {
 }
 
 /**
- * Makes and caches tokens (interface.md, API Secret JWT). Their age is measured by the monotonic clock, and
- * a jump of the wall clock ends them too.
+ * Makes and caches tokens (interface.md, API Secret JWT). Their age is measured by the monotonic clock. A token is also
+ * dropped if the wall clock jumps.
  *
- * @param correctionMs ms to add to our clock to get the service's, within the allowed bound
+ * @param correctionMs ms to add to our clock to get the service's time, within the allowed bound
  * @throws MusterdError `configuration` for an empty credential
  */
 export function createTokens(credentials: Credentials, clock: Clock, correctionMs: () => number): Tokens {

@@ -26,7 +26,7 @@ const takeAs: Readonly<Record<ColumnKind, TakeAs<unknown>>> = {
   team: takeInteger,
 };
 
-/** How the rows of a listed resource are decoded: every column is a field of this name. */
+/** Returns the decoder for rows of a listed resource. Each column has the name of its field in the interface. */
 export function decodeListed({ columns }: ListedResource): DecodeRow<ListedRow> {
   const shape = Object.fromEntries(
     Object.entries(columns).map(([name, kind]) => [name, [name, takeAs[kind]]] as const),
@@ -41,7 +41,7 @@ const decodeList =
   (rows, look) =>
     decodeRows({ resource, decode, decodePlain: undefined }, rows, look);
 
-/** @throws ServiceError for anything but a list */
+/** Decodes the rows of a page. @throws ServiceError for anything but a list */
 export async function decodePage<Row>(
   reply: Reply,
   resource: string,
@@ -50,7 +50,7 @@ export async function decodePage<Row>(
   return await takeRows(reply, reply.body.value, `a list of ${resource}`, decodeList(resource, decode));
 }
 
-/** Decodes one resource. @throws ServiceError for anything that cannot be accepted, or has another id */
+/** Decodes one row. @throws ServiceError if the row cannot be accepted, or has another id */
 export async function decodeOne<Row extends { readonly id: Id }>(
   reply: Reply,
   resource: string,
@@ -70,8 +70,8 @@ export async function decodeOne<Row extends { readonly id: Id }>(
 const count = /^(?:0|[1-9]\d{0,14})$/;
 
 /**
- * `POST /v1/contacts/count`: "a string holding the count of contacts" (interface.md, Endpoints). A JSON
- * integer is accepted as well, and nothing else, because a wrong guess would be stored as a count.
+ * `POST /v1/contacts/count`: "a string holding the count of contacts" (interface.md, Endpoints). A JSON integer is
+ * accepted, too. Any other answer is refused, because a wrong guess would be stored as a count.
  *
  * @throws ServiceError
  */

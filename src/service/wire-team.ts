@@ -30,7 +30,7 @@ const memberShape: Shape<Omit<TeamMember, 'id'>> = {
   phone: ['phone', takeText],
 };
 
-/** Fields that cannot be stored are left out with a warning; the team and its members are still read. */
+/** Leaves out fields that cannot be stored, and reports them as rejected. The team and its members are still read. */
 function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; rejected: RejectedRow[] } {
   const rejected: RejectedRow[] = [];
   const sound = Object.entries(row).filter(([name, value]) => {
@@ -50,7 +50,7 @@ function decodePlainMember(row: JsonObject): TeamMember | null {
   const { id, name, role, email, phone } = row;
   if (!Number.isSafeInteger(id) || (id as number) <= 0 || !isPlainText(name) || !isPlainText(role))
     return null;
-  // Extra fields that most deployments do not send.
+  // `email` and `phone` are extra fields that most deployments do not send.
   const keys = email === undefined && phone === undefined ? 3 : 5;
   const [mail = null, number = null] = keys === 3 ? [] : [email, phone];
   if (!isPlainText(mail) || !isPlainText(number) || countKeys(row) !== keys) return null;
@@ -61,8 +61,8 @@ const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
   decodeRows({ resource: 'team members', decode: decodeMember, decodePlain: decodePlainMember }, rows, look);
 
 /**
- * interface.md, Team. `id` and `members` are required: without them it would be unknown who
- * has left. A member needs an id.
+ * interface.md, Team. `id` and `members` are required, because without them it would be unknown which users have
+ * left. A member needs an id.
  *
  * @throws ServiceError if one of the two is missing
  */

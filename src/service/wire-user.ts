@@ -53,7 +53,7 @@ const shape: Shape<Required<SentFields> & Pick<ServiceUser, 'id'>> = {
 
 const excerptLength = 60;
 
-/** interface.md, User. A writable field without a usable value is unreadable, which differs from absent. */
+/** interface.md, User. A writable field with an unusable value is marked as unreadable, which differs from absent. */
 function decodeUser(row: JsonObject): ServiceUser {
   const user = takeSentFields(row, shape) as ServiceUser;
   return user.raw === nothing ? user : { ...user, ...unreadableOf(user.raw) };
@@ -66,7 +66,7 @@ function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
   );
 }
 
-/** A team has few roles: equal ids of roles and teams share one value, which saves memory. */
+/** Equal ids of roles and teams share one `bigint`. This saves memory, because a team has few roles. */
 const shared = new Map<number, Id>();
 const mostShared = 1_000;
 
@@ -91,7 +91,7 @@ const plainSingles = singleNames.map((field) => ({
   },
 }));
 
-/** Fast path for a user with exactly the documented fields and types, as nearly all are. */
+/** Fast path for a user with exactly the documented fields and types. Nearly all users are like this. */
 function decodePlainUser(row: JsonObject): ServiceUser | null {
   const { id, name, team_id: team } = row;
   const { created_at: createdAt, updated_at: updatedAt } = row;
@@ -156,8 +156,8 @@ export function encodeUserFilter(filter: {
 /**
  * UpdateUser (interface.md, Endpoints, note 2): `id` and only what changes. `first_name` and `last_name`
  * are "linked: send both together or one is overwritten", so they go together or not at all. A phone is
- * digits "in E.164 form without the plus sign"; none is sent as the empty string. What is `undefined` is left out of
- * the JSON.
+ * digits "in E.164 form without the plus sign"; to remove a phone, the empty string is sent. The JSON leaves out values
+ * that are `undefined`.
  *
  * @throws RangeError for clearing an email or a role: the mirror already refuses such edits
  */

@@ -1,7 +1,7 @@
 /**
  * Shared by all decoders. They are tolerant: a row needs only a storable id. A number in place of a text, or the
- * reverse, is converted. A field that is absent, null or of another type does not reject the row, and anything
- * that the typed fields cannot express exactly stays in `raw`.
+ * reverse, is converted. A row is not rejected because a field is absent, null or of another type. Values that the typed
+ * fields cannot express exactly stay in `raw`.
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -15,10 +15,10 @@ import type { DecodeRows, Page, RowFacts } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 
-/** No team can sensibly have more rows. */
+/** The most rows of one answer. No team can sensibly have more. */
 const maxRows = 250_000;
 const excerptLength = 500;
-/** Number of rejected rows of an answer to report with an excerpt. */
+/** The most rejected rows of an answer that are reported with an excerpt. */
 const mostExcerpts = 1_000;
 
 /** A text; an exact integer becomes its digits. */
@@ -41,7 +41,7 @@ export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly 
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
-/** The documented fields of a resource: our name, the interface's name and the type. */
+/** The documented fields of a resource: by our name, the interface's name and the reader of the type. */
 export type Shape<T> = {
   readonly [K in keyof T]: readonly [wireName: string, take: TakeAs<NonNullable<T[K]>>];
 };
@@ -54,11 +54,11 @@ interface ReadField {
   readonly take: TakeAs<unknown>;
 }
 
-/** A shape by the interface's names, built once for hundreds of thousands of rows. */
+/** A shape, indexed by the interface's names. It is built once, because an answer can have hundreds of thousands of rows. */
 interface Reader {
   readonly fields: readonly ReadField[];
   readonly byWireName: ReadonlyMap<string, ReadField>;
-  /** All fields of the shape as absent. */
+  /** A row in which all fields of the shape are absent. */
   readonly blank: JsonObject;
 }
 
@@ -81,10 +81,10 @@ function readerOf<T>(shape: Shape<T>): Reader {
 /** The `raw` of a row that has only documented fields. */
 export const nothing: JsonObject = Object.freeze({});
 
-/** Fills in the row's fields; unknown fields and those of another type go to `raw`. */
+/** Fills in the row's fields. Unknown fields and fields of another type go to `raw`. */
 function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader, hasId: boolean): void {
   let rest: Record<string, unknown> | undefined;
-  // Keys are usually in the order of the interface: then no lookup is needed.
+  // If keys are in the order of the interface, as usual, no lookup is needed.
   let next = 0;
   for (const key in row) {
     if (hasId && key === 'id') continue;
@@ -104,7 +104,7 @@ function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader
   if (rest !== undefined) fields['raw'] = rest;
 }
 
-/** All documented fields: `null` if absent, null or of another type; in the last case `raw` has the value. */
+/** All documented fields. A field is `null` if absent, null or of another type; `raw` keeps a value of another type. */
 export function takeFields<T>(
   row: JsonObject,
   shape: Shape<T>,
@@ -147,8 +147,8 @@ interface RowReader<Row> {
   readonly resource: string;
   readonly decode: (row: JsonObject, id: Id) => Row;
   /**
-   * Fast path for a row with exactly the documented fields and types, which needs no full check. `null` for any
-   * other row. Strings were checked before.
+   * Fast path for a row with exactly the documented fields and types, which needs no full check; returns `null` for any
+   * other row. It is used only if no string needs a check.
    */
   readonly decodePlain: ((row: JsonObject) => Row | null) | undefined;
 }
@@ -180,7 +180,7 @@ function reject(resource: string, row: unknown, flaw: string | null, before: num
   return rejectRow(resource, content, flaw ?? 'it is not an object');
 }
 
-/** The error for JSON of another shape than the interface's. Whether a write had an effect is then unknown, hence `sent`. */
+/** The error for JSON of another shape than the interface's. The phase is `sent`: a write may have had an effect. */
 export function unexpected(reply: Reply, expected: string): ServiceError {
   return new ServiceError(`${reply.operation} was answered ${reply.status} without ${expected}`, {
     operation: reply.operation,
@@ -198,7 +198,7 @@ function requireList(reply: Reply, value: unknown, expected: string): readonly u
   return value;
 }
 
-/** The rows of a list. */
+/** Decodes the rows of a list. @throws ServiceError if the value is not a list, or is too long */
 export async function takeRows<Row>(
   reply: Reply,
   value: unknown,
@@ -208,11 +208,11 @@ export async function takeRows<Row>(
   return await decode(requireList(reply, value, expected), { suspicious: reply.body.suspicious });
 }
 
-/** Whether a text, or `null`, can be stored unchanged: see `findFlaw`. */
+/** True for `null`, and for a text that can be stored unchanged (see `findFlaw`). */
 export const isPlainText = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && value.length <= longestText);
 
-/** Number of keys of a row. Parsed JSON inherits none. */
+/** The number of keys of a row. Parsed JSON has no inherited keys. */
 export function countKeys(row: JsonObject): number {
   let keys = 0;
   for (const _key in row) keys += 1;

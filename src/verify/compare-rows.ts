@@ -1,4 +1,4 @@
-/** Compares rows of the read-only listings, and the team's own row. Nobody edits these, so every difference is drift. */
+/** Compares rows of the read-only listings, and the team's row. Editors cannot edit them, so each difference is drift. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../model/id.ts';
@@ -13,18 +13,18 @@ export interface ServiceRow {
 export interface ComparedRow extends ServiceRow {
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
-  /** The service said that the row is there, though the listing leaves it out. */
+  /** True if the service returned the row by its id, although the listing leaves it out. */
   readonly found: boolean;
 }
 
-/** The first column is the name of a row. */
+/** The value of the first column, which counts as the name of a row. */
 function nameOf({ columns }: ServiceRow): string {
   const [name] = Object.values(columns);
   return typeof name === 'string' ? name : '';
 }
 
 /**
- * Lists and objects are equal if their contents are, whatever the order of their keys and the types of their numbers.
+ * Compares lists and objects by their contents, regardless of the order of keys and the JavaScript types of numbers.
  */
 const isSame = (ours: Value, theirs: Value) =>
   ours === theirs || isDeepStrictEqual(fromJson(toJson(ours)), fromJson(toJson(theirs)));
@@ -40,7 +40,7 @@ function compareRow(resource: string, mirror: ServiceRow, service: ServiceRow): 
   });
 }
 
-/** @param complete whether the service's rows are all that there are */
+/** @param complete true if the service's listing was read to its end, so that a row that is not in it is missing */
 export function compareRows(
   resource: string,
   mirrored: readonly ComparedRow[],

@@ -7,17 +7,17 @@ import { canonicalName, joinName } from '../model/name.ts';
 import { canonicalValue, readable, type ServiceUser, readingOf, isReadAs } from '../model/user.ts';
 import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 
-/** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
+/** The users on the service: `users` from answers by address or without a filter, `members` from the team list. */
 export interface ServiceUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly members: readonly TeamMember[];
-  /** Whether `users` and `members` were both read to their end. */
+  /** True if `users` and `members` were both read to their end. */
   readonly complete: boolean;
 }
 
 type UserDifference = Pick<Difference, 'field' | 'mirror' | 'service' | 'because'>;
 
-/** The writable fields that the service shows, in canonical form. */
+/** Compares the writable fields that the service shows, in canonical form. */
 function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly UserDifference[] {
   const values = valuesIn(mirror);
   return fields.flatMap((field) => {
@@ -31,8 +31,8 @@ function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly U
 }
 
 /**
- * The writable fields that cannot be compared: unreadable ones, and those that the service leaves out although the
- * mirror has a value that no edit and no hold explains.
+ * The writable fields that cannot be compared: unreadable fields, and fields that the service leaves out although the
+ * mirror has a value. If an edit, push or hold explains the mirror's value, the field is not reported.
  */
 function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['users']): readonly string[] {
   const all = mirrored.flatMap((mirror) => {
@@ -61,14 +61,14 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/;
 
-/** Whether two times are equal to the millisecond, because Postgres rounds finer digits. */
+/** True if two times are at most 1 ms apart, because Postgres rounds finer digits. */
 function sameTime(mirror: Date | null, service: string | null): boolean {
   const serviceMs = isoTime.test(service ?? '') ? Date.parse(service ?? '') : Number.NaN;
   if (mirror === null || Number.isNaN(serviceMs)) return mirror === null && Number.isNaN(serviceMs);
   return Math.abs(mirror.getTime() - serviceMs) <= 1;
 }
 
-/** The columns that only ever follow the service. */
+/** Compares the columns that only the service sets. */
 function compareObserved(
   mirror: MirroredUser,
   service: ServiceUser,
@@ -81,7 +81,7 @@ function compareObserved(
   const times = [
     ['created_at', mirror.created_at, service.createdAt, true],
     ['user_created_at', mirror.user_created_at, service.userCreatedAt, true],
-    // Another difference in the row explains these two, which would only repeat it.
+    // If another field differs, these two times are not compared, because they would only repeat the difference.
     ['updated_at', mirror.updated_at, service.updatedAt, !differs],
     ['user_updated_at', mirror.user_updated_at, service.userUpdatedAt, !differs],
   ] as const;
@@ -94,7 +94,7 @@ function compareObserved(
   return [...found, ...compareRole(mirror, service, member?.role ?? null)];
 }
 
-/** The name of the role follows its id. */
+/** Compares the role's name. If the ids are equal, the next run updates the name. */
 function compareRole(
   mirror: MirroredUser,
   service: ServiceUser,

@@ -1,4 +1,4 @@
-/** Compares everything that the two sides have in common. Values in, values out. */
+/** Compares all data that both sides have. It reads and writes nothing itself. */
 import type { Id } from '../model/id.ts';
 import {
   columnNamesOf,
@@ -16,7 +16,7 @@ import { compareUsers, findSharedAddresses } from './compare-users.ts';
 import type { Difference, Duplicate, OneSided } from './difference.ts';
 import type { ServiceSnapshot } from './service-side.ts';
 
-/** The mirror's half. */
+/** The mirror's side of the comparison. */
 export interface Mirrored {
   readonly team: {
     readonly name: string | null;
@@ -31,9 +31,9 @@ export interface Mirrored {
 
 export interface Comparison {
   readonly team: Team;
-  /** Whether everything was read to its end, and every difference is explained. */
+  /** True if everything was read to its end, and every difference is explained. */
   readonly equal: boolean;
-  /** Rows of the service, by resource. */
+  /** The number of the service's rows, by resource. */
   readonly compared: Readonly<Record<string, number>>;
   /** Members whom both sides know only from the team listing. */
   readonly unresolved: number;
@@ -44,7 +44,7 @@ export interface Comparison {
   readonly isRunning: boolean;
 }
 
-/** Columns that a listing leaves out and the mirror keeps are not compared. */
+/** The compared columns of a row. If a listing leaves out a column that the mirror keeps, it is not compared. */
 function serviceRow(resource: ListedResource, row: ListedRow): ServiceRow {
   const shownColumns = columnNamesOf(resource).filter(
     (column) => row[column] !== null || !isKept(resource, column),

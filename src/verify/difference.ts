@@ -4,10 +4,10 @@ import type { Id } from '../model/id.ts';
 /** A value of a column; lists and objects as well. */
 export type Value = unknown;
 
-/** `expected`: somebody's edit or a hold explains it. `drift`: nothing does. */
+/** `expected`: an edit, an open push or a hold explains the difference. `drift`: nothing explains it. */
 export type Judgement = 'expected' | 'drift';
 
-/** One field of one row that is not the same on both sides. */
+/** One field of one row that differs between the sides. */
 export interface Difference {
   /** `team`, `users`, or the name of a listed resource. */
   readonly resource: string;
@@ -31,7 +31,7 @@ export interface OneSided {
   readonly because: string | null;
 }
 
-/** An address that several users of one side have, or an id that one answer repeats. It is no drift by itself. */
+/** An address that several users of one side have, or an id that one answer repeats. Neither counts as drift. */
 export interface Duplicate {
   readonly resource: string;
   readonly field: 'id' | 'email' | 'phone';

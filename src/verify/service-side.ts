@@ -1,6 +1,6 @@
 /**
- * The service as `musterd verify` reads it: team members, users without a filter and then by address, and the
- * listings, learned again each time. It shares only the client with a run.
+ * The service as `musterd verify` reads it: team members, users without a filter and then by address, and the listings,
+ * without the memory of earlier runs. This code shares only the client with a run.
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -21,7 +21,7 @@ interface ListingQuestion {
   readonly size?: number | undefined;
 }
 
-/** The reading methods of the client that are needed. */
+/** The reading methods of the client that `verify` needs. */
 export interface ReadableService {
   team(): Promise<Team>;
   users(filter: {
@@ -32,21 +32,21 @@ export interface ReadableService {
 }
 
 export interface ServiceAddress {
-  /** `null` if it is not known whose address it is. */
+  /** The user who has the address; `null` if unknown. */
   readonly id: Id | null;
   readonly email: string | null;
   readonly phone: string | null;
 }
 
-/** A part is `null` if it could not be read at all. Then `unread` says why. */
+/** The service's side of the comparison. A part that could not be read is `null`, and `unread` gives the reason. */
 export interface ServiceSnapshot {
   readonly team: Team;
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
   /** The rows of the listings by resource, without listings that could not be read at all. */
   readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
-  /** The parts that were read to their end: `users`, or a resource. Only of these is it known what is not there. */
+  /** The parts that were read to their end: `users`, or a resource. Only in these can a row be missing. */
   readonly complete: ReadonlySet<string>;
-  /** Resources that the service has no listing of. */
+  /** Resources for which the service has no listing. */
   readonly notOffered: ReadonlySet<string>;
   /** The parts that could not be read to their end, in words. */
   readonly unread: readonly string[];
@@ -54,10 +54,10 @@ export interface ServiceSnapshot {
   readonly repeated: readonly { readonly resource: string; readonly id: Id }[];
 }
 
-/** Addresses of one kind in one request. */
+/** The most addresses of one kind in one request. */
 const addressesAtOnce = 50;
 
-/** Answers that say nothing about what was asked: another time, or with other rights, it may be taken. */
+/** Statuses that do not judge the addresses: later, or with other rights, the same request may succeed. */
 const otherReasons = [401, 403, 408, 409, 423, 425, 429];
 
 function isTurnedDown(error: unknown): boolean {
@@ -91,7 +91,7 @@ function createCollected(teamId: Id) {
 
 type Collected = ReturnType<typeof createCollected>;
 
-/** Asks for all of these at once. If the service refuses the request, each is asked for alone, and a refused one is left out. */
+/** Asks for these addresses at once. If the request is refused, asks for each alone, and leaves out refused addresses. */
 async function ask(
   service: ReadableService,
   kind: 'emails' | 'phones',
@@ -106,12 +106,12 @@ async function ask(
   }
 }
 
-/** How many requests in a row may bring nobody before the first one that brings somebody. */
+/** If this many first requests of a round find no user, no more addresses of the kind are asked for. */
 const mostInVain = 2;
 
 /**
- * Some services answer for a limited number of addresses and leave the others out. Whoever is left out is asked for
- * with half as many addresses at a time, down to one, as long as that brings anybody.
+ * Some services answer for a limited number of addresses and leave other users out. Users who are left out are asked for
+ * again, with half as many addresses at a time, down to one. This ends with the first round that finds no user.
  */
 async function askForFewer(
   service: ReadableService,
@@ -149,7 +149,7 @@ async function readUsers(
   for (const kind of ['emails', 'phones'] as const) {
     const addressOf = ({ email, phone }: ServiceAddress) =>
       kind === 'emails' ? (email?.trim() ?? '') : (phone ?? '').replace(/\D/g, '');
-    // Addresses that belong to nobody in particular are asked for only while somebody is still missing.
+    // Addresses of no known user are asked for only if a member of the team has not been found yet.
     const someOpen = members.some(({ id }) => !users.has(id));
     const addressesOf = (wanted: readonly ServiceAddress[]) =>
       [...new Set(wanted.map(addressOf))].filter((value) => value !== '');
@@ -162,7 +162,7 @@ async function readUsers(
   return collected;
 }
 
-/** A part without an answer does not affect the others. Refused credentials end all of it. */
+/** Reads one part. If it fails, other parts are still read, but refused credentials end the whole reading. */
 async function attempt<R>(part: string, unread: string[], work: () => Promise<R>): Promise<R | null> {
   try {
     return await work();

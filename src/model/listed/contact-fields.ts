@@ -1,6 +1,6 @@
 import type { ListedResource } from '../listed-resource.ts';
 
-/** interface.md, Contact field: the definition of a custom field. `tid` and `uid` are the team and the user it belongs to. */
+/** interface.md, Contact field: the definition of a custom field. `tid` and `uid` are its team and its user. */
 const contactFields: ListedResource = {
   name: 'contact_fields',
   noun: 'contact field',

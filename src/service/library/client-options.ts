@@ -14,22 +14,22 @@ export interface SecretPair {
   readonly secretKey: string;
 }
 
-/** The address of the service, and the credentials. Everything else has a default: docs/client.md. */
+/** The address of the service, and the credentials. All other options have a default: docs/client.md. */
 export interface ClientOptions extends Partial<HttpSettings> {
   /** For example `https://host`. Plain http is accepted for loopback addresses only. */
   readonly baseUrl: string;
   /** The id of the API Secret, which needs its key, too. */
   readonly secretId?: string | undefined;
   readonly secretKey?: string | undefined;
-  /** The second secret while it takes the place of the first: it is used once the first is refused. */
+  /** The second secret during a rotation. It is used as soon as the first secret is refused. */
   readonly next?: SecretPair | undefined;
-  /** The legacy team API key, in place of a secret. The service plans to deprecate it. */
+  /** The legacy team API key, instead of a secret. The service plans to deprecate it. */
   readonly apiKey?: string | undefined;
   /** Refuses every call that writes, before anything is sent. */
   readonly readOnly?: boolean | undefined;
-  /** The pace: 500 calls a minute, as many as the service takes from all programs of a team together. */
+  /** The pace of calls. The default of 500 calls a minute is the service's limit for all programs of a team together. */
   readonly rate?: Partial<PaceSettings> | undefined;
-  /** When a call is repeated. */
+  /** The limits on repeating a call. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /** Called for each request, retry, pause and warning. It must not throw. */
   readonly onEvent?: OnEvent | undefined;
@@ -46,7 +46,7 @@ function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Cr
   throw new MusterdError('configuration', 'Missing credentials: give both secretId and secretKey');
 }
 
-/** The options without those that are `undefined`, which would hide a default. */
+/** The options without values that are `undefined`, because these would replace a default. */
 const withoutUndefined = <T extends object>(some: T = {} as T): Partial<T> =>
   Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as Partial<T>;
 

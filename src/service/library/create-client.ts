@@ -64,11 +64,11 @@ export type * from './resources.ts';
 
 /** Options of every call. */
 export interface CallOptions {
-  /** When aborted, ends the call at once with a {@link ServiceError} that says whether the request had left. */
+  /** When aborted, ends the call at once with a {@link ServiceError}. Its `phase` shows whether the request had left. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of a listing that comes in pages. */
+/** Options of a paged listing. */
 export interface ListOptions extends CallOptions {
   /** Rows to ask for per page; if absent, as many as the service gives, up to 1,000. */
   readonly pageSize?: number | undefined;
@@ -76,22 +76,22 @@ export interface ListOptions extends CallOptions {
 
 /** Options of a listing that takes the shared pagination body. */
 export interface FilteredListOptions extends ListOptions {
-  /** Sent with each page; if absent, everything is listed. */
+  /** Sent with the request for each page; if absent, all rows are listed. */
   readonly filter?: ListingFilter | undefined;
 }
 
 /**
  * All endpoints of the service. Every call that gets no usable answer throws a {@link ServiceError} with the
- * `X-Request-Id`, if there is one. Listings read their pages while their rows are taken.
+ * `X-Request-Id`, if there is one. A listing requests its pages while the caller iterates over its rows.
  */
 export interface Client extends AsyncDisposable {
-  /** `GET /v1/inboxes`: all of them, in one answer. */
+  /** `GET /v1/inboxes`: all inboxes, in one answer. */
   inboxes(options?: CallOptions): Promise<readonly Inbox[]>;
-  /** `GET /v1/users/get`: the users with these addresses. Without any it asks for all, which not every deployment answers. */
+  /** `GET /v1/users/get`: the users with these addresses; without addresses all users, if the deployment answers that. */
   users(filter: Partial<UserFilter>, options?: CallOptions): Promise<UserList>;
   /**
-   * `POST /v1/users/update`: at most 25 users, each once. The answer has them as they are now, may lack some, and may
-   * have other values than those that were sent.
+   * `POST /v1/users/update`: at most 25 users, each once. The answer has the users as they are now. It may lack some
+   * users, and may have other values than the request.
    */
   updateUsers(updates: readonly UserUpdateRequest[], options?: CallOptions): Promise<UserList>;
   /** `GET /v1/team`: the team of the credentials, and its members. */
@@ -100,34 +100,34 @@ export interface Client extends AsyncDisposable {
   contactFields(options?: FilteredListOptions): AsyncGenerator<ContactField, void, undefined>;
   /** `POST /v1/tags`. */
   tags(options?: FilteredListOptions): AsyncGenerator<Tag, void, undefined>;
-  /** `POST /v1/contacts/count`: the number of contacts that match this pagination body, which is sent as it is. */
+  /** `POST /v1/contacts/count`: the number of contacts that match this pagination body, which is sent unchanged. */
   contactCount(body?: PaginationBody, options?: CallOptions): Promise<number>;
   /** `POST /v1/surveys`. */
   surveys(options?: ListOptions): AsyncGenerator<Survey, void, undefined>;
-  /** `GET /v1/survey/{id}`; `null` if the service says 404. */
+  /** `GET /v1/survey/{id}`; `null` if the service answers 404. */
   survey(id: Id, options?: CallOptions): Promise<Survey | null>;
   /** `POST /v1/tag`. */
   createTag(tag: string, options?: CallOptions): Promise<WriteResult>;
-  /** `GET /v1/tag/{id}`; `null` if the service says 404. */
+  /** `GET /v1/tag/{id}`; `null` if the service answers 404. */
   tag(id: Id, options?: CallOptions): Promise<Tag | null>;
   /** `POST /v1/conversations/read`: marks a conversation as read. Returns the service's string. */
   markConversationRead(request: ConversationRead, options?: CallOptions): Promise<string>;
-  /** `POST /v1/schedule`. A request that is known to be invalid is not sent. Returns the `local_id` that was sent as well. */
+  /** `POST /v1/schedule`. A request that is known to be invalid is not sent. The result has the `local_id` that was sent. */
   createSchedule(
     request: ScheduleRequest,
     options?: CallOptions,
   ): Promise<WriteResult & { readonly localId: string }>;
-  /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
+  /** `GET /v1/schedule/{id}`; `null` if the service answers 404. */
   schedule(id: Id, options?: CallOptions): Promise<ScheduledMessage | null>;
-  /** `PUT /v1/schedule/{id}`, with the same checks. */
+  /** `PUT /v1/schedule/{id}`, with the same checks as `createSchedule`. */
   replaceSchedule(id: Id, request: ScheduleRequest, options?: CallOptions): Promise<WriteResult>;
   /** `DELETE /v1/schedule/{id}`: cancels the message before it is sent. */
   cancelSchedule(id: Id, options?: CallOptions): Promise<void>;
-  /** Ends what waits, lets requests in flight finish, at most for 15 s, and closes the connections. */
+  /** Ends waiting calls, lets requests in flight finish for at most 15 s, and closes the connections. */
   close(): Promise<void>;
 }
 
-/** A row under the names that JavaScript uses. */
+/** A row with its fields in camel case. */
 function toResource<Resource>(row: ListedRow): Resource {
   const named = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

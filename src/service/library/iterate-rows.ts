@@ -5,17 +5,17 @@ import type { Listing, ListingSink } from '../../model/listing.ts';
 import type { MakeCall } from '../call.ts';
 import { eitherOf } from '../cancel.ts';
 
-/** While this many rows wait to be taken, no further page is requested. */
+/** If this many rows wait for the loop, no further page is requested. */
 const mostWaiting = 1_000;
 
-/** Passes rows from a reading that pushes them to a loop that pulls them, and keeps the reading a little ahead. */
+/** Passes rows from a reading, which pushes them, to a loop, which pulls them. The reading stays a little ahead. */
 function createQueue() {
   const ids = new Set<Id>();
   let waiting: ListedRow[] = [];
   let isOver = false;
   let arrival = Promise.withResolvers<void>();
   let room = Promise.withResolvers<void>();
-  // If the reading begins anew, rows come again, and are recognised by their ids.
+  // If the reading starts again, rows come again. They are recognized by their ids.
   const sink: ListingSink<ListedRow> = {
     clear: () => {},
     replace: () => {},
@@ -50,11 +50,11 @@ function createQueue() {
 }
 
 /**
- * The rows of a listing, each id once. Nothing is asked for before the first row is, and a loop that is left early ends
- * the requests that are under way.
+ * The rows of a listing, each id once. No request is made before the caller asks for the first row. If the caller leaves
+ * the loop early, requests in flight are ended.
  *
- * @param read reads the listing by calls that are given to it
- * @throws ServiceError at the end, if rows may be missing, and whatever the reading throws
+ * @param read reads the listing with the calls that it gets
+ * @throws ServiceError at the end, if rows may be missing; and any error that the reading throws
  */
 export async function* iterateRows(
   call: MakeCall,
@@ -69,7 +69,7 @@ export async function* iterateRows(
     return await call({ ...request, signal: eitherOf(left.signal, signal) });
   };
   const reading = read(ownCall, queue.sink).finally(queue.end);
-  // It is awaited below, after the rows that came before.
+  // The reading is awaited below, after the rows that came before its end.
   reading.catch(() => undefined);
   try {
     while (!queue.isOver()) yield* await queue.take();

@@ -1,6 +1,6 @@
 /**
- * The service's answers, as the library hands them out: docs/client.md. A field is `null` if the service left it out,
- * or gave `null` or a value of another type; `raw` has what the fields do not show.
+ * The service's answers, as the library returns them: docs/client.md. A field is `null` if the service left it out,
+ * or gave `null` or a value of another type. `raw` has the values that the fields do not show.
  */
 import type { Id } from '../../model/id.ts';
 import type { NamePair } from '../../model/name.ts';
@@ -55,13 +55,13 @@ export interface UserList {
   readonly requestId: string | null;
 }
 
-/** The changes to one user. Fields that are left out stay as they are. */
+/** The changes to one user. Fields that are left out stay unchanged. */
 export interface UserUpdateRequest {
   readonly id: Id;
-  /** Both halves: the service overwrites one that is sent without the other. */
+  /** Both halves of the name. If only one half is sent, the service overwrites the other. */
   readonly name?: NamePair;
   readonly email?: string;
-  /** In any spelling; `null` removes it. */
+  /** The phone in any spelling; `null` removes it. */
   readonly phone?: string | null;
   readonly roleId?: Id;
 }
@@ -81,7 +81,7 @@ export interface ContactField {
 export interface Tag {
   readonly id: Id;
   readonly teamId: Id | null;
-  /** Its name. */
+  /** The name of the tag. */
   readonly tag: string | null;
   readonly color: string | null;
   readonly rev: bigint | null;
@@ -90,7 +90,7 @@ export interface Tag {
   readonly raw: JsonObject;
 }
 
-/** A survey. Some deployments leave the question out of the listing: `survey(id)` has it. */
+/** A survey. Some deployments leave the question out of the listing. `survey(id)` returns the question, too. */
 export interface Survey {
   readonly id: Id;
   readonly name: string | null;

@@ -1,4 +1,4 @@
-/** The endpoints that write, or that are about messages: tag creation, conversations, schedules. */
+/** The endpoints for messages and for direct writes: tag creation, conversations, schedules. */
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
@@ -16,7 +16,7 @@ import {
   type WriteResult,
 } from './wire-schedule.ts';
 
-/** All of them but `schedule` are writes: refused in read-only mode and never repeated blindly. */
+/** All methods but `schedule` are writes: they are refused in read-only mode and never repeated blindly. */
 export interface MessageEndpoints {
   /** `POST /v1/tag` with `{tag}` (interface.md, Endpoints). */
   createTag(tag: string, options?: SendOptions): Promise<WriteResult>;
@@ -26,17 +26,17 @@ export interface MessageEndpoints {
     options?: SendOptions,
   ): Promise<{ readonly answer: string; readonly requestId: string | null }>;
   /**
-   * `POST /v1/schedule` (interface.md, Endpoints, note 3). Checked first; an invalid request is not sent.
+   * `POST /v1/schedule` (interface.md, Endpoints, note 3). The request is checked first, and not sent if it is invalid.
    *
-   * @returns the write result and the `local_id` that was sent: the one given, or a new one
+   * @returns the write result and the `local_id` that was sent: the request's own, or a new one
    */
   createSchedule(
     request: ScheduleRequest,
     options?: SendOptions,
   ): Promise<WriteResult & { readonly localId: string }>;
-  /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
+  /** `GET /v1/schedule/{id}`; `null` if the service answers 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
-  /** `PUT /v1/schedule/{id}`, with the same checks. */
+  /** `PUT /v1/schedule/{id}`, with the same checks as `createSchedule`. */
   replaceSchedule(id: Id, request: ScheduleRequest, options?: SendOptions): Promise<WriteResult>;
   /** `DELETE /v1/schedule/{id}`: "cancels the scheduled message before it sends". */
   cancelSchedule(id: Id, options?: SendOptions): Promise<{ readonly requestId: string | null }>;
@@ -49,7 +49,7 @@ function refuseFlawed(operation: Operation, flaw: string | null): void {
   throw new ServiceError(`${name} was not sent: ${flaw}`, { operation: name, phase: 'not-sent' });
 }
 
-/** @param serviceNowMs the service's clock, as far as it is known */
+/** @param serviceNowMs returns the service's time, or our time as long as the service's is not known */
 export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => number): MessageEndpoints {
   const withId = (operation: Operation, id: Id) => ({
     operation,

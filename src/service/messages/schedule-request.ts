@@ -1,13 +1,13 @@
 /**
  * The request to schedule a message, with checks before it is sent. "Which ScheduleRequest fields are required:
- * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
+ * not shown" (interface.md, Endpoints, note 3). The rules in this file are the rules that deployments enforce.
  */
 import { canonicalPhone } from '../../model/canonical.ts';
 import { momentMs } from '../../model/moment.ts';
 import type { ConversationRead, ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
-/** Messages are due on quarters of an hour, and at least one ahead. */
+/** Messages are due on quarters of an hour, and at least a quarter of an hour ahead. */
 const quarterMs = 900_000;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
@@ -20,7 +20,7 @@ function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
 }
 
 /**
- * Why the request would be refused; `null` if nothing is known to be wrong.
+ * The reason why the service would refuse the request; `null` if none is known.
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */
@@ -65,7 +65,7 @@ function encodeContent(content: ScheduleContent): JsonObject {
   };
 }
 
-/** With the interface's names; JSON leaves out `undefined`. */
+/** The request with the interface's names. JSON leaves out values that are `undefined`. */
 export function encodeSchedule(request: ScheduleRequest): JsonObject {
   return {
     _: request._,

@@ -36,7 +36,7 @@ export interface ScheduledContent {
   readonly raw: JsonObject;
 }
 
-/** The content of a scheduled message, and what the message belongs to. */
+/** The content of a scheduled message, and its campaign, conversation and list. */
 export interface ScheduledMeta {
   readonly campaignId: Id | null;
   readonly campaignStepId: Id | null;
@@ -62,7 +62,7 @@ export interface ScheduledMessage {
   readonly raw: JsonObject;
 }
 
-/** interface.md, Write result: "`{id, rev, uuid}`"; some deployments answer `{id}` alone. */
+/** interface.md, Write result: "`{id, rev, uuid}`". Some deployments answer only `{id}`. */
 export interface WriteResult {
   readonly id: Id;
   readonly rev: bigint | null;
@@ -118,7 +118,7 @@ export function decodeScheduledMessage(row: JsonObject, id: Id): ScheduledMessag
   return { id, ...takeFields(row, shape) };
 }
 
-/** What was decoded, by the names of the interface: the fields that the service sent, and those in `raw`. */
+/** A decoded value with the interface's names: the fields that the service sent, and the fields in `raw`. */
 export function encodeShown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(encodeShown);
   if (!isObject(value)) return value;
@@ -131,7 +131,7 @@ export function encodeShown(value: unknown): unknown {
   };
 }
 
-/** @throws ServiceError without an id: then it is unknown whether the write had an effect */
+/** @throws ServiceError if the answer has no id. It is then unknown whether the write had an effect */
 export function decodeWriteResult(reply: Reply): WriteResult {
   const { value, suspicious } = reply.body;
   const id = isObject(value) ? takeId(value['id']) : null;
@@ -145,7 +145,7 @@ export function decodeWriteResult(reply: Reply): WriteResult {
   };
 }
 
-/** "a string", "the string `ok`". @throws ServiceError for anything else */
+/** Decodes an answer that is "a string", or "the string `ok`". @throws ServiceError for any other answer */
 export function decodeString(reply: Reply, expected?: string): string {
   const { value } = reply.body;
   if (typeof value !== 'string' || (expected !== undefined && value !== expected)) {
