@@ -137,7 +137,7 @@ function notFound(
     : reply.code(404).send({ error: 'not found' });
 }
 
-/** The checks for every request. */
+/** Adds the checks for every request. */
 function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);

@@ -1,6 +1,6 @@
-/** Calls that a person makes with a direct command, each of which is sent once. */
+/** Calls that a person makes with a direct command. Each call is sent once. */
 
-/** What a call is about, and the key of its values in the ledger. */
+/** The subject of a call, which is the key of its values in the ledger. */
 export const callSubjects = ['tag', 'message', 'conversation_read'] as const;
 export type CallSubject = (typeof callSubjects)[number];
 

@@ -6,7 +6,7 @@ import type { BaseUser, ServiceUser, UserPatch } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 export const pushOutcomes = [
-  /** The service shows what was sent. */
+  /** The service shows the sent value. */
   'confirmed',
   /** The service still shows the old value. */
   'ineffective',
@@ -63,7 +63,7 @@ export interface OpenedIntents {
   readonly busy: readonly Id[];
 }
 
-/** The consequences of the verdict on one open intent. */
+/** The outcome of one open intent, and the values and holds that follow from it. */
 export interface IntentResult {
   readonly intent: Intent;
   readonly outcomes: FieldOutcomes;

@@ -1,6 +1,6 @@
 /** JSON in which integers past 2^53 stay exact, in both directions: they are `bigint` on our side. */
 
-/** Node 24 has it, but the compiler's library does not yet. */
+/** Node 24 has `JSON.rawJSON`, but the compiler's library does not declare it yet. */
 const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
 /** A number with fewer digits than this is exact as a JavaScript number. */

@@ -3,7 +3,7 @@ import type { RejectedRow } from './rejected-row.ts';
 
 /** The knowledge about a listing's pages. It is kept from run to run (`sync.learned`). */
 export interface ListingMemory {
-  /** A `limit` that is known to work; `null` if none is known, so that as many rows as possible are asked for. */
+  /** A `limit` that is known to work; `null` if none is known, so that the next run tries the largest. */
   readonly limit: number | null;
   /** True if the service refused a larger `limit`, or sent fewer rows for it. A larger one is not tried again. */
   readonly isLargest?: boolean;

@@ -16,7 +16,7 @@ export const teamEvents = [
 ] as const;
 export type TeamEvent = (typeof teamEvents)[number];
 
-/** A scheduled group with its freshness, and the result of its last run. */
+/** A scheduled group with its freshness and the outcome of its last run. */
 export interface GroupStanding {
   readonly group: RunGroup;
   readonly fresh: boolean;

@@ -39,7 +39,7 @@ export type KnownPlace = PlaceOnRecord & { readonly kind: 'home' | 'copy' };
 export type SendBlock = 'elsewhere' | 'copy';
 export type PlaceVerdict = 'here' | 'unrecorded' | SendBlock;
 
-/** The recorded place and the present one. */
+/** The recorded place and the present place, compared. */
 export interface Placing {
   readonly verdict: PlaceVerdict;
   readonly known: KnownPlace | null;

@@ -18,14 +18,14 @@ export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
 export interface GroupStatus {
   readonly team: string;
   readonly group: RunGroup;
-  /** The time since the group became known, in ms. */
+  /** Ms since the group became known. */
   readonly knownForMs: number;
   /** The start of its last run; `null` if there was none. */
   readonly startedAt: Date | null;
   readonly outcome: string | null;
   /** The number of runs in a row that failed. */
   readonly failures: number;
-  /** The end of its last complete run, and the time since in ms; `null` if there was none. */
+  /** The end of its last complete run, and the ms since then; `null` if there was none. */
   readonly completeAt: Date | null;
   readonly completeForMs: number | null;
 }
@@ -68,6 +68,6 @@ export interface DueGroup {
 
 /** The next time of a group, and the due time that the run found. It is stored only if the due time is still the same. */
 export interface NextTime extends DueGroup {
-  /** In ms from now. */
+  /** Ms from now to the next time. */
   readonly delayMs: number;
 }

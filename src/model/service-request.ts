@@ -54,10 +54,10 @@ export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
   /** Receives the rows. Without a sink the listing itself contains them. */
   readonly sink?: ListingSink<Row> | undefined;
-  /** The number of rows per page; if absent, as many as the service gives. */
+  /** The number of rows per page; if absent, the most that the service gives. */
   readonly size?: number | undefined;
-  /** Sent with each page; if absent, everything is requested. */
+  /** Sent with the request for each page; if absent, all rows are requested. */
   readonly filter?: ListingFilter | undefined;
-  /** Called after each page with the rows so far. */
+  /** Called after each page with the number of rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }

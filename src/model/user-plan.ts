@@ -43,10 +43,10 @@ export type HoldReason =
 /** True if a person decides about such a hold with `approve`. For other reasons, `resolve` chooses a side. */
 export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
 
-/** A field that is left alone on both sides until one of its two values changes (`holdStands`). */
+/** A hold: the field is neither pushed nor pulled until mirror or service has another value (`holdStands`). */
 export interface Hold extends Values {
   readonly field: Field;
-  /** The held edit; absent if there is none, or it is not on record yet. */
+  /** The held edit; absent if the field has no edit on record. */
   readonly edit?: Id | undefined;
   readonly reason: HoldReason;
   /** A sentence about what happened. */
@@ -87,7 +87,7 @@ export type Move = Pull | Push;
 export type Decision =
   /** Nothing happens, because neither side has changed the value. */
   | { readonly kind: 'same'; readonly ends: boolean }
-  /** The service's value is taken with the user as a whole. */
+  /** The field takes the service's value, because the whole user is taken from the service. */
   | { readonly kind: 'adopt'; readonly ends: boolean }
   | Move
   /** The field is held from now on. */

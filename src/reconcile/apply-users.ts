@@ -1,4 +1,4 @@
-/** Carries out the plan of the users, except for the pushes. */
+/** Carries out the plan for the users, except for the pushes. */
 import { roleMove } from '../model/user-changes.ts';
 import { emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';

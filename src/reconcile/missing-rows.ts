@@ -37,7 +37,7 @@ interface Missing {
 }
 
 const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
-/** If more rows are missing than the greater of these two, it counts as an accident. */
+/** If more rows are missing than the greater of these two limits, it counts as an accident. */
 const [mostMissing, mostShareMissing] = [3, 0.1];
 const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(population * mostShareMissing));
 
@@ -61,7 +61,7 @@ function doubtAbout(missing: Missing): string | null {
   return null;
 }
 
-/** The message for people, and what to do. */
+/** The message to people about withheld rows, with the command to type. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
   return `${resource}: ${reason}; none of them is marked as gone before somebody says "musterd approve ${hash} --reason …"`;
 }

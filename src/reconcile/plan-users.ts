@@ -26,7 +26,7 @@ export interface RunContext extends LookContext {
 /** The plan of one run for the users of a look. */
 export interface UsersPlan {
   readonly look: Look;
-  /** The plans after the guard. */
+  /** The plans after the guard has changed them. */
   readonly plans: readonly UserPlan[];
   readonly verdict: GuardVerdict;
   /** Users whom neither the team list nor any lookup of this pass shows; empty for a partial look. */
@@ -135,7 +135,7 @@ export async function planUsers(
   return { look: seen, plans: verdict.plans, absent, verdict };
 }
 
-/** Plans the users who are new to the mirror, and adds these plans to the others. */
+/** The plans, with plans for the users who are new to the mirror. */
 export function planUnknown(
   { look: { roster, unknown }, plans }: UsersPlan,
   policy: Policy,

@@ -22,7 +22,7 @@ export type CountKind =
   | 'deferred'
   | 'postponed'
   | 'contact_counts'
-  /** A count of a listed resource: the resource's name, and what is counted. */
+  /** A count of a listed resource. It begins with the resource's name. */
   | `${string}_${'read' | 'added' | 'changed' | 'gone'}`;
 
 /** Events during a run, for progress on a terminal and for the log. */

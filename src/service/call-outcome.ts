@@ -33,7 +33,7 @@ export interface Refusal extends AnswerMetadata {
 export type FailureReason =
   /** The name was not resolved, no server listens at the address, or connecting took too long. */
   | 'unreachable'
-  /** The certificate is not valid for this host, or TLS could not be agreed on. */
+  /** The certificate is not valid for this host, or the TLS handshake failed. */
   | 'tls'
   /** The connection broke, or the received bytes were not HTTP. */
   | 'broken'
@@ -78,7 +78,7 @@ function hintForStatus(status: number): string | undefined {
   return undefined;
 }
 
-/** The error that a call ends with, from the outcome of its last attempt. */
+/** The error of a failed call, from the outcome of its last attempt. */
 export function serviceError(operation: string, outcome: Refusal | Failure): ServiceError {
   const requestId = outcome.requestId ?? undefined;
   if (outcome.kind === 'refusal') {

@@ -113,7 +113,7 @@ export function createHttp(
           ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         body: request.body ?? null,
-        // Without this the connection is closed after every GET that has a body.
+        // Without `reset: false`, undici closes the connection after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
       const { atStart, isKnown, signal } = request;

@@ -17,7 +17,7 @@ export interface Operation {
   /** The path as in the interface, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
-  /** Longest answer in bytes; if absent, `maxResponseBytes` applies. */
+  /** The longest answer in bytes; if absent, `maxResponseBytes` applies. */
   readonly maxAnswerBytes?: number;
 }
 

@@ -24,13 +24,13 @@ interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   /** The facts about this listing that earlier runs have stored. */
   readonly memory: ListingMemory;
-  /** Rows to ask for per page; if absent, as many as the service gives, up to 1,000. */
+  /** Rows to ask for per page; if absent, the most that the service gives, up to 1,000. */
   readonly size?: number | undefined;
-  /** A listing of more pages than this is not read further. */
+  /** The most pages that are read. A longer listing is incomplete. */
   readonly maxPages: number;
   /** Receives the rows. Without a sink the listing itself contains them. */
   readonly sink?: ListingSink<Row> | undefined;
-  /** Called after each page with the rows so far. */
+  /** Called after each page with the number of rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }
 

@@ -28,14 +28,14 @@ interface Pause {
 export interface Rate {
   /**
    * Waits for a place, first come, first served.
-   * @param either the client's signal, or one that is aborted with it
-   * @returns the order of the call
+   * @param either the client's signal, or a signal that is aborted together with it
+   * @returns the order of the call: 1 for the first call, then 2 and so on
    * @throws MusterdError `stopped` when the signal is aborted
    */
   acquire(either?: AbortSignal): Promise<number>;
   /** Reports a 429 for the call of this order. @returns `null` if the pause for it has already begun */
   throttled(order: number, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
-  /** Reports any other answer. */
+  /** Reports any other answer to the call of this order. */
   accepted(order: number): void;
 }
 

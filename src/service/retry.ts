@@ -107,7 +107,7 @@ function isRepeatable(effect: Effect, outcome: Refusal | Failure): boolean {
   return effect === 'read' && outcome.status >= 500;
 }
 
-/** Full jitter: between 0 and the doubled base. */
+/** Full jitter: a random wait between 0 and the base, which doubles with each failure. */
 function backoffMs(failures: number, settings: RetrySettings, random: () => number): number {
   return random() * Math.min(settings.maxMs, settings.baseMs * 2 ** failures);
 }

@@ -29,7 +29,7 @@ export const takeId: TakeAs<Id> = (value) => {
   return id !== null && id > 0n ? id : null;
 };
 
-/** Far below what Postgres can store, and far above any real count. */
+/** This is far below the largest number that Postgres can store, and far above any real count. */
 const largestNumber = 1e300;
 
 function findNumberFlaw(value: number | bigint): string | null {

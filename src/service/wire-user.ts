@@ -34,7 +34,7 @@ import {
 type SentFields = Omit<ServiceUser, 'id' | 'raw' | Field> &
   Partial<SingleValues> & { readonly name?: string | null };
 
-/** Where each field with a single value is found, and how it is read. */
+/** The interface's name of each field with a single value, and the reader of its type. */
 const singleShapes = eachSingle((field) => [
   columnOf(field),
   isText(field) ? takeText : takeInteger,

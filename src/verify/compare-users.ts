@@ -134,7 +134,7 @@ function compareUser(
   return [...values, ...compareObserved(mirror, service, member, values.length > 0 || isOpen)].map(finish);
 }
 
-/** The difference for a user whom the mirror has and neither of the service's listings shows. */
+/** The finding about a user of the mirror whom neither the service's users nor its team list show. */
 function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUser): OneSided {
   const [held] = Object.values(expected);
   const stranger = !agreed && held !== undefined;

@@ -1,7 +1,7 @@
 /** The findings of a comparison of the two sides. */
 import type { Id } from '../model/id.ts';
 
-/** A value of a column; lists and objects as well. */
+/** A value of a column, which can be a list or an object. */
 export type Value = unknown;
 
 /** `expected`: an edit, an open push or a hold explains the difference. `drift`: nothing explains it. */

@@ -65,7 +65,7 @@ export interface ReviewedFields {
 
 export type FieldLimits = ReadonlyMap<Id, readonly Hold[]>;
 
-/** The holds of all field limits; the first one if a field has several. */
+/** The holds of all field limits. If several limits hold a field, the first hold counts. */
 export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   const joined = new Map<Id, readonly Hold[]>();
   for (const [id, holds] of all.flatMap((fieldLimits) => [...fieldLimits])) {
@@ -95,7 +95,7 @@ type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
 
 const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', UsersByAddress>>>();
 
-/** Users by listed address. This is computed once per listing, which is long and serves many runs of edits. */
+/** Users by the addresses in the team list. Computed once per list, because it is long and many runs of edits use it. */
 function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', UsersByAddress>> {
   const index = addressed.get(members);
   if (index !== undefined) return index;
@@ -128,7 +128,7 @@ function createAddressed() {
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 
-/** By pushed address: the users who have it on the service or in base, and users who get it by a push. */
+/** For each pushed address, the users who have it on the service or in base, and the users who get it by a push. */
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
@@ -179,7 +179,7 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
   return joinLimits(changes.map((push) => limitField(push, 'roleId', detail)));
 }
 
-/** The run that a demotion waits for: the next one, or the next that reads all users. */
+/** The run that a demotion waits for: the next run, or the next run that reads all users. */
 export type AwaitedRun = 'next' | 'whole';
 
 /** The result for demotions that would leave no administrator. */

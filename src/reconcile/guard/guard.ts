@@ -32,7 +32,7 @@
  * limit on that field alone had held it. An edit that was stopped before does not count again against the limits, so it
  * does not hold up other fields. Another edit of the same field counts, and needs its own approval.
  *
- * When people are notified (exit code 4), and when the run continues:
+ * When people are notified (exit code 4, column "told"), and when the run continues:
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
@@ -84,9 +84,9 @@ export interface GuardView extends Population {
 }
 
 export interface GuardVerdict {
-  /** The reasons why some pushes may not be sent; empty if all may. */
+  /** The reasons why some pushes must not be sent; empty if all pushes may be sent. */
   readonly refused: readonly string[];
-  /** The reasons of pushes that only wait for a review; no refusal is reported for them. */
+  /** The messages about pushes that only wait for a review. No refusal is reported for them. */
   readonly reviewed: readonly string[];
   /** True if the run ends now, because the refusal is new. */
   readonly stopped: boolean;

@@ -11,7 +11,7 @@ const inWords = (name: FieldValue | undefined): string =>
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
-/** The edit that a push carries; `undefined` if it is not on record yet. */
+/** The edit that a push sends; `undefined` if the edit is not on record yet. */
 export function pushedEdit({ fields }: UserPlan, field: Field): Id | undefined {
   const decision = fields[field];
   return decision.kind === 'push' ? decision.edit : undefined;

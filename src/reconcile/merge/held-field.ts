@@ -66,7 +66,7 @@ export const isApproved = (
   known: Pick<UserState, 'edits'>,
 ): boolean => hold?.decision !== undefined && isAsSeen(hold, values, known);
 
-/** The reason why a person's decision about this edit is void; `undefined` if it is not. */
+/** The reason why a person's decision about this edit is void; `undefined` if it is not void, or there is none. */
 export function voidDetail(
   hold: Hold | undefined,
   values: Values,

@@ -1,4 +1,4 @@
-/** The plan of one run for one user: values in, a plan out. */
+/** Makes the plan of one run for one user. Pure: values in, a plan out. */
 import type { TeamMember } from '../../model/team-member.ts';
 import { emptyValues, type Field, singleNames } from '../../model/fields.ts';
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
@@ -107,7 +107,7 @@ function isListedName(state: UserState, { name }: TeamMember): boolean {
   return neverResolved(base) && !isEmptied({ name }, base);
 }
 
-/** One field of a member known only from the team listing; `listed`: the part of the user that follows the listing. */
+/** Decides a field of a member known only from the team listing. @param listed the values that follow the listing */
 function planListed(field: Field, state: UserState, listed: ServiceUser): Decision {
   const { base, mirror } = state;
   if (mirror === undefined) return { kind: 'adopt', ends: false };
@@ -127,7 +127,7 @@ function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'f
   const follows = isListedName(state, member);
   const listed: ServiceUser = follows ? { id, name: member.name ?? '', raw: {} } : { id, raw: {} };
   const fields = decideEach((field) => planListed(field, state, listed));
-  // There is no base, and the listing says too little to create one.
+  // There is no base, and the team listing contains too little to create a base.
   if (base === undefined && mirror !== undefined) return { fields, write: null };
   const observed = (joined: string): ObservedUser => ({
     name: follows || mirror === undefined ? joined : mirror.joined,

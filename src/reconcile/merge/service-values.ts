@@ -35,13 +35,13 @@ export function takeValues(service: ServiceUser, fallback: UserValues): UserValu
   };
 }
 
-/** The service's own name, byte for byte. */
+/** The service's joined name, byte for byte; the fallback if the service does not show a name. */
 const joinedOf = (service: ServiceUser, fallback: string) => {
   const serviceName = readable(service.name);
   return serviceName === undefined ? fallback : (serviceName ?? '');
 };
 
-/** The base, or without a base the service's values. */
+/** The base; if there is none, the service's values. */
 export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
   return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }

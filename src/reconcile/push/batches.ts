@@ -33,7 +33,7 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
  * A user whose earlier push got no answer goes alone and last, so that a bad user does not affect others. Until it is
  * known whether an update without a name keeps the name, the first request contains one such update alone.
  *
- * @param prefer true for an update that should be this first one; if none fits, any update without a name is
+ * @param prefer chooses this first update; without a match, it is any update without a name
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],

@@ -1,9 +1,9 @@
 /**
  * Sends edits to the service, at most `batchSize` users per request, two requests at a time:
  *
- * 1. read the users again and merge again: the interface has no compare-and-set, so only changes between
- *    this read and the answer can be overwritten. A push that now differs from what the guard let
- *    pass waits for the next run;
+ * 1. read the users again and merge again. The interface has no compare-and-set, but in this way only changes
+ *    between this read and the answer can be overwritten. A push that now differs from the push that the guard
+ *    let pass waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
  * 3. match the answer by id and field; base takes only confirmed values;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
@@ -28,7 +28,7 @@ type Batch = readonly UserPlan[];
 
 /** Requests that may be in flight at the same time. */
 const requestsAtOnce = 2;
-/** After this many updates that failed to leave or got no answer, the service counts as down. */
+/** If this many updates failed to leave or got no answer, the service counts as down. */
 const maxUnanswered = 3;
 
 async function arrange(

@@ -1,4 +1,4 @@
-/** Sends intents in one request, and finds out and records the outcome of each, by user and field. */
+/** Sends intents in one request, and records the outcome for each user and field. */
 import { isRefusal, MusterdError, ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { UsersAnswer } from '../../model/service-request.ts';

@@ -11,7 +11,7 @@ import { createUserCollector, type Roster } from './roster.ts';
 export interface UserLookup {
   /** The users found so far, including users who were not asked for. It grows. */
   readonly roster: Roster;
-  /** Asks for these users by these addresses, then by every further address that may find them, and at last for all users. */
+  /** Asks by these addresses, then by all other addresses of these users, then for all users, until each is found. */
   find(wanted: readonly Addresses[]): Promise<void>;
   /** Asks for all of these addresses, even if a user is found early, so that each owner of an address is found. */
   askAll(addresses: AddressesToAsk): Promise<void>;

@@ -83,7 +83,7 @@ function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): b
   );
 }
 
-/** Asks for fewer addresses at a time, before any user counts as unresolved or missing. */
+/** Asks again for fewer addresses at a time. Only a user who is still not found counts as unresolved or missing. */
 async function findLeftOut(
   service: Lookup,
   tried: readonly AddressesToAsk[],
@@ -115,7 +115,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
 }
 
 /**
- * Reads all users, and compares them with mirror and base. Compares again if a lookup finds a user whom the answer left out.
+ * Reads all users, and compares them with mirror and base. If a lookup finds a user whom the answer left out, compares again.
  * @param everybody one answer with all users of the team; `null` if the service gives users only by address
  */
 export async function readRoster(

@@ -70,7 +70,7 @@ export interface CallOptions {
 
 /** Options of a paged listing. */
 export interface ListOptions extends CallOptions {
-  /** Rows to ask for per page; if absent, as many as the service gives, up to 1,000. */
+  /** Rows to ask for per page; if absent, the most that the service gives, up to 1,000. */
   readonly pageSize?: number | undefined;
 }
 
