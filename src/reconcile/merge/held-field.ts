@@ -20,16 +20,16 @@
  *
  * | the edit                            | the service             | no decision                  | approved         | rejected         |
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
- * | is as it was                        | is as it was seen       | as above                     | is sent          | stays, silently  |
- * | is as it was                        | has another value       | as above                     | void: held (§)   | stays            |
- * | is as it was                        | went there and back     | as above                     | is sent          | stays            |
+ * | is unchanged                        | is unchanged            | as above                     | is sent          | stays, silently  |
+ * | is unchanged                        | has another value       | as above                     | void: held (§)   | stays            |
+ * | is unchanged                        | changed and went back   | as above                     | is sent          | stays            |
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
- * | was replaced, also by itself        | ·                       | a new edit                   | does not pass on | does not pass on |
- * | was made past the triggers          | ·                       | a new edit                   | does not pass on | does not pass on |
+ * | was replaced, even by its own value | ·                       | a new edit                   | does not pass on | does not pass on |
+ * | was made with the triggers off      | ·                       | a new edit                   | does not pass on | does not pass on |
  * | is being sent                       | ·                       | –                            | is spent (¶)     | "on its way"     |
- * | was sent, no answer, not there      | ·                       | merged again                 | sent again (¶)   | –                |
- * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
- * | is of a user who left               | ·                       | returned                     | void: returned   | stays            |
+ * | was sent, no answer, does not show  | ·                       | merged again                 | sent again (¶)   | –                |
+ * | is in a refused request that is cut | ·                       | checked before each part     | likewise         | is taken out     |
+ * | belongs to a user who left          | ·                       | returned                     | void: returned   | stays            |
  *
  * An approval is about values: if the service's value changed and changed back, the approval still applies. § with a policy
  * other than `hold` the edit is merged again, see †. ¶ opening an intent under a decision spends the decision, and the intent
