@@ -31,7 +31,7 @@ export type HoldReason =
   | 'ineffective'
   | 'unsupported'
   | 'returned'
-  /** A limit stopped the field: a limit on the whole run, or a limit on this field alone. */
+  /** A limit stopped it: one on the whole run, or one on this field alone. */
   | 'limit'
   /** A person must approve the edit before it is sent. */
   | 'review'

@@ -12,7 +12,7 @@ import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts
 export interface HttpSettings extends ConnectionSettings {
   /** The longest answer that is read, in bytes. */
   readonly maxResponseBytes: number;
-  /** Accepts JSON with any content type. Off by default, so that a proxy's page does not count as an answer. */
+  /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
   readonly anyContentType: boolean;
 }
 

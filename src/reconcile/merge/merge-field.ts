@@ -10,8 +10,8 @@
  * | yes    | yes   | yes   | settle   |
  * | yes    | yes   | no    | conflict |
  *
- * The name is one value with two halves. `edited` compares the two halves of mirror and base, and `moved` the joined
- * names of service and base. Without a base both sides count as changed.
+ * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
+ * name against the base's. Without a base both sides count as changed.
  *
  * If the service does not show a field, it is unknown whether it has moved. `none`: no base. `empty`: no value in base.
  *
@@ -76,7 +76,7 @@ export function mergeField(
   return decide(edited, moved, reading.value === canonicalValue(field, mirror));
 }
 
-/** The side that wins if both sides changed a field: neither until a person decides, the service, or the mirror. */
+/** The side that wins when both changed a field: none until a person decides, the service, or the mirror. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
