@@ -1,4 +1,4 @@
-/** Rows that are missing from complete listings: since when, which are withheld, and people's decisions. */
+/** Rows that are missing from complete listings: since when, decisions, and which wait for a person (withheld). */
 import { sql } from 'kysely';
 import type {
   AbsenceDecision,
@@ -47,7 +47,7 @@ async function writeWithheld(
   return rows.length > 0;
 }
 
-/** Sets the verdict of these missing rows. Rows that were shown again meanwhile are not among them. */
+/** Sets the verdict of these missing rows. Rows that a listing has shown again meanwhile get none. */
 async function writeVerdict(
   tx: Transaction,
   { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
@@ -62,7 +62,7 @@ async function writeVerdict(
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-/** Whether there is nothing to write: all rows are and were present. */
+/** True if there is nothing to write: no row is missing now, and none was missing before. */
 export function isNoNews(
   known: KnownTeam,
   resource: MirroredResource,
@@ -72,7 +72,7 @@ export function isNoNews(
 }
 
 /**
- * Records a complete pass for the missing rows, and marks the proven ones as gone.
+ * Counts one more complete pass for the missing rows, and sets `gone_at` of rows that are proven gone.
  * @returns rows that an editor has locked: they stay missing, and a later run marks them as gone
  */
 export async function applyAbsences(

@@ -41,7 +41,7 @@ const stagedAs = (json: string) => sql`
     harmed boolean, ${definitionsOf('sent_')}, ${definitionsOf()}, joined text, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
-/** Whether the result s has confirmed a field. */
+/** True if the result s confirms the field. */
 const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
 const tookAny = sql.join(fields.map(took), sql` or `);
 
@@ -54,14 +54,14 @@ const toMirror = (column: string, field: Field) => {
   return sql`case when ${took(field)} and ${isSent} then ${sql.ref(`s.${column}`)} else ${sql.ref(`u.${column}`)} end`;
 };
 
-/** The new value of a column of the base: what came back for a confirmed field. */
+/** The new value of a column of the base: the value that the service returned for a confirmed field. */
 const toBase = (column: string, field: Field) =>
   sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
 /**
- * Records what the service confirmed or refused of users whose row an editor has locked. Nobody else can lock the ledger.
- * The push stays open until mirror, base and holds follow, by its `closed_at` known as answered. A user who lost a name is
- * read back first.
+ * Records in the ledger what the service confirmed or refused for users whose row an editor has locked. Editors cannot
+ * lock the ledger. The push stays open until mirror, base and holds are written too; `closed_at` shows that it was
+ * answered. For a user whose name was harmed, no outcome is recorded, because the user is read back first.
  */
 async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
   const rows = results.map(({ intent, outcomes, harmed, requestId }) => ({
@@ -100,8 +100,8 @@ async function closeLost(
 }
 
 /**
- * Ends edits that were taken back here while their push was under way and did not arrive. If it arrived, the base
- * moves, and a trigger on the base ends the edit. An edit that lasts may get its decision back.
+ * Ends edits that an editor took back during their push, if the push did not arrive. If it arrived, the base changes, and
+ * a trigger on the base ends the edit. For edits that have not ended, the decisions may be given back.
  */
 async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
   const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
@@ -119,16 +119,16 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
 }
 
 /**
- * Whether people decided about a field of the user s that was not sent. The row that was read back may show a foreign
- * change made after their decision, so its version has to stay new for the next run.
+ * True if a person decided about a field of user s that was not sent. The row that was read back may show a change made
+ * on the service after the decision. So its version is not stored, and the next run reads the row as a new version.
  */
 const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
   where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null
     and coalesce(s.outcome ->> d.field, 'unsent') = 'unsent')`;
 
 /**
- * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
- * still holds the sent value (a later edit stays, and is pushed next).
+ * Stores the values that the service returned for confirmed fields: always in the base, and in the mirror if it still has
+ * the sent value. A later edit stays in the mirror, and is pushed next.
  * @returns the users whose row an editor has locked: for these, only the ledger has the outcomes
  */
 export async function applyResults(

@@ -1,4 +1,4 @@
-/** The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit. */
+/** People's decisions about edits, however they were made. `sync.decide_edits()` returns one answer for each edit. */
 import { sql } from 'kysely';
 import type { EditState } from '../../model/edit-state.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
@@ -13,7 +13,7 @@ import { checkViolation, describeRefusal, unknownStates } from '../db/database-e
 export interface SeenEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** The number of the edit. If absent, the edit with these values. */
+  /** The number of the edit. If absent, the edit with these values is meant. */
   readonly edit?: Id | undefined;
   /** The value of the mirror, and the base. */
   readonly to: FieldValue;
@@ -24,18 +24,18 @@ export interface SeenEdit {
 
 export interface EditDecision {
   readonly why: string;
-  /** The name of the batch that approves it. */
+  /** The name of the batch under which the edit is approved. */
   readonly batch?: string;
-  /** The reason to wait if the approval becomes void: a review of each push, or the limits. */
+  /** The reason for which the edit is held again if the approval becomes void: a review of each push, or a limit. */
   readonly waits?: 'limit' | 'review';
   /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
   readonly decision?: bigint | null;
 }
 
 /**
- * The answer to a decision about an edit. It is `moved` if the edit has changed, or if base or service has
- * moved, `ended` if the edit is over, `on its way` while it is being sent, and `own` if a second person is
- * needed. It is `asked` or `held` under a hold of another kind, and `left` if there is nothing to reject.
+ * The answer to a decision about an edit. `moved`: the edit, the base or the service's value has changed. `ended`: the
+ * edit has ended. `on its way`: it is being sent. `own`: a second person must approve it. `asked`: a person asked to
+ * hold the field. `held`: another reason holds it. `gone`: the user has left. `left`: there is nothing to reject.
  */
 export type EditAnswer =
   | 'approved'
@@ -58,7 +58,7 @@ export interface AnsweredEdit {
   readonly decision: bigint | null;
 }
 
-/** Sets in whose name the transaction acts from here on. */
+/** Sets the person for whom the transaction acts from now on. */
 export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
@@ -74,7 +74,7 @@ export async function readLogin(
   return rows[0] ?? { login: '', isOwner: false };
 }
 
-/** Approves edits, if they are as seen. @param onlyShown whether to do nothing */
+/** Approves edits that are still as the person saw them. @param onlyShown true to return answers without deciding */
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
@@ -102,7 +102,7 @@ const shownAs = (field: Field, value: FieldValue | undefined) =>
   field === 'name' && value !== null && value !== undefined ? joinName(value as NamePair) : value;
 
 /**
- * Approves these edits. One that is held for another reason than the limits stays held and needs its own decision.
+ * Approves these edits. An edit that is held for another reason than a limit stays held, and needs its own decision.
  * @returns the edits that may pass
  */
 export async function approveEdits(
@@ -120,18 +120,18 @@ export interface HeldChoice {
   readonly userId: Id;
   readonly field: Field;
   readonly take: 'mirror' | 'service' | 'value';
-  /** The value that was typed; of a name its halves, with a bar between them. */
+  /** The typed value. A typed name has a bar between its halves: `first|last`. */
   readonly value: string | null;
   readonly why: string;
-  /** The edit that was seen, if there is one. */
+  /** The edit that the person saw, if there is one. */
   readonly edit: Id | null;
-  /** The service's value that was seen, as text. */
+  /** The service's value that the person saw, as text. */
   readonly service: string;
   /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
   readonly decision: bigint | null;
 }
 
-/** Ends one hold by giving one side the value of its peer, or both a new value. */
+/** Ends one hold: one side gets the value of the other side, or both sides get a new value. */
 export async function resolveHeld(
   tx: Transaction,
   teamId: Id,

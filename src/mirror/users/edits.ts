@@ -1,4 +1,4 @@
-/** Edits that a person makes through a command: the same triggers check and stamp them as in psql. */
+/** Edits that a person makes through a command. The triggers check and stamp them like edits in psql. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -17,7 +17,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** The known makers of the edits, by field of a user's patch. */
+/** The known authors of the edits in a user's patch, by field. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
   from sync.edits e
@@ -26,13 +26,13 @@ export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
 
 export interface UserEdit {
   readonly id: Id;
-  /** The value of the mirror when it was read. If it has changed, the edit is not made. */
+  /** The user's values in the mirror when they were read. If one has changed since, the edit is not made. */
   readonly expected: MirrorUser;
-  /** The new value. A name counts as known, even if it was split by a guess before. */
+  /** The new values. The split of a new name counts as known, even if the split was a guess before. */
   readonly values: UserPatch;
-  /** Whether the split of this name is a guess. */
+  /** True if the split of the new name is a guess. */
   readonly isGuess?: boolean;
-  /** Why its phone is held until an approver agrees to it. */
+  /** The reason to hold the new phone until an approver agrees; absent if it need not be held. */
   readonly unsure?: string | undefined;
 }
 
@@ -51,10 +51,10 @@ const fromEdit = (field: Field) =>
 const nameFromEdit = sql`
   first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known'`;
 
-/** The fields that an edit sets. A statement sets these alone: more would accept the halves of a name, and need more rights. */
+/** The fields that an edit sets. To set others unchanged would accept a guessed split of a name, and need more rights. */
 const fieldsOf = ({ values }: UserEdit) => fields.filter((field) => values[field] !== undefined);
 
-/** Writes edits of the same fields. */
+/** Writes edits that all set the same fields. */
 async function writeEdits(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<readonly Id[]> {
   const edited = edits[0] === undefined ? [] : fieldsOf(edits[0]);
   if (edited.length === 0) return [];
@@ -76,7 +76,7 @@ async function writeEdits(tx: Transaction, teamId: Id, edits: readonly UserEdit[
   return rows.map(({ id }) => id);
 }
 
-/** A statement that sets both halves makes the split known. */
+/** Marks these splits as guessed again: the statement that set both halves of the name has marked them as known. */
 async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<void> {
   if (edits.length === 0) return;
   await sql`
@@ -86,7 +86,7 @@ async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit
 
 /**
  * Edits these users as an editor would, in musterd's own transaction.
- * @returns the edited users; missing ones are gone, were changed since, or are being edited
+ * @returns the edited users. The other users are gone, were changed since they were read, or are being edited.
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
 export async function editUsers(
@@ -117,7 +117,7 @@ export async function editUsers(
   }
 }
 
-/** Ends edits that this transaction has replaced by the service's value, so that nobody has agreed on them. */
+/** Ends edits as overruled that this transaction has replaced by the service's value: the sides never agreed on them. */
 export async function endPulled(
   tx: Transaction,
   teamId: Id,

@@ -1,4 +1,4 @@
-/** Reads what waits for one user, and why. A plan does not need this; people do. */
+/** Reads which fields and pushes of one user wait, and why. This is for people to read; a plan does not need it. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
 import type { Intent } from '../../model/intent.ts';
@@ -7,7 +7,7 @@ import type { Queryable } from '../db/database.ts';
 import type { HeldRow } from './held.ts';
 import { readIntents } from './intents.ts';
 
-/** Since when and until when a field is held, and the run that held it (`null`: a person). */
+/** A held field: since when, until when, and which run held it (`runId` is `null` if a person did). */
 export interface HeldSince {
   readonly field: Field;
   readonly state: HeldRow['state'];

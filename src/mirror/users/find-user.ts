@@ -1,4 +1,4 @@
-/** Finds users by what a person types. */
+/** Finds users by a text that a person typed. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { endOfPhone, type UserQuery, wholeName } from './user-query.ts';
@@ -7,20 +7,20 @@ import type { Queryable, Row } from '../db/database.ts';
 /** A matching user, with its distinguishing values. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
-  /** Whether only a part fits, so that the user may be proposed, and not taken. */
+  /** True if only a part of a value matches: the user may be proposed, but not taken. */
   readonly isPart: boolean;
 }
 
-/** So many digits, and more, are the end of one number alone. */
+/** Fewer digits than this at the end of a phone number do not identify it. */
 const fewestDigits = 7;
 
-/** More candidates help nobody to choose. */
+/** The highest number of candidates: a longer list does not help a person to choose. */
 const mostNear = 200;
 
 /**
- * Users with this id, email, phone or name. An email and an id are exact; a name ignores case, diacritics and `ae` for `ä`. The
- * mirror's values come first; base counts only if no user in the mirror matches; then users whose phone ends so, unless
- * it may be an id; then partial matches. An id is also found if only the ledger still knows it.
+ * Finds users by id, email, phone or name. Emails and ids match exactly; names ignore case, diacritics and `ae` for `ä`.
+ * Only the best kind of match is returned: the id, a value in the mirror, a value in the base, the end of a phone (unless
+ * the digits may be an id), a partial match, in this order. An id is also found if only the ledger still has it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
@@ -58,7 +58,7 @@ export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Pr
 /** The digits of a row's phone, as in `canonicalPhone`. */
 const phoneColumn = (row: string) => sql`regexp_replace(${sql.ref(`${row}.phone`)}, '[^0-9]', '', 'g')`;
 
-/** Without diacritics, in lower case, as `plain` is in JavaScript. Most texts are ASCII and take a tenth of the time. */
+/** Makes a condition on a text as `plain` returns it. Most texts are ASCII, which takes a tenth of the time. */
 const ifPlain = (
   text: RawBuilder<unknown>,
   ascii: (plain: RawBuilder<unknown>) => RawBuilder<unknown>,
@@ -67,8 +67,8 @@ const ifPlain = (
   else ${any(sql`lower(regexp_replace(normalize(${text}, nfd), '[\u0300-\u036f]', '', 'g'))`)} end`;
 
 /**
- * Compares like `canonicalEmail`, which lowers ASCII letters alone, and like `canonicalPhone`. A `null`
- * is a parameter, so that Postgres leaves its expression out of the plan.
+ * Compares emails like `canonicalEmail`, which lowers ASCII letters only, and phones like `canonicalPhone`. A meaning
+ * that is `null` is sent as a parameter, so that Postgres leaves its comparison out of the plan.
  */
 function answersTo(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
@@ -83,13 +83,13 @@ function hasName(text: RawBuilder<unknown>, query: UserQuery): RawBuilder<unknow
   return query.name === null ? sql`false` : ifPlain(text, isName, isName);
 }
 
-/** Whether a text has each word of the query somewhere. */
+/** True if a text contains each word of the query. */
 export function contains(text: RawBuilder<unknown>, { words, rough }: UserQuery): RawBuilder<unknown> {
   const hasWords = (plain: RawBuilder<unknown>) => sql`${plain} ~ all (${words}::text[])`;
   return ifPlain(text, (plain) => sql`${plain} like all (${rough}::text[]) and ${hasWords(plain)}`, hasWords);
 }
 
-/** True if the name, email, phone or id of a row contains the search text. A number is in no other spelling. */
+/** True if the name, email, phone or id of a row contains the search text. Digits have no other spelling to compare. */
 export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;

@@ -1,6 +1,6 @@
 /**
- * Edits that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
- * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
+ * Edits that no push has handled yet. They are found in `sync.edits` by transaction id, because a transaction can edit
+ * before the table is read and commit later. Edits made while the triggers were off are found by a run of the users.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { FreshEdits } from '../../model/run-group.ts';
@@ -10,17 +10,17 @@ import { addressesOf } from './addresses.ts';
 import { valuesOf } from '../db/field-sql.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
 
-/** Condition on the row d of `sync.due`: it has a mark, made on this server. */
+/** Condition on the row d of `sync.due`: it has a mark (a snapshot of transaction ids) that was made on this server. */
 const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
 
 /**
- * Condition on the row d of `sync.due`: all edits have to be looked at, because it is unknown which were seen, the last
- * push did not finish, or the transaction ids belong to another server (after a restore).
+ * Condition on the row d of `sync.due`: all edits must be checked, because no mark shows which were handled, the last
+ * push did not finish, or the mark has transaction ids of another server (after a restore).
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
 /**
- * Rows of `sync.edits` that `d.mark` did not see. A transaction id in the future is another server's.
+ * Rows of `sync.edits` that the snapshot `d.mark` does not include. A transaction id in the future is another server's.
  */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   select s.user_id from sync.edits s
@@ -28,21 +28,21 @@ const editsSince = (teamId: RawBuilder<unknown>) => sql`(
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /**
- * Condition on the teams t and the row d of `sync.due`: an editor has edited since the last try, and need not wait for
- * edits that cannot be sent. If the service did not answer at all, all editors wait. A time will do here: an edit that it
- * misses waits with earlier edits.
+ * Condition on team t and the row d of `sync.due`: an edit was made since the last push began, so earlier edits that
+ * cannot be sent do not delay the next push. If the service did not answer that push at all, all edits wait. A time is
+ * enough here: an edit that it misses waits with the earlier edits.
  */
 const hasNews = sql`(d.outcome is distinct from 'failed' and exists (
   select from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.edited_at > d.started_at))`;
 
-/** Condition on mirror u and base b: the edit still stands and has not reached the service. */
+/** Condition on mirror u and base b: the user is not gone, and has an edit that has not reached the service. */
 const isDirty = sql`
   u.gone_at is null and (${valuesOf('u')}) is distinct from (${valuesOf('b')})`;
 
 /**
- * Users, not gone, whose mirror differs from the base: those edited since the last push, or all. If one of them has an
- * edited role, all users with an edited role are included, because one administrator must remain. Each with
- * the addresses to look it up by.
+ * Reads users who are not gone and whose mirror differs from the base, with their addresses for lookups. With a usable
+ * mark, only users edited since the last push are read. If the role of one of them was edited, all users with an edited
+ * role are included, because one administrator must remain.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly KnownUser[]> {
   // The next two conditions are evaluated once, not for each user.
@@ -115,7 +115,7 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 /**
  * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
  * @param mark `null` if all waiting edits must be tried again
- * @param wasMarked whether there was a mark when the push began; a person's decision since then has removed it
+ * @param wasMarked true if there was a mark when the push began. If a person's decision removed it, it stays removed.
  */
 export async function noteEdits(
   db: Database,

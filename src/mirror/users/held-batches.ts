@@ -10,21 +10,21 @@ import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
-/** The topic of `sync.learned` with the time of the last report that the guard refused a push. */
+/** The topic of `sync.learned` with the time of the last report that the guard stopped pushes. */
 const toldTopic = 'refusal told';
 
-/** A waiting batch is reported again after a day. */
+/** True if the last report is a day old: waiting batches are then reported again. */
 const isToldLongAgo = (teamId: Id) => sql`exists (
   select from sync.learned l join sync.teams t on t.team = l.team
   where t.team_id = ${teamId} and l.topic = ${toldTopic} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
 
-/** A push counts for the day if at least one of its fields left. */
+/** Users pushed in the last 24 hours without an approval. A push counts if at least one of its fields was sent. */
 const pushedToday = (teamId: Id) => sql`
   select distinct user_id from sync.changes c
   where team_id = ${teamId} and user_id is not null and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/** Values that were confirmed three times in the last 24 h and pulled back to the same other one as often, as holds. */
+/** Holds for values that were confirmed 3 times in 24 h, and as often changed back by a pull to the same old value. */
 const undoneToday = (teamId: Id) => sql`
   select d.user_id, d.field, null as edit_id, null as batch, 'conflict' as reason, d.base_value, d.mirror_value,
     null as service_value, null as shown_value,
@@ -46,7 +46,7 @@ const undoneToday = (teamId: Id) => sql`
       and p.new -> d.field = d.base_value and p.old -> d.field = d.mirror_value
   ) >= 3`;
 
-/** All fields that wait in batches, of users that are not gone. */
+/** Reads for the guard: the pushes of the last day, repeatedly undone values, and all fields that wait in batches. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
     population: number;
@@ -78,7 +78,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   };
 }
 
-/** Stores all fields that a run stopped at once, so that no part of a batch can be sent as a few more edits. */
+/** Stores all fields that a run stopped in one write, so that no part of a batch can pass later as a few edits. */
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
@@ -89,7 +89,7 @@ export async function writeStopped(
     run.teamId,
     all.map(({ id }) => id),
   );
-  // A field stays held while a person decides about it.
+  // While a person decides about a user's field, the holds of that user stay as they are.
   const holds = all.filter(({ id }) => !busy.has(id));
   await writeHolds(tx, run, holds);
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
@@ -108,7 +108,7 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
   return rows;
 }
 
-/** A field under the name of a batch, decided or not. */
+/** A field of a batch, decided or not. */
 export interface BatchField {
   readonly userId: Id;
   readonly field: string;
@@ -116,7 +116,7 @@ export interface BatchField {
   readonly edit: Id | null;
 }
 
-/** All fields under the name of this batch, also those that a person let pass, as long as they have not arrived. */
+/** Reads all fields of a batch that are not rejected, also approved fields that have not reached the service yet. */
 export async function readBatchFields(
   db: Queryable,
   teamId: Id,
@@ -130,7 +130,7 @@ export async function readBatchFields(
   return rows;
 }
 
-/** The result for one field that a person named. */
+/** The outcome of a decision for one field. */
 export interface DecidedField {
   readonly user_id: Id;
   readonly field: string;
@@ -148,7 +148,7 @@ export interface Choice {
   readonly why: string;
 }
 
-/** Takes back the waiting edits of the acting person, or only the edits in a batch. */
+/** Takes back the waiting edits that the acting person made, or only those of them in a batch. */
 export async function withdrawOwn(
   tx: Transaction,
   batch: string | null,
@@ -159,10 +159,10 @@ export async function withdrawOwn(
   return rows;
 }
 
-/** The decision of a person about a batch. `withdraw` rejects it and gives the mirror the base back. */
+/** The decision of a person about a batch. `withdraw` rejects it and sets the mirror back to the base. */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';
 
-/** Decides about the present fields of a batch. @throws MusterdError `usage` for users that are not in it */
+/** Decides about the fields that a batch has now. @throws MusterdError `usage` for users that are not in the batch */
 export async function decideBatch(
   tx: Transaction,
   teamId: Id,

@@ -11,7 +11,6 @@ import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { isDecidable } from './waiting-fields.ts';
 
 export interface HeldRow {
-  /** `null` stands for a request, or for the field of all users. */
   readonly user_id: Id;
   readonly name: string | null;
   readonly field: string;
@@ -20,7 +19,7 @@ export interface HeldRow {
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
-  /** Both values when the hold began. */
+  /** The value of each side when the hold began. */
   readonly mirror_value_then: unknown;
   readonly service_value_then: unknown;
   readonly detail: string;
@@ -29,7 +28,7 @@ export interface HeldRow {
   readonly run_id: bigint | null;
   /** The edit that is held, if there is one. */
   readonly edit_id: Id | null;
-  /** The edits that one person made and one run held; `null` without an edit, or until the run ends that holds it. */
+  /** The batch: the edits by one person that one run held. `null` without an edit, or until that run has ended. */
   readonly batch: string | null;
   readonly edited_at: Date | null;
   readonly edited_by: string | null;
@@ -42,7 +41,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads the held fields of a team or a user, or the fields of a batch with a choice of sides, also rejected ones; oldest first. */
+/** Reads held fields, also rejected ones, oldest first. Of a batch, only fields for which a side can be chosen. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -61,16 +60,16 @@ export async function readHeldFields(
 }
 
 export interface RequestedHolds {
-  /** The fields that are held until the end, or no longer. An existing hold of this kind gets the new end and reason. */
+  /** The fields whose requested hold was set or ended. An existing requested hold gets the new end and reason. */
   readonly held: readonly string[];
   /** The fields among them that are held for another reason as well. */
   readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
-  /** `null`: they are not held on request any more. */
+  /** The end of the holds; `null` if the requested holds were ended. */
   readonly until: Date | null;
 }
 
 /**
- * Calls `sync.hold()`: the rights of the login count, and no run of the team may be under way.
+ * Calls `sync.hold()`, which checks the rights of the login and fails while a run of the team is under way.
  * @param end `null` ends the requested hold
  * @throws MusterdError `usage` for an end in the past, or a user who is not in the team
  */

@@ -10,22 +10,22 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import { holdsInLedger, type RunOrPerson, writeLedger } from './ledger.ts';
 
-/** Whether a person approved or resolved it and no push was opened under that yet. */
+/** True if a person approved or resolved the held field h, and no push was opened under that decision yet. */
 const isApproved = sql`coalesce(h.decision = 'approved', false)`;
 
-/** Whether a push was opened under a person's decision, which is spent by that. */
+/** True if a push was opened under a person's decision. Opening the push spends the decision. */
 export const isSpent = sql`coalesce(h.decision = 'spent', false)`;
 
-/** Whether it waits for nobody: a person approved or resolved it, or it is being sent under that. */
+/** True if no person has to act: a person approved or resolved the field, or it is being sent under that decision. */
 export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
-/** The state and the reason, as `report.held` has them. */
+/** The state of a held field, and below its reason, both as in `report.held`. */
 export const heldState = sql`case ${heldBecause} when 'rejected' then 'rejected' else 'held' end`;
 export const heldReason = sql`sync.held_because(h.reason, null, h.until)`;
 
-/** Whether the field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
+/** True if the field f.key of user s.id is held, and no decision lets the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
   exists (
     select from sync.held_fields h
@@ -39,32 +39,32 @@ export const valuesToHold = rowPerField((field) => {
   return [base, jsonOf(field, 'u'), field === 'name' ? sql`to_jsonb(b.name)` : base];
 });
 
-/** Whether a person asked for the hold. It lasts to its end: nothing ends it early or replaces it. */
+/** True if a person asked for the hold and its end is in the future. Until then no run ends or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
-/** Whether it stays rejected. A rejection lasts as long as the edit does: no later hold replaces it. */
+/** True if the hold stays rejected. A rejection lasts as long as its edit: no new hold of that edit replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** Whether a limit on a whole run or a review stopped it and nobody has decided, also while a person asked to hold it. */
+/** True if a limit on a whole run or a review holds the field, on request or not, and no person has decided. */
 export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
-/** Whether a person decided about it during this run, which does not know that. The next run does. */
+/** True if a person decided about the field during this run. This run has not read the decision; the next run does. */
 export const isDecidedSince = (runId: bigint | null) => sql`exists (
   select from sync.runs r
   join sync.changes c on c.team_id = h.team_id and c.user_id = h.user_id and c.decision_id is not null
     and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
   where r.run_id = ${runId}::bigint)`;
 
-/** Whether what stopped it is over: the edit was let pass, the user has left, or it is another edit. */
+/** True if the old reason is over: a decision let the edit pass, the user left and came back, or the edit is another. */
 const isDone = sql`
   (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
-/** Whether its batch continues to hold it, and a limit on the field alone adds nothing. */
+/** True if the batch continues to hold the field. A new limit on the field alone then changes nothing. */
 const staysStopped = sql`(excluded.alone and ${isHeldAtGuard} and not ${isDone})`;
 
 /**
  * Locks the holds of these users.
- * @returns the users with a field about which an open transaction decides: their holds must wait
+ * @returns users with a hold that another transaction has locked in order to decide: their holds must wait
  */
 export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
   const ofThese = sql`team_id = ${teamId} and user_id = ${anyOf(ids)}`;
@@ -126,7 +126,7 @@ export async function writeHolds(
   );
 }
 
-/** Records the service's new value of fields that stay held. An approval does not cover it, and ends. */
+/** Records the service's new value of fields that stay held. An approval does not cover a new value, so it ends. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -160,14 +160,14 @@ export async function endHolds(
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** Spends the decisions about the fields h that the open pushes c carry. The push remembers them. */
+/** Marks the decisions about the fields h that the open pushes c send as spent. */
 export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   update sync.held_fields h set decision = 'spent' from ${pushes}
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Gives these pushes their decisions back, for fields that stayed unsent, or were sent, got no answer
- * and turned out to be missing on the service. A field is sent again under the same decision, if that still holds.
+ * Undoes the spending of decisions by these pushes, for fields that were not sent, got no answer or were missing in the
+ * answer. If the decision is still valid, the field is sent again under it.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`
@@ -179,7 +179,7 @@ export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[
 }
 
 /**
- * Ends holds and decisions of edits that have arrived, also if another edit has taken their place meanwhile.
+ * Ends the holds of edits that have reached the service, with their decisions, even if the field was edited again since.
  * @param results a query with `s.outcome` for the push `s.change_id`
  */
 export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
@@ -187,13 +187,13 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** Whether a row h of `sync.held_fields` waits for a person, unless its user is gone. */
+/** True if a row h of `sync.held_fields` waits for a person. Does not check whether its user is gone. */
 export const waits = sql`(h.decision is null and ${heldBecause} <> 'asked')`;
 
-/** Whether it does, and no limit on a whole run or review stopped it. */
+/** True if the row waits for a person, and neither a limit on a whole run nor a review holds it. */
 const waitsAlone = sql`(${waits} and not ${isHeldAtGuard})`;
 
-/** Reads the single fields that wait for a person, without users that have left. */
+/** Reads the fields that wait for a person one by one, not in a batch. Leaves out users who have left. */
 export async function readWaitingFields(
   db: Queryable,
   teamId: Id,
@@ -205,7 +205,7 @@ export async function readWaitingFields(
   return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
-/** Counts what waits for a person. */
+/** How many single fields, and how many users in batches, wait for a person. */
 export interface Waiting {
   readonly held: number;
   readonly inBatches: number;

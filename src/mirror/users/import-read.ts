@@ -23,8 +23,8 @@ export async function readTeamUsers(
 }
 
 /**
- * Names of roles by id. A user's role name is updated when all users are read: if the role was edited or changed since,
- * the name still belongs to the previous role.
+ * Reads the names of roles by id. A user's role name is only updated when a run reads all users. A user whose role was
+ * edited or pushed since is left out, because the name still belongs to the previous role.
  */
 export async function readRoles(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** Reads the edits that last: who made them, and which of them the person who decides has made. */
+/** Reads edits that have not ended: who made them, and which of them were made by the person who decides. */
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -21,9 +21,9 @@ export async function readLastEdits(
 }
 
 /**
- * The batches of held edits: edits of one author that one run held. The name is a hash of these edits, and of the values seen
- * on both sides. Gives the common table expressions `edited` and `named`.
- * @param held a query of team_id, run_id, user_id, field, edit_id, batch (if it has one already) and the three values
+ * A batch is all edits made by one author and held by one run. Its name is a hash of these edits and of the values on
+ * both sides. Returns the common table expressions `edited` and `named`.
+ * @param held a query of team_id, run_id, user_id, field, edit_id, batch (if the edit is in one) and the three values
  */
 const named = (held: RawBuilder<unknown>) => sql`
   edited as materialized (
@@ -37,7 +37,7 @@ const named = (held: RawBuilder<unknown>) => sql`
   )`;
 const isNamed = sql`(n.run_id, n.edited_by, n.actor) is not distinct from (e.run_id, e.edited_by, e.actor)`;
 
-/** Puts each held edit of the run's team that is in no batch into one, at the end of the run, also in the ledger. */
+/** At the end of a run, puts the team's held edits without a batch into batches, and records these in the ledger. */
 export async function nameBatches(tx: Transaction, runId: bigint): Promise<void> {
   await sql`
     with ${named(sql`
@@ -84,7 +84,7 @@ export async function readHeldEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** The fields of these users that the person who decides in this transaction has edited, or may have. */
+/** Reads the fields of these users that were or may have been edited by the person who decides in this transaction. */
 export async function readOwnEdits(
   tx: Transaction,
   teamId: Id,

@@ -16,23 +16,23 @@ export interface RunOrPerson {
   readonly runId: bigint | null;
 }
 
-/** A change for the ledger: the old values of both sides and the new one, for each field. */
+/** A change for the ledger: for each field the old values of both sides, and the new value. */
 export interface LedgerEntry {
   readonly user_id: Id;
   readonly kind: string;
   readonly base: object;
   readonly old: object;
   readonly new: object;
-  /** Of a hold: its reasons, by field. */
+  /** For a hold: its reasons, by field. */
   readonly outcome?: object;
 }
 
-/** One of the three versions of fields, under their SQL names. */
+/** The values of one side (base, mirror or service), under the SQL names of the fields. */
 export function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
   return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
-/** A row for each user with new holds. What a person has rejected stays rejected, and is not held anew. */
+/** Returns a row for each user with new holds. Rejected fields are left out: they stay rejected. */
 export function holdsInLedger(holds: readonly HoldOfUser[]): readonly LedgerEntry[] {
   const news = holds.filter(({ hold }) => hold.reason !== 'rejected');
   return [...Map.groupBy(news, ({ id }) => id)].map(([user_id, of]) => {
@@ -74,22 +74,22 @@ export async function writeLedger(
   });
 }
 
-/** A `null` selects everything. */
+/** A filter that is `null` selects all rows. */
 export interface LedgerFilter {
   readonly userId: Id | null;
   readonly runId: bigint | null;
   readonly field: string | null;
   readonly kind: ChangeKind | null;
   readonly outcome: LedgerOutcome | null;
-  /** Rows written or closed since a time, or in the last seconds by the database's clock. */
+  /** Rows written or closed since a time, or within a number of seconds until now, by the database's clock. */
   readonly since: TimeFromNow | null;
-  /** Most rows to return, the newest. */
+  /** The highest number of rows to return. The newest rows are returned. */
   readonly limit: number;
 }
 
 /**
- * One field that moved, or a decision about it. A user that is gone, forgotten or has left is one row without a
- * field. A move of the mirror itself has no user, and neither has a message, a tag or a read conversation.
+ * One field that moved, or a decision about it. A row about a whole user (gone, forgotten or left) has no field. A row
+ * about a move of the mirror, a message, a tag or a read conversation has no user.
  */
 export interface LedgerRow
   extends Row<
@@ -113,7 +113,7 @@ export interface LedgerRow
   /** In the row of a hold this is the service's value. */
   readonly new_value: unknown;
   readonly outcome: LedgerOutcome | null;
-  /** The person who made the edit that it is about. */
+  /** The person who made the edit that the row is about. */
   readonly edited_by: string | null;
 }
 

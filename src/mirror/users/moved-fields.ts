@@ -21,7 +21,7 @@ export interface MovedField {
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /** Whether a person had written the old value in the mirror, in an edit that the run replaced or that had been pushed. */
+  /** True if a person had written the old value in the mirror, in an edit that was pushed or that the run replaced. */
   readonly oldWasWritten: boolean;
   /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
@@ -61,7 +61,7 @@ function toMoved(row: MovedRow): MovedField {
   };
 }
 
-/** Whether the team has such a run. */
+/** True if the team has a run with this number. */
 export async function hasRun(db: Queryable, team: string, runId: bigint): Promise<boolean> {
   const run = await db
     .selectFrom('sync.runs')
@@ -72,8 +72,8 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 }
 
 /**
- * Every field that the run moved: pulled, adopted again, settled, or pushed and confirmed. A first adoption does not count:
- * the mirror was empty before it.
+ * Reads every field that the run moved: pulled, taken from a user who came back, settled, or pushed and confirmed. The
+ * first adoption of a user does not count: the mirror did not have the user before.
  */
 export async function readMovedFields(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** Writes users who are not known here yet, in one statement. Both sides agree on what the service shows. */
+/** Writes users who are not in the mirror yet, in one statement. Mirror and base both get the service's values. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserWrite } from '../../model/user-plan.ts';
@@ -30,13 +30,13 @@ export const newShape: StageShape<UserWrite> = {
   ],
 };
 
-/** Writes mirror, base and ledger of these users. @returns the users who exist by now, and were left unwritten */
+/** Writes mirror, base and ledger of these users. @returns users who already exist, for whom nothing was written */
 export async function takeUsers(
   tx: Transaction,
   { teamId, runId }: RunOf,
   spool: SpoolOf,
 ): Promise<ReadonlySet<Id>> {
-  // On a first load no user has an id between the first and the last of these, so that nobody is looked up.
+  // Existing users are searched only between the lowest and the highest new id. On a first load there are none.
   const there = (table: string) => sql`
     select t.id from ${sql.table(table)} t where t.team_id = ${teamId}
       and t.id between (select min(s.id) from given s) and (select max(s.id) from given s)`;

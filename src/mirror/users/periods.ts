@@ -8,12 +8,12 @@ import type { Transaction } from '../db/database.ts';
 const values = (row: string): RawBuilder<unknown> =>
   sql`${valuesOf(row)}, ${sql.ref(`${row}.edited_at`)}, ${sql.ref(`${row}.edited_by`)}`;
 
-/** Whether the row u of `mirror.users` was changed without the triggers: they were off, or it was restored. */
+/** True if the row u of `mirror.users` was changed without the triggers: they were off, or the row was restored. */
 export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${values('u')}) is distinct from (
   select (${values('p')}) from sync.user_periods p
   where p.team_id = u.team_id and p.user_id = u.id order by p.valid_from desc limit 1))`;
 
-/** Makes the triggers record these rows unchanged. A row that an editor has locked is recorded when it is written. */
+/** Writes these rows unchanged, so that the triggers record them. A row that an editor has locked is recorded later. */
 export async function recordUsers(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update mirror.users set resolved = resolved

@@ -5,13 +5,13 @@ import type { Concern, PresentUser } from '../../model/plan.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
-/** Up to this many addresses are searched one by one in each text, which takes half the time. */
+/** Up to this many addresses are searched one by one with LIKE, which takes half the time. */
 const few = 3;
 
 const containing = (parts: readonly string[]) =>
   parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
-/** Whether a text begins with the first letter of one of these, or with a character that canonical forms drop. */
+/** True if a text begins with the first letter of one of these emails, or with a character that canonical forms drop. */
 const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
   const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
   const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];
@@ -19,8 +19,8 @@ const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
 };
 
 /**
- * A prefilter for canonical emails. A few are searched as substrings, if the first letter matches. Many are compared for
- * equality; texts with white space or non-ASCII letters, which SQL cannot canonicalise, always pass.
+ * A prefilter for canonical emails. Up to `few` are searched as substrings, if the first letter matches. More than `few`
+ * are compared for equality; texts with white space or non-ASCII letters, which SQL cannot canonicalise, always pass.
  */
 const hasEmail = (emails: readonly string[]) => {
   const email = sql`t.email collate "C"`;
@@ -29,7 +29,7 @@ const hasEmail = (emails: readonly string[]) => {
     : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
 };
 
-/** A prefilter for the digits of a phone. A few are first matched as digits in order with anything between them. */
+/** Compares the digits of phones. Up to `few` are prefiltered: the digits in this order, with any text between them. */
 const hasPhone = (phones: readonly string[]) => {
   const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
   const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);
@@ -39,7 +39,7 @@ const hasPhone = (phones: readonly string[]) => {
 };
 
 /**
- * Users, not gone, with one of these addresses or roles in base; without a base, in the mirror.
+ * Reads users who are not gone and have one of these addresses or roles in the base, or without a base in the mirror.
  * Each table is scanned once and only the requested columns are compared: an index would cost every load
  * and edit more than that. Other columns are read only for the matches: `offset 0` keeps the two steps apart.
  */

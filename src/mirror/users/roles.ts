@@ -1,10 +1,10 @@
-/** The roles of users. The service has no list of roles: users have a role's id, and members its name. */
+/** The roles of users. The service does not list roles: it shows a role's id with users, and its name with members. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserPlan } from '../../model/user-plan.ts';
 import type { Transaction } from '../db/database.ts';
 
-/** Whether this write of a user can change the counts or names of roles. */
+/** True if the write of this user can change the counts or names of roles. */
 export function movesRole({ write }: UserPlan): boolean {
   if (write === null) return false;
   const { expected, mirror, observed } = write;
@@ -18,8 +18,8 @@ export function movesRole({ write }: UserPlan): boolean {
 }
 
 /**
- * Counts them again from base. Correct only after all pulls and before any push:
- * a role that was just pushed still has the name of the previous one. Unchanged rows are not written.
+ * Counts the users of each role again, from the base. The counts are correct only after all pulls and before any push: a
+ * user whose role was just pushed still has the previous role's name. Unchanged rows are not written.
  */
 export async function writeRoles(tx: Transaction, teamId: Id): Promise<void> {
   await sql`

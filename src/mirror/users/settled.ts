@@ -1,4 +1,4 @@
-/** Waits for the outcome of the edits of one transaction, in short calls of `sync.settled()`, so that it can stop. */
+/** Waits for the outcome of one transaction's edits, in short calls of `sync.settled()`, so that it can be stopped. */
 import { sql } from 'kysely';
 import { type EditState, type HeldReason, isOpen } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
@@ -9,26 +9,26 @@ export interface SettledEdit {
   readonly user_id: Id;
   readonly field: string;
   readonly state: EditState;
-  /** The reason of its hold. */
+  /** The reason why the edit is held. */
   readonly reason: HeldReason | null;
-  /** More about that, in words. */
+  /** More about the state, in words. */
   readonly detail: string | null;
   /** X-Request-Id of the push. */
   readonly request_id: string | null;
 }
 
-/** The longest wait of one statement, which could not be stopped and has a time limit. */
+/** The longest wait in one statement. A statement cannot be stopped, and has a time limit. */
 const longestLookMs = 1_000;
 
-/** The number of this transaction, which finds its edits. */
+/** Reads the id of this transaction, by which its edits are found. */
 export async function readTransactionId(tx: Transaction): Promise<string> {
   const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(tx);
   return rows[0]?.xid ?? '';
 }
 
 /**
- * Takes from edits the numbers of transactions that another cluster gave them, and that this one, whose counter is
- * behind, would give again.
+ * Clears transaction ids of edits that come from another cluster. The counter of this cluster is behind, and would give
+ * the same ids to new transactions.
  */
 export async function dropForeignTransactions(tx: Transaction): Promise<void> {
   await sql`update sync.edits set xid = '0' where xid >= pg_snapshot_xmax(pg_current_snapshot())`.execute(tx);

@@ -1,28 +1,28 @@
-/** The text that names a user: an id, an email, a phone number or a name, written as the person is used to. */
+/** A text by which a person names a user: an id, an email, a phone number or a name, in any usual spelling. */
 import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
 
-/** The possible meanings of a text, in canonical form; `null` for one that it cannot have. */
+/** The possible meanings of a text, in canonical form; `null` for a meaning that the text cannot have. */
 export interface UserQuery {
   readonly id: Id | null;
   readonly email: string | null;
   readonly phone: string | null;
   readonly name: string | null;
-  /** A regular expression for each word, of Postgres and of JavaScript, for texts without marks, in lower case. */
+  /** A regular expression for each word, valid in Postgres and in JavaScript, for texts as `plain` returns them. */
   readonly words: readonly string[];
-  /** A pattern of LIKE for each word, which all ASCII texts fit that the expression fits, in a third of the time. */
+  /** A LIKE pattern for each word: a prefilter in a third of the time, which passes all ASCII texts that `words` match. */
   readonly rough: readonly string[];
 }
 
-/** A text without diacritics, in lower case. In SQL it is `plainColumn`. */
+/** A text without diacritics, in lower case. In SQL, `ifPlain` of `find-user.ts` does the same. */
 export const plain = (text: string) =>
   text
     .normalize('NFD')
     .replaceAll(/[\u0300-\u036f]/g, '')
     .toLowerCase();
 
-/** Other spellings of a letter, without marks to take away. */
+/** Spellings of a letter that remain when `plain` has removed diacritics. */
 const spellings: Readonly<Record<string, string>> = {
   a: '(ae?|[æÆ])',
   o: '([oøØ]e?|[œŒ])',
@@ -54,14 +54,14 @@ function spelled(word: string, forms: typeof spellings): string {
 
 export const wholeName = ({ words }: UserQuery) => `^\\s*${words.join('\\s+')}\\s*$`;
 
-/** Whether a text has each word somewhere, as `contains` finds out in SQL. */
+/** True if a text contains each word. In SQL, `contains` does the same. */
 export const hasWords = (text: string, { words }: UserQuery) =>
   words.every((word) => new RegExp(word, 'u').test(plain(text)));
 
-/** The digits of a phone without its leading zeros, which stand for a plus sign and a calling code; `null` if none are left. */
+/** The digits of a phone without leading zeros, which replace a plus sign or a calling code; `null` if none are left. */
 export const endOfPhone = ({ phone }: UserQuery) => phone?.replace(/^0+/, '') || null;
 
-/** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a number. */
+/** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a phone number. */
 export function readUserQuery(text: string): UserQuery {
   const trimmed = text.trim();
   const isDigits = /^\d+$/.test(trimmed);

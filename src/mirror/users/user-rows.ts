@@ -9,7 +9,7 @@ import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
 import { stagedTimes, timesOf } from '../db/timestamp.ts';
 
-/** Whether all values of the user are taken, because the user is new or is back. */
+/** True if all values are taken from the service, because the user is new or has come back. */
 const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
   expected === null || (expected.gone && observed.resolved);
 
@@ -111,13 +111,13 @@ const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
   left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
   where b.id is null or (b.name, ${valuesOf('b')}) is distinct from (s.base_name, ${valuesOf('s', 'base_')})`;
 
-/** For rows that exist. Without `on conflict` Postgres takes half the time. */
+/** Only existing rows need an `on conflict` after this: without it, Postgres takes half the time. */
 const addToBase = (teamId: Id, isKnown: boolean) => sql`
   insert into sync.user_base (team_id, id, name, ${columnNames})
   select ${teamId}, f.id, f.base_name, ${valuesOf('f', 'base_')}
   from found f where f.is_known = ${isKnown}`;
 
-/** Adds to the ledger the users that are taken as the service has them. */
+/** Records the users in the ledger whose values are all taken from the service. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
   select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
@@ -126,9 +126,9 @@ const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => s
   from ${from} where s.is_taken`;
 
 /**
- * Parts of a statement for rows staged as `taken`: mirror and base together, and the ledger of users that are
- * taken as a whole. Unchanged bases are not written.
- * @param inMirror the kinds of writes to the mirror: each fires the triggers, even without rows
+ * Parts of a statement that write the rows of `taken` to mirror and base, and to the ledger if all values of a user are
+ * taken from the service. Unchanged bases are not written.
+ * @param inMirror the kinds of writes to the mirror. Each fires the triggers, even if it writes no rows.
  */
 function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
   const { teamId } = run;
@@ -143,7 +143,7 @@ function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawB
     in_ledger as (${addToLedger(run, from)})`;
 }
 
-/** Writes the locked users in one statement, so that the stage is sent and read once. */
+/** Writes the locked users in one statement, so that the staged rows are sent and read only once. */
 export async function writeUsers(
   tx: Transaction,
   run: TeamRun,
@@ -158,7 +158,7 @@ export async function writeUsers(
     with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
     ${writesOf(run, inMirror)}
     select`.execute(tx);
-  // If the base already had what the mirror is given, no trigger sees that they agree.
+  // If the base already had the mirror's new value, no trigger on the base fires, so agreed edits are ended here.
   const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
   if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
 }

@@ -1,4 +1,4 @@
-/** Users as the service shows them, beside mirror and base: SQL drops users who are equal everywhere, byte for byte. */
+/** Compares the service's users with mirror and base. SQL leaves out users who are equal on all three, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,7 +13,7 @@ import { isOlder, isToBeBelieved } from '../team/stale.ts';
 import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
 
-/** An empty or unreadable value of the service counts as none. With an unreadable one, nothing is equal. */
+/** Empty or unreadable values of the service are staged as null. A user with an unreadable value is never equal. */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   name: 'users',
   columns: [
@@ -77,7 +77,7 @@ const isDifferent = sql`(
 const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
-/** Only the ids of unknown users are read: a first run would read an empty row for each user. */
+/** Of unknown users only the ids are read. Otherwise a first run would read an empty row for each user. */
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   with compared as materialized (
     select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
@@ -90,14 +90,14 @@ const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<Co
 
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
-  /** In the first row: the ids of unknown users, separated by commas. If it is the only row, its own id is null. */
+  /** In the first row: the ids of unknown users, separated by commas. If no user differs, its own id is null. */
   readonly unknown: string | null;
 }
 
 /**
- * Whether mirror and base are the same for all users, and nothing of the team waits: all holds, pushes and edits are over,
- * and all users are present, as new as before, and readable.
- * @returns when the last base was agreed on, as Postgres writes it: a new time shows that a base has moved; `null` if not
+ * Checks that mirror and base are equal for all users, and that nothing of the team is open: there is no hold, open push
+ * or open edit, and no user who is missing, stale or unreadable.
+ * @returns the newest `agreed_at` of a base, as Postgres writes it; `null` if something differs or is open
  */
 export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {
   const none = (table: string, condition = sql`true`) =>
@@ -130,7 +130,7 @@ async function readRows(
   );
 }
 
-/** Reads all users who differ and, unless only some are looked at, known users who are not shown. */
+/** Reads all users who differ. If all users of the service were read, also known users whom it does not show. */
 export async function compareSides(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows[0]?.unknown?.split(',').map(BigInt));

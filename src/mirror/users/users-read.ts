@@ -19,7 +19,7 @@ import { isUnrecorded } from './periods.ts';
 /** A row of `sync.held_fields`. */
 export interface HoldRow {
   readonly field: string;
-  /** It is a number where it comes as JSON. */
+  /** A number if the row was read as JSON. */
   readonly edit_id: Id | number | null;
   readonly reason: HoldReason;
   readonly base_value: unknown;
@@ -29,7 +29,7 @@ export interface HoldRow {
   readonly detail: string;
   readonly batch: string | null;
   readonly alone?: boolean;
-  /** Absent if the row is not about one user. */
+  /** Ms until a requested hold ends. Absent in the rows of `readGuardHistory`. */
   readonly ends_in_ms?: number | null;
   readonly decision?: 'approved' | 'spent' | 'rejected' | null;
 }
@@ -43,14 +43,14 @@ interface EditRow {
   readonly split: MirrorRow['split'] | null;
 }
 
-/** A user's mirror and base. The fields are read by `valuesIn`, base fields under `base_`. */
+/** A user's rows in mirror and base. `valuesIn` reads the fields; those of the base have the prefix `base_`. */
 export interface MirrorAndBaseRow
   extends Row<'mirror.users', 'id' | 'name' | 'name_split' | 'role' | 'resolved'> {
   readonly base_name: string;
   readonly has_base: boolean;
 }
 
-/** Columns that both queries below select. */
+/** Columns that `readUsersOf` and the query in `users-compare.ts` select. */
 export interface UserRow extends MirrorAndBaseRow {
   readonly has_mirror: boolean;
   readonly gone: boolean;
@@ -63,12 +63,12 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly is_unrecorded: boolean;
 }
 
-/** A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run. */
+/** An approval lifts the limits on single fields (`resolved`) if one held the field, else the limits on a whole run. */
 function decisionOf({ alone = false, decision }: HoldRow): Pick<Hold, 'decision'> {
   return decision === 'approved' ? { decision: alone ? 'resolved' : 'approved' } : {};
 }
 
-/** The reason, as `sync.held_because()` finds it. */
+/** The reason, by the same rule as in `sync.held_because()`. */
 function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
   if ((endsInMs ?? 0) > 0) return 'asked';
   return decision === 'rejected' ? decision : reason;
@@ -105,11 +105,11 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
   gone,
 });
 
-/** The base; `undefined` without one. */
+/** The user's base; `undefined` if there is none. */
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
-/** If the mirror has another value than an edit, it was replaced while the triggers were off, by an edit without record. */
+/** Leaves out edits whose value the mirror no longer has: they were replaced, unrecorded, while the triggers were off. */
 function toEdits({ edits }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
@@ -153,7 +153,7 @@ export const userColumns = sql`
 export const heldOf = sql`
   jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000))`;
 
-/** The edits of user i that last. */
+/** Joins the edits of user i that have not ended. */
 export const editsJoin = (teamId: Id) => sql`
   left join lateral (
     select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'value', l.new_value,
@@ -186,7 +186,7 @@ export async function readUsersOf(
   return rows.map((row) => toState(row, undefined));
 }
 
-/** The same of one user, known or unknown. */
+/** Reads mirror and base of one user, known or unknown. */
 export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
   const [state] = await readUsersOf(db, teamId, sql`(select ${id}::bigint)`);
   if (state === undefined) throw new Error('select of one row returned none');

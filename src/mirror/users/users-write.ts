@@ -1,4 +1,4 @@
-/** Writes users, with one statement each for mirror, base, ledger and holds. */
+/** Writes users to mirror, base, ledger and holds, with few statements for any number of users. */
 
 import { sql } from 'kysely';
 import { columnOf } from '../../model/fields.ts';
@@ -24,7 +24,7 @@ import { type LedgerEntry, sideInSql, writeLedger } from './ledger.ts';
 import { endPeriods } from './periods.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
-/** The run, as far as every writing statement needs to know of it. */
+/** The ids of a run, which every writing statement needs. */
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;
@@ -73,7 +73,7 @@ async function applyWrites(
   });
 }
 
-/** The fields that were edited here, and still get the service's value. */
+/** The fields whose edit in the mirror is replaced by the service's value. */
 const pulledEdits = (decided: DecidedUser) =>
   decisionsOf(decided, 'pull')
     .filter(
@@ -108,7 +108,7 @@ export async function applyDecisions(
   return deferred;
 }
 
-/** Whether the plan can be skipped for a user that was neither missing nor stale before. */
+/** True if the plan writes nothing, provided that the user was neither missing nor stale before. */
 export function isNothingToWrite(plan: UserPlan): boolean {
   return (
     plan.case !== 'forget' &&
@@ -124,7 +124,7 @@ const writesHolds = (plan: UserPlan): boolean =>
 /**
  * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users, and
  * deletes all rows of users that exist nowhere any more.
- * @returns also the users about whose fields an open transaction decides
+ * @returns the users that `applyDecisions` returns, and users about whose fields an open transaction is deciding
  */
 export async function applyUsers(
   tx: Transaction,

@@ -8,12 +8,12 @@ import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey } from '../db/by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
 
-/** A row of a listing; `columns` are those set by the service. */
+/** A row of a listing; `columns` has the columns whose values come from the service. */
 export interface MirroredRow {
   readonly id: Id;
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
-  /** Whether the service's lookup found it, though the listing leaves it out. */
+  /** True if a lookup on the service found the row, although the listing leaves it out. */
   readonly found: boolean;
   readonly columns: Readonly<Record<string, unknown>>;
 }
@@ -23,7 +23,7 @@ export interface MirrorSnapshot {
   readonly users: readonly MirroredUser[];
   /** By resource. */
   readonly listed: ReadonlyMap<string, readonly MirroredRow[]>;
-  /** Whether a run is in progress, whose current changes may show as differences. */
+  /** True if a run is in progress: changes that it is making may show as differences. */
   readonly isRunning: boolean;
 }
 
@@ -60,7 +60,7 @@ function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): Mir
   return { id, gone_at, missing_since, found, columns };
 }
 
-/** Whether the service said of absence a that the row is there. */
+/** True if the service has answered that the row of absence a exists. */
 const isFound = sql`a.verdict is not distinct from 'found'`;
 
 async function readListed(
@@ -76,7 +76,7 @@ async function readListed(
   return rows.map(toRow);
 }
 
-/** One snapshot, in a read-only transaction. */
+/** Reads all parts in one snapshot, in a read-only transaction. */
 export async function readSnapshot(db: Database, team: string, teamId: Id): Promise<MirrorSnapshot> {
   return db.transaction(
     async (tx) => {
@@ -112,7 +112,7 @@ export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
   readonly id: Id | null;
 }
 
-/** The addresses in mirror and base of users that are not gone, and those in user_lookups. */
+/** Reads addresses: of present users in mirror and base, in held fields, in open pushes, and in `mirror.user_lookups`. */
 export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
   const { rows } = await sql<KnownAddress>`
     select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null
