@@ -16,12 +16,12 @@ export interface MigrateOptions {
   readonly keepRequests?: KeepRequests | undefined;
 }
 
-/** Beside src in a checkout, beside dist in the package. */
+/** The folder is next to src in a checkout, and next to dist in the package. */
 const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 let own: MigrationFiles | undefined;
-/** Read once: each run asks for them, and an update of the files belongs to the next process. */
+/** Reads the files once per process, because each run needs them. Updated files take effect in the next process. */
 const ownMigrations = (): MigrationFiles => (own ??= readMigrations(FOLDER));
-/** Whether a file names it: objects without a file were made by other people. */
+/** Returns a function that is true for names in these files. Objects with other names were created by other people. */
 export function createIsOurs(): (name: string) => boolean {
   const { numbered, repeatable } = ownMigrations();
   const told = /--.*|\bis '(?:[^']|'')*'/g;
@@ -36,9 +36,9 @@ const migrationsIn = (folder: string | undefined) =>
 const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
- * Migrates the schema to this version in one transaction: all missing files and what changed, or nothing. One of several
- * processes applies them, and its siblings wait. Roles for people that were created later get their
- * rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
+ * Migrates the schema to this version in one transaction: either all missing and changed files are applied, or none. If
+ * several processes migrate, one of them applies the files, and the others wait. Roles for people that were created later
+ * get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
  * if the database has migrations that this version does not know;
  * or if a numbered file was changed after it was applied.
  */
@@ -60,8 +60,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * If several processes make the schema at once, one of them makes it. Its siblings wait for it, get an error that it
- * exists, and find it when they look once more.
+ * If several processes create the schema at once, one of them succeeds. The other processes wait for it, get an error
+ * that an object exists, and find the schema when they try again.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {

@@ -44,7 +44,7 @@ import { noteStale } from './team/stale.ts';
 import { compareSides } from './users/users-compare.ts';
 import { applyUsers, isNothingToWrite } from './users/users-write.ts';
 
-/** Called with edited users found along with another read. */
+/** Called with the users that a read returned, in order to find unrecorded edits among them. */
 type SeeUsers = (users: readonly UserState[]) => void;
 
 function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers = () => {}) {
@@ -86,7 +86,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
   };
 }
 
-/** The reading half, which sees committed data. */
+/** The reading half of the port. It sees committed data only. */
 export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
   return createReads(db, teamId, known, look);
 }
@@ -123,7 +123,7 @@ function createWrites(db: Database, lease: Lease, runId: bigint) {
 }
 
 /**
- * Both halves, for one run: every write is one transaction under the run's lease.
+ * The reading and the writing half, for one run: every write is one transaction under the run's lease.
  * @param known the state when the run began: unchanged parts are neither read again nor written
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
@@ -167,7 +167,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
-    /** The things that this run has learned about the service's answers. They are written when the run ends. */
+    /** The facts about the service's answers that this run has found. They are written when the run ends. */
     learned: () => [...learned.values()],
     applyListing: async (rows: ListingSpool, { rejected, memory, answers }: ListingRecord) => {
       const { name } = rows.shape;

@@ -1,4 +1,4 @@
-/** The address of a database, which shows whether two settings name one place. */
+/** The address of a database, which shows whether two connection settings name the same database. */
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { type Address, folderPrefix, otherAddress } from '../../model/place.ts';
@@ -8,8 +8,8 @@ import { type ConnectionUrl, isLocal } from './database-url.ts';
 const idFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /**
- * A digest of this machine's id, because machine-id(5) asks to keep the id itself secret. It is `null` where there is
- * no id, as in many containers: the name of the host or the id of the boot would change at the next start.
+ * A digest of this machine's id, because machine-id(5) asks to keep the id itself secret. It is `null` if there is no id,
+ * as in many containers. The host name or the boot id cannot replace it: they would change at the next start.
  */
 export function machineFrom(files: readonly string[]): string | null {
   for (const file of files) {
@@ -32,7 +32,7 @@ function thisMachine(): string | null {
   return own.machine;
 }
 
-/** An address on this machine (loopback, a socket) includes the machine, and all names of loopback count as one. */
+/** An address on this machine (loopback, a socket) includes the machine's id. All names of loopback count as one. */
 export function addressOf({ hosts, name }: ConnectionUrl['parts']): Address {
   const all = hosts.map(({ host, port }) => {
     const isSocket = host.startsWith('/');

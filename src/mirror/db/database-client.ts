@@ -22,7 +22,7 @@ export interface HostAddress {
 }
 
 export interface HostChoice {
-  /** In the order in which they are tried. The last host with the wanted attribute comes first. */
+  /** In the order in which they are tried. The host that last had the wanted attribute comes first. */
   readonly hosts: HostAddress[];
   readonly wanted: keyof typeof sessionAttributes;
 }
@@ -66,8 +66,8 @@ async function firstHost({ hosts, wanted }: HostChoice, options: ChoosingOptions
 }
 
 /**
- * Without TLS, a client uses SCRAM only, with a server that proves that it knows the password, not just any listener.
- * Of several servers it connects to the chosen one.
+ * Creates a client. Without TLS it logs in by SCRAM only, in which the server has to prove that it knows the password.
+ * If there are several hosts, it connects to the chosen one.
  */
 export function createPostgresClient(options: ChoosingOptions): pg.Client {
   const client = new pg.Client(options);

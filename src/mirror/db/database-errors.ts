@@ -11,7 +11,7 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** States that leave the connection useless, or make any further statement fail. */
+/** SQLSTATEs after which the connection is useless or each further statement fails, with hints. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',
@@ -24,7 +24,7 @@ const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '57P03': 'It is starting or shutting down. Try again in a moment.',
 };
 
-/** Whether after this error the connection must not go back to the pool. */
+/** True if the connection must not go back to the pool after this error. */
 export function spoilsConnection(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined || state in OUT_OF_ORDER || state.startsWith('08');
@@ -32,7 +32,7 @@ export function spoilsConnection(error: unknown): boolean {
 
 /**
  * The error of a statement, for its caller. Errors about the statement (a constraint, a
- * lock, a syntax error) are returned unchanged; if Postgres is away, it becomes a `MusterdError`.
+ * lock, a syntax error) are returned unchanged; if Postgres is away, the error becomes a `MusterdError`.
  */
 export function describeStatementError(error: unknown, shown: string): unknown {
   const state = sqlState(error);
@@ -51,7 +51,7 @@ export const checkViolation = '23514';
 /** The SQLSTATEs for an unknown batch, user or field. */
 export const unknownStates = ['P0002', '22023'] as const;
 
-/** The error for what one of our own triggers or functions refuses, in its words: with these SQLSTATEs it is a wrong use. */
+/** Turns a refusal by one of our own triggers or functions into a `usage` error, if it has one of these SQLSTATEs. */
 export function describeRefusal(error: unknown, ...states: readonly string[]): unknown {
   if (!(error instanceof Error) || !states.includes(sqlState(error) ?? '')) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};

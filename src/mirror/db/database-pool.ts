@@ -101,7 +101,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
     options: pool.options,
     end: async () => {
       if (pool.ending) return;
-      // A server that hangs does not answer the goodbye.
+      // A server that hangs does not answer the message that closes a connection.
       await within(partingMs, pool.end());
       for (const socket of sockets) socket.destroy();
     },
@@ -239,7 +239,7 @@ async function copyIn(
   return { command: 'INSERT', rowCount: target.rowCount, rows: [] };
 }
 
-/** Closes without waiting: pg would say goodbye and wait for ever for a silent server. */
+/** Closes without waiting: pg itself would send a message and wait for ever for a silent server to answer it. */
 export function cut(client: pg.Client | pg.PoolClient): void {
   const connection: unknown = Reflect.get(client, 'connection');
   if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;

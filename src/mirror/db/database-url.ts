@@ -13,7 +13,7 @@ export interface ConnectionUrl {
   readonly tls: Tls;
   /** Whether TLS begins at once, without negotiation (`sslnegotiation=direct`). */
   readonly direct: boolean;
-  /** The named files: authorities to trust instead of Node's, and our client certificate. */
+  /** The files that the URL names: authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
   /** How one of several hosts is chosen; absent for one host without `target_session_attrs`. */
   readonly choice: HostChoice | undefined;
@@ -53,7 +53,7 @@ function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
  * | any other `sslmode`, `ssl=true`, a certificate's file | verify-full                             |
  * | PGSSLMODE is `disable` or `no-verify`                 | that                                    |
  * | any other PGSSLMODE                                   | verify-full                             |
- * | nothing                                               | verify-full; to this machine itself none |
+ * | nothing                                               | verify-full; none on this machine       |
  *
  * Empty values count as not set.
  *
@@ -85,7 +85,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 
 /** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files, choice }: ConnectionUrl) {
-  // The client suits a pool of another library.
+  // A pool of another library also has to use our client.
   const common = { connectionString: url, choice, Client: clientOfPool };
   if (tls === 'disable') return { ...common, ssl: false };
   const contents = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
@@ -105,7 +105,7 @@ function refuse(message: string, hint: string): never {
   throw new MusterdError('configuration', message, { hint });
 }
 
-/** pg would take the last one. */
+/** Refuses options that are given twice: pg would take the last one. */
 function refuseRepeated(given: URLSearchParams) {
   const names = [...given.keys()];
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
@@ -150,7 +150,7 @@ function readAttribute(word = 'any'): HostChoice['wanted'] {
 const form =
   'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.';
 
-/** It stands for the hosts, because a URL has only one. */
+/** Replaces the list of hosts while the URL is parsed, because a URL can have only one host. */
 const someHost = 'musterd.invalid';
 
 interface ParsedUrl {
@@ -158,7 +158,7 @@ interface ParsedUrl {
   readonly hosts: string;
 }
 
-/** No message repeats a part that can belong to a password. */
+/** Splits the URL. No error message repeats a part that can belong to a password. */
 function parse(text: string): ParsedUrl {
   const [, scheme, user = '', hosts = '', rest = ''] =
     /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? [];
@@ -182,7 +182,7 @@ function hostsIn(inUrl: string, parameterOf: ParameterOf, environment: Environme
   return inPairs(listOf('host') ?? '', listOf('port') ?? '');
 }
 
-/** One port is for all hosts. */
+/** Pairs each host with its port. A single port applies to all hosts. */
 function inPairs(hosts: string, ports: string): readonly HostAddress[] {
   const [names, numbers] = [hosts.split(','), ports.split(',')];
   if (numbers.length > 1 && numbers.length !== names.length)
@@ -215,7 +215,7 @@ const databaseIn = ({ pathname }: URL): string => decoded(pathname.slice(1));
 
 const bareHost = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
-/** Whether the server is on this machine: a Unix socket, or a loopback address. */
+/** True if the server is on this machine: a Unix socket, or a loopback address. */
 export function isLocal(host: string): boolean {
   const bare = bareHost(host);
   if (bare.startsWith('/') || bare === 'localhost' || bare.endsWith('.localhost')) return true;

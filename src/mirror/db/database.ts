@@ -35,7 +35,7 @@ export const databaseTime = sql<Date>`clock_timestamp()`;
 export interface DatabaseOptions {
   /** postgres://…; see `readConnectionUrl` for its `sslmode`. */
   readonly url: string;
-  /** The address of the server, if the URL does not say it. */
+  /** The address of the server, if the URL does not contain it. */
   readonly address?: Address | undefined;
   /** Shown in pg_stat_activity. Begins with `musterd`. */
   readonly applicationName?: string;
@@ -46,13 +46,13 @@ export interface DatabaseOptions {
   readonly freeTimeoutMs?: number;
   /** Time limit for one statement of a transaction on the server, in ms. */
   readonly statementTimeoutMs?: number;
-  /** Time limit for waiting for a lock, such as an analyst's, in ms. */
+  /** Time limit for waiting for a lock that another session holds, such as an analyst's, in ms. */
   readonly lockTimeoutMs?: number;
   /** Time limit for a pause between two statements of a transaction, in ms. */
   readonly idleTimeoutMs?: number;
   /**
-   * Time limit in ms for the answer to any statement, against servers that hang. In a
-   * transaction with a longer statement limit: half a minute more than that.
+   * Time limit in ms for the answer to any statement, because a server may hang. In a transaction with
+   * a longer statement limit, this limit is half a minute more than the statement limit.
    */
   readonly queryTimeoutMs?: number;
   /** Called for connections that broke, idle or in use. */
@@ -66,10 +66,10 @@ export interface DatabaseOptions {
 export interface TransactionOptions {
   /** Read committed by default, whatever the default of the server is. */
   readonly isolationLevel?: IsolationLevel;
-  /** For this and the next one, 0 means that there is no limit. */
+  /** Here and in `lockTimeoutMs`, 0 means no limit. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
-  /** Whether Postgres refuses writes. */
+  /** True if Postgres must refuse writes. */
   readonly isReadOnly?: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface Database {
    * repeated from the start after a deadlock or serialization failure (at most 5 times) and after a lock or
    * statement timeout (at most twice), so it must do nothing but SQL. Rejects with the error of `work`, with an
    * error of Postgres, or with a `MusterdError('mirror')`. If the connection breaks during the commit,
-   * it is unknown whether it happened, and the error reports this: read again before writing again.
+   * it is unknown whether the commit happened, and the error reports this: read again before writing again.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Waits for running transactions, then closes all connections. */
@@ -94,7 +94,7 @@ export interface Database {
 
 /** How often a transaction is repeated after this error. */
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
-/** Errors that took their time: a lock timeout, a statement timeout. */
+/** Errors that come only after a long wait: a lock timeout, a statement timeout. */
 const TIMEOUTS: ReadonlySet<string | undefined> = new Set(['55P03', '57014']);
 
 /** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */
@@ -153,7 +153,7 @@ function beginning(
   limits: Readonly<Record<string, number>>,
 ): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
-  // Always set: with a stricter default of server or role, statements would fail that only wait for other sessions here.
+  // Always set: with a stricter default of server or role, statements would fail instead of waiting for other sessions.
   const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
   // Plans of a large team are estimated high and take milliseconds: compiling them (JIT) would take seconds for each edit.
   return [begin, `set local search_path = ${safePath}`, 'set local jit = off', ...settings].join('; ');

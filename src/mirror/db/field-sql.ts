@@ -34,7 +34,7 @@ export const columnNames: Sql = list(columns, (column) => sql.ref(column));
 export const valuesOf = (row: string, prefix = ''): Sql =>
   list(columns, (column) => inRow(row, column, prefix));
 
-/** The same without the halves of the name, for rows with the joined name. */
+/** Like `valuesOf`, without the halves of the name, for rows with the joined name. */
 export const singlesIn = (row: string): Sql =>
   list(singleNames.map(columnOf), (column) => inRow(row, column, ''));
 
@@ -50,13 +50,13 @@ export const setValues = (to: (column: string, field: Field) => Sql): Sql =>
     ),
   );
 
-/** Whether two rows differ in a field. */
+/** True if two rows differ in a field. */
 export const differs = (field: Field, left: string, right: string): Sql => {
   const tuple = (row: string) => list(sqlColumnsOf(field), (column) => inRow(row, column, ''));
   return sql`(${tuple(left)}) is distinct from (${tuple(right)})`;
 };
 
-/** A field's value in a row as JSON has it, and a name as an object of its halves. */
+/** A field's value in a row as JSON. A name is an object with its two halves. */
 export const jsonOf = (field: Field, row: string, prefix = ''): Sql =>
   field === 'name'
     ? sql`jsonb_build_object('first', ${inRow(row, 'first_name', prefix)}, 'last', ${inRow(row, 'last_name', prefix)})`
@@ -81,7 +81,7 @@ export const rowPerField = (valuesFor: (field: Field) => readonly Sql[]): Sql =>
 export const stagedColumns = (prefix = ''): readonly (readonly [name: string, type: ColumnType])[] =>
   fields.flatMap((field) => sqlColumnsOf(field).map((column) => [prefix + column, typeOf(field)] as const));
 
-/** The columns of the fields of one value each. */
+/** The columns of all fields except the name, in rows that are staged. */
 export const stagedSingles: readonly (readonly [name: string, type: ColumnType])[] = singleNames.map(
   (field) => [columnOf(field), typeOf(field)],
 );
@@ -95,7 +95,7 @@ export const stagedValues = (
   ...singleNames.map((field) => values?.[field]),
 ];
 
-/** The same by column, for rows that are staged as JSON objects. */
+/** The values of all fields by column, for rows that are staged as JSON objects. */
 export const byColumn = (values: UserValues, prefix = ''): Readonly<Record<string, unknown>> => {
   const all = stagedValues(values);
   return Object.fromEntries(columns.map((column, at) => [prefix + column, all[at]]));

@@ -46,7 +46,7 @@ async function readRolesForPeople(
 /**
  * Returns the steps for an administrator if the roles for people could not be created.
  *
- * @param willMigrate whether migrations are still to be applied, which create the roles if they may
+ * @param willMigrate true if migrations will be applied after this: they create the roles if this role may create any
  * @returns sentences and statements, line by line; empty if nothing is missing
  */
 export async function missingRoles(db: Database, willMigrate = false): Promise<readonly string[]> {

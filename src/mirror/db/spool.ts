@@ -63,7 +63,7 @@ export function createSpool<Row, Shape extends StageShape<Row>>(
 ): Spool<Row, Shape> {
   let blocks = createBlocks();
   let count = 0;
-  /** By key; rows that come twice are rare. */
+  /** By key: the lines that replace earlier ones. Rows that come twice are rare. */
   const replaced = new Map<string, string>();
   const lineOf = (row: Row) => {
     let line = '';
@@ -105,7 +105,7 @@ export function createSpool<Row, Shape extends StageShape<Row>>(
   };
 }
 
-/** Adds all of these rows, in turns with other work. */
+/** Runs `work` with a spool of all these rows. Other work gets its turn while they are added. */
 export async function withSpool<Row, Shape extends StageShape<Row>, R>(
   shape: Shape & StageShape<Row>,
   rows: Iterable<Row>,

@@ -14,7 +14,7 @@ export interface RelationColumn {
   readonly comment: string;
 }
 
-/** The views first, then the tables that can be edited. */
+/** Reads the tables and views of `report` first, then those of `mirror`. */
 export async function readRelations({ kysely }: Database): Promise<readonly Relation[]> {
   const { rows } = await sql<Relation>`
     select n.nspname as schema, c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as comment

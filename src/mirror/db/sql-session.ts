@@ -31,7 +31,7 @@ export interface SqlSession {
 
 export interface SqlSessionOptions {
   readonly url: string;
-  /** Without it each statement is a read-only transaction. */
+  /** If false, each statement is a read-only transaction. */
   readonly isWriting: boolean;
   /** Called with warnings and notices. */
   readonly onNotice: (words: string) => void;
@@ -48,8 +48,8 @@ export const transactionWords: ReadonlySet<string> = new Set(
 const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_float_digits to 1`;
 
 /**
- * A first read fixes the transaction as read-only: after it no statement can change that.
- * Each statement uses the extended protocol, which accepts only one, so that none can end the transaction and go on.
+ * After this first read, no statement can make the transaction read-write. The person's SQL is sent in the extended
+ * protocol, which accepts only one statement: it cannot end the transaction and continue with a second statement.
  */
 const beginReading =
   'begin isolation level read committed read only; select pg_catalog.pg_backend_pid() as pid';
@@ -75,7 +75,7 @@ async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client>
   }
 }
 
-/** Opens it, and reads the backend's pid, which cancelling a statement needs. */
+/** Opens a session, and reads the backend's pid, which is needed to cancel a statement. */
 export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSession> {
   const { isWriting } = options;
   const { shown } = readConnectionUrl(options.url);
@@ -128,7 +128,7 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   };
 }
 
-/** Statements that would not do what they seem to. */
+/** Refuses statements that would not have their usual effect here. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
   if (keyword === 'copy')
     throw new MusterdError('usage', 'COPY does not go through musterd sql', {
@@ -142,7 +142,7 @@ function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
     );
 }
 
-/** Waits until each page is taken, so that only one is in memory. */
+/** Waits until each page is taken, so that only one page is in memory. */
 async function answer(
   client: pg.Client,
   { text, values = [] }: SqlStatement,
@@ -155,7 +155,7 @@ async function answer(
   const read = () =>
     new Promise<{ readonly rows: readonly SqlRow[]; readonly result: pg.QueryResult }>((resolve, reject) => {
       cursor.read(rowsOfPage, (error, rows, result) => {
-        // pg says "null" for "no error".
+        // Without an error, pg passes `null`.
         if (error instanceof Error) reject(error);
         else resolve({ rows, result });
       });

@@ -21,7 +21,7 @@ const numbers: ReadonlySet<number> = new Set([
 const moments: ReadonlySet<number> = new Set([builtins.TIMESTAMP, builtins.TIMESTAMPTZ]);
 const documents: ReadonlySet<number> = new Set([builtins.JSON, builtins.JSONB]);
 
-/** The element types of arrays in the mirror, or that people build from its columns. */
+/** The element type of each array type that the mirror has, or that people build from its columns. */
 const elements: ReadonlyMap<number, number> = new Map([
   [199, builtins.JSON],
   [1000, builtins.BOOL],

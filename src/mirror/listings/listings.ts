@@ -1,4 +1,4 @@
-/** The read-only listings: published in one transaction, and only the rows that changed are written. */
+/** The read-only listings. Each is published in one transaction, and only rows that changed are written. */
 import { type RawBuilder, sql } from 'kysely';
 import type { MirroredResource, RefreshResult } from '../../model/absence.ts';
 import type { ContactCount } from '../../model/contact-count.ts';
@@ -50,13 +50,13 @@ export function tableOf(resource: ListedResource): ListedTable {
   };
 }
 
-/** `raw` is read as JSON only for a write: most rows are staged just to be compared, and that ignores it. */
+/** `raw` is read as JSON only for a write. Most rows are only compared, and the comparison ignores `raw`. */
 const writable = (row: string, column: string) =>
   column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
 const namesOf = (table: ListedTable) => table.columns.map(([name]) => name);
 
-/** Whether the row t of the mirror differs from the staged row s. */
+/** True if the row t of the mirror differs from the staged row s. */
 function isMoved(shape: ListedTable) {
   const compared = namesOf(shape).filter((column) => column !== 'id' && column !== 'raw');
   const there = compared.map((column) => sql.ref(`t.${column}`));
@@ -73,7 +73,7 @@ interface Compared extends Omit<RefreshResult, 'absent'> {
 
 /**
  * Compares staged rows with the mirror's, and finds which are new, changed and absent. With `written`, the new
- * and the changed ones are written. `raw` is written along with a change, and does not count as a change alone.
+ * and the changed rows are written. `raw` is written with a changed row. A difference in `raw` alone is not a change.
  */
 async function compare(
   db: Queryable,
@@ -100,10 +100,10 @@ async function compare(
   return result;
 }
 
-/** Only this run adds rows under the lease, and without `on conflict` Postgres takes half the time. */
+/** New rows need no `on conflict`, because under the lease only this run adds rows. That takes half the time. */
 function writing({ shape }: ListingSpool, teamId: Id) {
   const columns = namesOf(shape);
-  // Columns that are read row by row are read again if the row has changed.
+  // If a row has changed, its columns that are read row by row may be emptied, and are then read again.
   const set = columns.slice(1).map((column) => {
     const [now, before] = [sql.ref(`excluded.${column}`), sql.ref(`t.${column}`)];
     const isLeft = shape.kept.has(column) && !shape.byRow.has(column);
@@ -136,7 +136,7 @@ function resultOf({ absent, ...counts }: Compared, known: readonly KnownAbsence[
   return { ...counts, absent: inOrder.map((id) => ({ id, missingForMs: sinceMs.get(id) })) };
 }
 
-/** Tells what publishing these rows would do. */
+/** Returns what publishing these rows would do. */
 export async function compareListing(db: Database, teamId: Id, spool: ListingSpool): Promise<RefreshResult> {
   const compared = await withStaged(db, spool, (tx, staged) => compare(tx, spool, teamId, staged));
   return resultOf(
@@ -147,7 +147,7 @@ export async function compareListing(db: Database, teamId: Id, spool: ListingSpo
 
 /**
  * Publishes these rows. All other rows stay, and are reported as absent.
- * @param mayLack whether rows can have been missing before
+ * @param mayLack true if rows may have been missing before
  */
 export async function publishListing(
   tx: Transaction,
@@ -164,8 +164,8 @@ export async function publishListing(
 }
 
 /**
- * The staged rows behind an id whose columns that are read row by row have to be read: the mirror lacks these, too,
- * or has another version of the row.
+ * Reads staged rows without the columns that are read row by row, if the mirror lacks these columns too or has another
+ * version of the row. Rows with an id above `after` come first.
  */
 export async function readLackingRows(
   db: Database,
@@ -191,7 +191,7 @@ export async function readLackingRows(
   return rows;
 }
 
-/** Rows that were missing and are shown are not missing any more. */
+/** Ends the absences of rows that the listing shows again. */
 async function endShown(
   tx: Transaction,
   resource: MirroredResource,
@@ -222,8 +222,8 @@ export async function digestRows(
 }
 
 /**
- * Reads the memory of a listing. Its `agreed` counts only as long as the mirror has the same rows.
- * @param known the facts that the run read first. The rows of all its listings are digested in one statement.
+ * Returns a function that reads the memory of a listing. `agreed` counts only as long as the mirror has the same rows.
+ * @param known the facts that the run read when it began. The rows of all its listings are digested in one statement.
  */
 export function createListingMemory(db: Queryable, teamId: Id, known?: Pick<KnownTeam, 'learned'>) {
   const memoryOf = (name: MirroredResource) =>
@@ -257,10 +257,10 @@ export async function writeContactCounts(
     .execute();
 }
 
-/** Rejected rows that are kept of a pass. */
+/** The highest number of rejected rows that are kept from one pass. */
 const mostRejected = 1000;
 
-/** Keeps the rejected rows of a resource's last pass, and those only. */
+/** Stores the rejected rows of a resource's last pass in place of the rows of earlier passes. */
 export async function writeRejectedRows(
   tx: Transaction,
   { teamId }: RunOf,

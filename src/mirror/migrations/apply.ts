@@ -15,7 +15,7 @@ export async function applyNumbered(tx: Transaction, files: readonly MigrationFi
   await noteApplied(tx, missing);
 }
 
-/** The checksum of a repeatable file's text is added to the checksums of earlier texts. */
+/** Records files as applied. The checksum of a repeatable file is added to the checksums of its earlier texts. */
 async function noteApplied(tx: Transaction, files: readonly MigrationFile[]): Promise<void> {
   const applied = toJson(files.map(({ name, checksum }) => ({ name, checksum })));
   await sql`
@@ -26,7 +26,7 @@ async function noteApplied(tx: Transaction, files: readonly MigrationFile[]): Pr
     where right(m.checksum, 64) is distinct from excluded.checksum`.execute(tx);
 }
 
-/** Applies all of them in order, because one may use what another makes, and new tables need their policies. */
+/** Applies all repeatable files in order, because they use each other's objects, and new tables need their policies. */
 export async function applyRepeatable(tx: Transaction, files: readonly MigrationFile[]): Promise<void> {
   if (files.length === 0) return;
   await runFiles(tx, files);
@@ -38,13 +38,13 @@ export async function runFiles(tx: Transaction, files: readonly MigrationFile[])
   for (const file of files) await runFile(tx, file);
 }
 
-/** The table of applied files, as 0.1.0 has made it, with a second table that is out of use. */
+/** The table of applied files, as 0.1.0 created it, and a second table that is no longer used. */
 const TABLES = `
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null, checksum text);
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
 `;
 
-/** Bodies of functions may name what a later file makes. */
+/** Bodies of functions may name objects that a later file creates. */
 const UNCHECKED = 'set local check_function_bodies = off;';
 
 async function runFile(tx: Transaction, file: MigrationFile): Promise<void> {

@@ -12,7 +12,7 @@ export interface MigrationFile {
   readonly checksum: string;
 }
 
-/** Numbered files make tables, once and for ever. Repeatable files make all further objects, whenever one of them changes. */
+/** Numbered files create tables, and are applied once. Repeatable files create all other objects, after each change. */
 export interface MigrationFiles {
   readonly numbered: readonly MigrationFile[];
   readonly repeatable: readonly MigrationFile[];

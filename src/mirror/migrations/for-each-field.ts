@@ -32,7 +32,7 @@ const ofField = (template: string, field: Field): string =>
 const ofColumn = (template: string, field: Field): readonly string[] =>
   sqlColumnsOf(field).map((column) => ofField(template, field).replaceAll('COLUMN', column));
 
-/** All other items follow on the last line of the first, so that an error names the right line of the file. */
+/** All other items follow on the last line of the first item, so that an error names the right line of the file. */
 const joined = ([first = '', ...others]: readonly string[], separator: string): string =>
   [first, ...others.map((item) => item.replaceAll(/\s+/g, ' '))].join(separator);
 

@@ -15,10 +15,10 @@ export interface OpenRequest {
   /** The service's id; `null` if it has none. */
   readonly id: Id | null;
   readonly state: 'waiting' | 'held' | 'being sent' | 'unknown' | 'scheduled' | 'refused';
-  /** Whether it asks to cancel the message. */
+  /** True if it asks to cancel the message. */
   readonly cancels: boolean;
   readonly execute_at: Date | null;
-  /** When the service sends the message as it has it, if that is another time; `null` if not. */
+  /** When the service will send the message, if that is another time than `execute_at`; otherwise `null`. */
   readonly service_time: Date | null;
   /** The recipient of a message, or the name of a tag. */
   readonly recipient: string;
@@ -29,7 +29,7 @@ export interface OpenRequest {
 /** Keeps the requests somewhere else before they are dropped. */
 export type KeepRequests = (requests: readonly OpenRequest[]) => Promise<void>;
 
-/** Locks the tables, so that nobody adds a request before they are dropped. */
+/** Reads the open requests. Locks their tables, so that no other session adds a request before they are dropped. */
 async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]> {
   const { rows: there } = await sql<{ is: boolean }>`
     select to_regclass('mirror.scheduled_messages') is not null as is`.execute(tx);
@@ -62,7 +62,7 @@ async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]
   return rows;
 }
 
-/** A long list is cut: the file has all of them. */
+/** The highest number of requests that the error lists. The file has all of them. */
 const mostListed = 100;
 
 const inIso = (time: Date) => time.toISOString().replace('.000Z', 'Z');
@@ -76,11 +76,11 @@ function inWords(request: OpenRequest): string {
   return `  ${what} ${id ?? local_id}${when}, ${kind === 'tag' ? '' : 'to '}${recipient} (${how})`;
 }
 
-/** @throws MusterdError `mirror` if requests are open, and nobody keeps them */
+/** @throws MusterdError `mirror` if requests are open and `keep` is absent */
 export async function requireNoOpenRequests(tx: Transaction, keep: KeepRequests | undefined): Promise<void> {
   const requests = await readOpenRequests(tx);
   if (keep !== undefined) return await keep(requests);
-  // The service never had what it refused.
+  // A request that the service refused does not exist there.
   const open = requests.filter(({ state }) => state !== 'refused');
   if (open.length === 0) return;
   const more = open.length > mostListed ? [`  and ${open.length - mostListed} more`] : [];

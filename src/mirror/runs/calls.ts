@@ -14,7 +14,7 @@ interface BegunCall {
   readonly before: object | null;
 }
 
-/** Records a call before it is sent, as if its outcome stayed unknown. @returns the number of the row */
+/** Records a call before it is sent, with the outcome `unknown`. @returns the number of the row */
 export async function writeCall(tx: Transaction, { teamId, subject, sent, before }: BegunCall): Promise<Id> {
   const { rows } = await sql<{ readonly id: Id }>`
     insert into sync.changes (team_id, kind, old, new, outcome, sent_at, decided_by, decided_role)
@@ -26,7 +26,7 @@ export async function writeCall(tx: Transaction, { teamId, subject, sent, before
   return row.id;
 }
 
-/** Records the outcome of a call. A call that never left keeps an empty time of sending. */
+/** Records the outcome of a call. If the call was never sent, its time of sending is emptied. */
 export async function closeCall(
   tx: Transaction,
   changeId: Id,

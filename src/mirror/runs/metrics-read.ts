@@ -32,11 +32,11 @@ export async function readHeldByReason(
 
 export interface UsersInBatches {
   readonly team: string;
-  /** Number of users whose pushes wait; 1 if only a field waits that many users lack. */
+  /** Number of users whose pushes wait. */
   readonly users: number;
 }
 
-/** Number of users who wait in batches. Only teams that have any. */
+/** Number of users who wait in batches, for each team that has such users. */
 export async function readUsersInBatches(
   db: Queryable,
   teams: readonly string[],
@@ -57,7 +57,7 @@ export interface TokensLeft {
   readonly tokens: number;
 }
 
-/** The remaining pace of each team, for all processes together. */
+/** Reads how many requests each team may send now, for all processes together. */
 export async function readTokensLeft(
   db: Queryable,
   paces: ReadonlyMap<string, PaceSettings>,

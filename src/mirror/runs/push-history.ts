@@ -7,7 +7,7 @@ import { toJson } from '../../model/json.ts';
 import type { Queryable } from '../db/database.ts';
 import { patchInSql } from '../users/edits.ts';
 
-/** Reads what came of earlier pushes to these users. */
+/** Reads the outcomes of earlier pushes to these users. */
 export async function readEarlier(
   db: Queryable,
   teamId: Id,

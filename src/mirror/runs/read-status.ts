@@ -22,20 +22,20 @@ export interface TeamStatus {
   readonly lastSuccess: RunRow | null;
   /** The current run, if any. */
   readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
-  /** How many are present of each listed resource, and of the users. */
+  /** The number of present rows of each listed resource, and of users. */
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone', number> & Record<string, number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Partial<Record<EditState, number>>>;
-  /** `pending` covers only users whose edits the triggers recorded. */
+  /** True if `pending` covers only users whose edits the triggers recorded. */
   readonly isNotedOnly: boolean;
   /** Held fields, in batches and alone, by reason. */
   readonly held: Readonly<Partial<Record<HeldReason, number>>>;
   readonly openPushes: number;
   readonly batches: readonly HeldBatch[];
-  /** Missing rows that are not marked as gone before a person approves it. */
+  /** Missing rows that are not marked as gone until a person approves that. */
   readonly withheld: readonly WaitingAbsence[];
   readonly names: NameSafety;
-  /** The reasons why each run reads everything. */
+  /** The last contact count of each segment. */
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 

@@ -10,7 +10,7 @@ import { readTeamId } from '../team/pinned-teams.ts';
 
 /** Rows per batch: about 0.2 s of the database's time. */
 const rowsPerBatch = 5000;
-/** The newest runs of a team show since when runs fail: see the notices in `told.ts`. */
+/** This many of a team's newest runs are kept, because they show since when runs fail: see the notices in `told.ts`. */
 const runsAtLeast = 200;
 
 interface Target {
@@ -19,7 +19,7 @@ interface Target {
   readonly days: number;
 }
 
-/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over. */
+/** `batch` selects the next rows after the cursor, with n, cursor and is_over. `remove` deletes rows with is_over. */
 interface PrunePart {
   readonly batch: RawBuilder<unknown>;
   readonly remove: RawBuilder<unknown>;
@@ -28,9 +28,9 @@ interface PrunePart {
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
 
 /**
- * A change is needed if it was the last move of its field, or its last confirmed push; so are later pushes, which count
- * as attempts of their value. Role names need the pushes since the last complete run of the users. A rejection
- * is kept as long as it stands.
+ * A change is kept if it is the last move of its field, or the last confirmed push of it. Later pushes are kept as well,
+ * because they count as attempts to send their value. Pushes of roles since the last complete run of the users are kept
+ * for the names of roles. A rejection is kept as long as it is in force.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -61,7 +61,7 @@ function changesOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** An edit is needed until it has ended, and the last push has seen it. */
+/** An edit is kept until it has ended and the last push has handled it. */
 function editsOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
   return {
@@ -81,8 +81,8 @@ function editsOf(target: Target, cursor: string): PrunePart {
 }
 
 /**
- * A run is kept as long as a row refers to it. Further runs are kept if they are among the newest, the last with all users,
- * or one a day with all tags, as proof that they were read.
+ * A run is kept as long as a row refers to it. Also kept are the newest runs, the last complete run of the users, and for
+ * each day one complete run of the listings, as proof that the tags were read that day.
  */
 function runsOf(target: Target, cursor: string): PrunePart {
   const { team } = target;
@@ -109,7 +109,7 @@ function runsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** The last count of each day past the retention is kept: the one in report.contact_counts_daily. */
+/** For each day past the retention, the last count is kept, which report.contact_counts_daily shows. */
 function countsOf(target: Target, cursor: string): PrunePart {
   const { teamId } = target;
   const [segment = '', countedAt = '-infinity'] = cursor === '' ? [] : (JSON.parse(cursor) as string[]);
@@ -162,7 +162,7 @@ async function pruneBatch(tx: Transaction, teamId: Id, { batch, remove }: PruneP
 
 /**
  * Deletes rows past the retention of one team.
- * @param goesOn called before each batch; `false` stops, and the next call continues.
+ * @param goesOn called before each batch; `false` stops, and the next call of `prune` continues.
  */
 export async function prune(
   db: Database,
@@ -213,7 +213,7 @@ export async function takePruneTurn(db: Database, team: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Gives a sign of life, or records that it is done for today. */
+/** Records that the pruning is still under way, or that it is done for today. */
 export async function notePruneTurn(db: Database, team: string, done: boolean): Promise<void> {
   await db.transaction((tx) =>
     tx

@@ -16,7 +16,7 @@ export interface EndpointCount {
   readonly throttled: number;
   /** Requests that got another error, or no answer. */
   readonly failed: number;
-  /** How long all of them took together. */
+  /** How long all requests took together. */
   readonly ms: number;
   readonly slowest_ms: number;
   readonly slowest_request_id: string | null;
@@ -26,7 +26,7 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** Things that wait besides those that the database knows of; `null` if that is unknown. */
+  /** The team, and how many things wait at least, whatever the database has on record; `null` to count nothing. */
   readonly waiting: { readonly teamId: Id; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
@@ -63,7 +63,7 @@ export async function beginRun(
   return { runId: row.run_id, known: toKnown(row) };
 }
 
-/** Records the team's id, unless the run began with it. */
+/** Records the team's id, for a run that began without it. */
 export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
   await db.transaction((tx) =>
     tx.updateTable('sync.runs').set({ team_id: teamId }).where('run_id', '=', runId).execute(),
@@ -72,7 +72,7 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns the fields that wait for a person, and whether the end was written; not if another run has closed this one */
+/** @returns what waits for a person, and whether the end was written: it is not if another run has closed this run */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
@@ -101,7 +101,7 @@ export type RunRow = Row<
 > &
   Pick<FinishedRun, 'counts'>;
 
-/** The newest complete run in both directions, and the newest attempt, without `resync`. */
+/** Reads the newest complete run and the newest attempt, among runs of the users in both directions (not `resync`). */
 export async function readLastRuns(
   db: Queryable,
   team: string,

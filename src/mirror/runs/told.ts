@@ -31,7 +31,7 @@ export interface RefusedCredentials {
   readonly runId: bigint;
 }
 
-/** The last run of a group that failed or was partial. */
+/** The last failed or partial run of a group. */
 export interface FailedRun {
   readonly team: string;
   readonly group: string;
@@ -70,7 +70,7 @@ const lastRuns = (teams: readonly string[]) => sql`
     order by run_id desc limit ${runsLookedAt}
   ) r`;
 
-/** A run that ended for another reason says nothing about the credentials. */
+/** Finds teams whose credentials are refused. A run that failed for another reason proves nothing about them. */
 async function readRefused(db: Queryable, teams: readonly string[]): Promise<readonly RefusedCredentials[]> {
   const { rows } = await sql<RefusedCredentials>`
     with told as (
@@ -140,7 +140,7 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
   );
 }
 
-/** Replaces a notice that is unchanged since it was read, so that one process succeeds. @returns whether this one did */
+/** Replaces a notice if it is unchanged since it was read. Only one process succeeds. @returns true if this one did */
 export async function replaceNotice(
   db: Database,
   { team, event }: Pick<ToldNotice, 'team' | 'event'>,

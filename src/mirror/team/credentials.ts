@@ -6,7 +6,7 @@ import { type Learned, writeLearned } from './learned.ts';
 const prefix = 'credential ';
 
 export interface CredentialUse {
-  /** A fingerprint, not the id itself: by the interface, Secret IDs must stay out of client code and logs. */
+  /** A fingerprint, not the id itself: the interface requires that Secret IDs stay out of client code and logs. */
   readonly fingerprint: string;
   /** When the service last accepted it, in ms since 1970. */
   readonly acceptedAtMs: number;

@@ -10,13 +10,13 @@ import type {
 } from '../../model/run-group.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** A clock that was set back must not delay everything: a start in the future counts as now. */
+/** True if a group is due. A last start in the future makes it due as well, because the clock was set back since. */
 const isDue = sql`(run_group <> 'edits'
   and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
 
 /**
- * Registers these groups. A new group is due at once, and so is each group with `now`; a group with a
- * changed schedule follows the new one.
+ * Registers these groups. A new group is due at once; with `now`, every group is. A group whose schedule has changed
+ * follows the new schedule.
  */
 export async function registerGroups(
   db: Database,
@@ -49,7 +49,7 @@ export async function readDue(
   return Map.groupBy(rows, ({ team }) => team);
 }
 
-/** Ms until a group of these teams is due; `null`: never. */
+/** Ms until a group of these teams is due; `null` if none will be. */
 export async function readNextDueMs(db: Queryable, teams: readonly string[]): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
@@ -93,7 +93,7 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
  * edits follows after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; an empty result writes nothing
  * @param waits a query of the fields that wait for a person, which `ended` may use
- * @param besides another statement to be done along with it
+ * @param besides another statement to run in the same query
  */
 export const noteEnd = <Waits>(
   ended: RawBuilder<unknown>,
@@ -132,8 +132,8 @@ export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, 
 }
 
 /**
- * After a person's decision waiting edits may be pushed although nothing new was edited. Sent on
- * commit. It also removes the mark of the last push, because edits that it saw must be tried again.
+ * Wakes the daemon on commit: after a person's decision, waiting edits may be pushed although nothing new was edited.
+ * Removes the mark of the last push, because edits that the mark covers must be tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await tx

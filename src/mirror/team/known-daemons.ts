@@ -11,7 +11,7 @@ export interface DaemonNote {
   readonly end: DaemonEnd | null;
 }
 
-/** Records that this process serves these teams, or no longer does. Daemons that have become silent are forgotten. */
+/** Records that this process serves these teams, or no longer does. Removes daemons that ended or have become silent. */
 export async function noteDaemon(db: Database, { teams, bySystemd, end }: DaemonNote): Promise<void> {
   const { host, pid, process } = thisProcess();
   const [name = ''] = host.split(' ');

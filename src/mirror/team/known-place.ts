@@ -35,7 +35,7 @@ export function placingOf(
   };
 }
 
-/** @param db the database as the settings name it; its transaction, if there is one */
+/** @param db the database as the settings name it @param within a transaction of this database, if there is one */
 export async function readPlacing(
   db: Pick<Database, 'address' | 'kysely'>,
   within: Queryable = db.kysely,
@@ -46,14 +46,14 @@ export async function readPlacing(
   return placingOf(row.known, db);
 }
 
-/** A move as the ledger records it. */
+/** A move of the mirror to another place, as the ledger records it. */
 export interface PlaceMove {
   readonly from: string;
   readonly to: string;
   readonly why: string;
 }
 
-/** @returns whether the place was written, which it is only if the recorded one is still `was` */
+/** Writes the place if the recorded place is still `before`. @returns true if it was written */
 export async function writePlace(
   tx: Transaction,
   before: KnownPlace | null,
@@ -72,7 +72,7 @@ export const moveOf = (before: KnownPlace | null, now: KnownPlace, why: string):
   return { from: inWords(before), to: inWords(now), why };
 };
 
-/** The present place as the only one, as long as no person has said otherwise. */
+/** The present place as the home of the mirror, with its address as the only one. */
 export const homeAt = ({ identifier, database, address }: PresentPlace, now: Date): KnownPlace => ({
   kind: 'home',
   identifier,
@@ -89,8 +89,8 @@ export const homeAt = ({ identifier, database, address }: PresentPlace, now: Dat
  * | verdict    | is recorded                                                                        |
  * |------------|------------------------------------------------------------------------------------|
  * | unrecorded | this place                                                                         |
- * | here, copy | the identifier, where it was not known; that no run was elsewhere meanwhile        |
- * | elsewhere  | until when runs were at home, the first time                                       |
+ * | here, copy | the identifier, if it was not known; `left` is removed                             |
+ * | elsewhere  | `left`, the end of the last run at home, unless it is recorded already             |
  */
 export function placeToNote({ verdict, known, here, until }: Placing, now: Date): KnownPlace | undefined {
   if (known === null || verdict === 'unrecorded') {
@@ -104,7 +104,7 @@ export function placeToNote({ verdict, known, here, until }: Placing, now: Date)
   return isNews ? { ...rest, identifier: here.identifier ?? known.identifier } : undefined;
 }
 
-/** Records what a run finds about its place. If several processes are the first ones, one of them is at home. */
+/** Records what a run finds about its place. If several processes record the first place, only one of them succeeds. */
 export async function notePlace(db: Database, placing: Placing): Promise<Placing> {
   const place = placeToNote(placing, new Date());
   if (place === undefined) return placing;
@@ -115,7 +115,7 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/** Records a new schema by its database alone, because a migration may reach it by another address than the runs do. */
+/** Records the place of a new schema without an address, because a migration may connect by another one than runs do. */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -134,15 +134,15 @@ export const notHome = (placing: Placing): MusterdError =>
     },
   );
 
-/** Has to be called before anything is sent, or decided about. @throws MusterdError `copy` */
+/** Must be called before something is sent or decided. @throws MusterdError `copy` if this place must not do that */
 export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
   const placing = await readPlacing(db);
   if (sendBlockOf(placing) !== undefined) throw notHome(placing);
 }
 
 /**
- * A person's own transaction. Runs go on beside it, as they do beside an edit in SQL.
- * @throws MusterdError `copy` where nothing is decided, by whatever name the person reaches the database
+ * Runs a person's own transaction. Runs of the team continue in parallel, as they do with an edit in SQL.
+ * @throws MusterdError `copy` if nothing can be decided here. By which address the person connects does not matter.
  */
 export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promise<R>): Promise<R> {
   const placing = ofDatabase(await readPlacing(db));
@@ -150,7 +150,7 @@ export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promi
   return await db.transaction(work);
 }
 
-/** The placing as far as the database alone can tell, because a reader may reach it by any name. */
+/** Judges the place without the address, because a person may connect to the database by any host name. */
 export function ofDatabase(placing: Placing): Placing {
   const { known } = placing;
   if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;

@@ -7,7 +7,7 @@ import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
-/** While a run holds the lease, only `musterd check` changes any of this. */
+/** What the database knows about a team. While a run holds the lease, only `musterd check` changes any of it. */
 export interface KnownTeam {
   /** `null` as long as no run of this team has read it. */
   readonly teamId: Id | null;
@@ -15,27 +15,27 @@ export interface KnownTeam {
   readonly team: {
     readonly name: string | null;
     readonly listSize: bigint | null;
-    /** How many members it has. `null`: an earlier version of the program has written the row. */
+    /** The number of members. `null` if an earlier version of musterd wrote the row. */
     readonly members: number | null;
   } | null;
   /** By topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
-  /** Whether the service shows users with older versions than before. */
+  /** True if the service shows users with older versions than it showed before. */
   readonly hasStale: boolean;
   /** Resources with missing rows. */
   readonly missing: ReadonlySet<string>;
   /** Resources with rejected rows. */
   readonly rejected: ReadonlySet<string>;
-  /** Whether a push is open. */
+  /** True if a push is open. */
   readonly hasIntents: boolean;
   /**
-   * Whether `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed since, by
-   * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
+   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after it counted,
+   * by its own pushes or by a resync. Users that this run adopted are counted already.
    */
   readonly mayLackRoles: boolean;
-  /** Whether the database lets nobody approve their own edits, as the last run or command had it (`push.fourEyes`). */
+  /** True if people cannot approve their own edits: `push.fourEyes` in the settings of the last run or command. */
   readonly fourEyes: boolean;
-  /** The calling code that the database wants of digits without a plus sign, as the last run had it (`phones.country`). */
+  /** The calling code that phones without a plus sign must have: `phones.country` in the settings of the last run. */
   readonly phoneCountry: string | null;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
@@ -99,20 +99,20 @@ export async function readKnownTeam(db: Queryable, team: string): Promise<KnownT
   return toKnown(row);
 }
 
-/** Whether the mirror has the same team already. */
+/** True if the mirror already has these values of the team. */
 export const isSameTeam = ({ team }: KnownTeam, now: Team): boolean =>
   team !== null &&
   team.name === now.name &&
   team.listSize === now.listSize &&
   team.members === now.members.length;
 
-/** Whether this is the known value of the topic. */
+/** True if this is the known value of the topic. */
 export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {
   const knownValue = learned.get(topic)?.value;
   return knownValue !== undefined && inOrder(knownValue) === inOrder(value);
 }
 
-/** A time that moves with each run is written only when it has moved this far. */
+/** A time that moves with each run is written again only when it has moved this far, in ms. */
 const timeIsNewsMs = 3_600_000;
 
 /** The values that are new, or whose time is old enough to be updated. */

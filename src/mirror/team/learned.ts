@@ -11,7 +11,7 @@ export interface Learned {
   readonly atMs?: number;
 }
 
-/** A team's name in the configuration, or the service's id of it. */
+/** A team's name in the configuration, or its id on the service. */
 type Team = string | Id;
 
 const named = (team: Team): RawBuilder<string> =>
@@ -19,7 +19,7 @@ const named = (team: Team): RawBuilder<string> =>
     ? sql`${team}::text`
     : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
 
-/** Written only if the known value differs or is absent. */
+/** True if the known value differs or is absent. */
 const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 

@@ -4,13 +4,13 @@ import { MusterdError } from '../../errors.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { thisProcess } from '../db/process-identity.ts';
 
-/** Far longer than any lease: a later end was written before the clock was set back. */
+/** Far longer than any lease. An end further in the future was written before the clock was set back. */
 const longestMs = 15 * 60_000;
 
 export interface Holder
   extends Row<'sync.leases', 'lease_id' | 'host' | 'pid' | 'process' | 'taken_at' | 'expires_at'> {
   readonly expired: boolean;
-  /** Whether the end is further ahead than any lease lasts. */
+  /** True if the end is further in the future than any lease lasts. */
   readonly unbelievable: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface LeasedTeam {
   readonly lease: LeaseOptions;
 }
 
-/** A live holder renews its lease; at the latest, the lease of a dead one ends as if it had just been renewed. */
+/** Shortens a lease that ends too far in the future, as if it were renewed now. A dead holder's lease then expires. */
 export async function shorten(
   tx: Transaction,
   { team, ttlMs }: { readonly team: string; readonly ttlMs: number },

@@ -30,11 +30,11 @@ export interface Lease {
   check(): Promise<void>;
   /** @throws MusterdError `lease-lost` if the lease may have expired by this process's clock. Makes no query. */
   require(): void;
-  /** Records that a statement has extended it, which began at this time by `performance.now()`. */
+  /** Records that a statement has extended the lease. @param sinceMs when that statement began, by `performance.now()` */
   extended(sinceMs: number): void;
-  /** Whether it may expire within half its length, by this process's clock. */
+  /** True if the lease may expire within half its length, by this process's clock. */
   isLate(): boolean;
-  /** Gives it back once, if it is still ours. @param last done in the same transaction, even if the lease is lost */
+  /** Releases the lease once, if it is still ours. @param last done in the same transaction, even if the lease is lost */
   release(last?: LeasedWork<void>): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 
 /** How often to try for a lease that another run holds, in ms. */
 const askEveryMs = 250;
-/** How long to try at least for a free lease whose row a transaction still has locked, in ms. */
+/** The shortest time to keep trying for a free lease whose row a transaction still has locked, in ms. */
 const lockedMs = 2_000;
 const lost = (team: string) =>
   new MusterdError(
@@ -69,7 +69,7 @@ export async function takeLease(db: Database, team: string, options: LeaseOption
   return (await takeLeaseFor(db, team, options, async () => {})).lease;
 }
 
-/** Like `takeLease`, with the first work under it in the same transaction. */
+/** Like `takeLease`, but also does the first work under the lease, in the same transaction. */
 export async function takeLeaseFor<R>(
   db: Database,
   team: string,
@@ -88,8 +88,8 @@ export async function takeLeaseFor<R>(
 }
 
 /**
- * Tries until no run of the team is under way, for as long as the caller waits.
- * @param tryIt returns `undefined` if a run is; it gets the lease that was found, and whether its holder is dead
+ * Tries again until no run of the team is under way, at most for the caller's `waitMs`.
+ * @param tryIt returns `undefined` if a run is under way; gets the id of the lease found, and whether its holder is dead
  * @throws MusterdError `lease-held`; `stopped`
  */
 export async function onceFree<R>(
@@ -110,7 +110,7 @@ export async function onceFree<R>(
     if (isFree) taken = await tryIt(holder?.lease_id, dead);
     if (taken !== undefined) break;
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, { team, ttlMs }));
-    // It was free a moment ago: either another process was faster, or a transaction has locked its row.
+    // The lease was free a moment ago: either another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
     if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree);
     if (!waits && waitMs > 0 && holder !== undefined)
@@ -149,7 +149,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   const { team, leaseId, ttlMs } = own;
   let renewing = false;
   let isReleased = false;
-  /** The lease lasts at least until then. */
+  /** The lease lasts at least until this time. */
   let knownUntilMs = sinceMs + ttlMs;
   const extended = (atMs: number) => {
     knownUntilMs = Math.max(knownUntilMs, atMs + ttlMs);
@@ -165,7 +165,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
       renewing = false;
     }
   };
-  // The next check shows the result of a failed renewal: the lease has expired by then, or not.
+  // A failed renewal needs no report: the next check finds out if the lease has expired.
   const timer = setInterval(() => void renew().catch(() => {}), ttlMs / 4);
   timer.unref();
   return {
@@ -191,7 +191,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
         await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
         await last?.(tx);
       };
-      // Nothing renews it any more: all three tries that wait for a lock take half of it at most.
+      // Nothing renews the lease any more, so the three tries to get a lock may take half its length together.
       await db.transaction(give, { lockTimeoutMs: Math.ceil(ttlMs / 6) });
       isReleased = true;
     },
@@ -199,8 +199,8 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
 }
 
 /**
- * Renews the lease beside our own transactions, which hold the row by its key and may wait for foreign locks. Does not
- * wait for a transaction that extends the lease itself.
+ * Renews the lease in parallel to our own transactions, which have a key-share lock on the row and may wait for locks of
+ * other sessions. Does not wait for a transaction that extends the lease itself.
  */
 async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
@@ -220,8 +220,8 @@ interface HeldRow {
 
 /**
  * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the
- * transaction pass the triggers, and sets its run for them. Returns no row for an expired lease, except if our own lock
- * has kept it. It is the weakest lock that keeps other processes from taking the lease: two transactions of one run
+ * transaction pass the triggers, and sets the run that they record. Returns no row for an expired lease, unless our own
+ * lock has kept it. It is the weakest lock that keeps other processes from taking the lease: two transactions of one run
  * can hold it together, and each can extend the lease.
  */
 function holding(
@@ -248,8 +248,8 @@ function holding(
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
- * A person's decision: one transaction under its own lease, after waiting for it, so that no run is under way.
- * @throws MusterdError `copy` where nothing is decided; `lease-held`; `stopped` if asked to stop before it begins to write
+ * Runs a person's decision in one transaction, under a lease of its own so that no run is under way. Waits for the lease.
+ * @throws MusterdError `copy` if nothing can be decided here; `lease-held`; `stopped` if asked to stop before it writes
  */
 export async function underLease<R>(
   db: Database,
@@ -270,9 +270,9 @@ export async function underLease<R>(
 }
 
 /**
- * One transaction of a run: it keeps the lease to its end, and the triggers on the mirror let it through. The lease is
- * extended if half of it or more is over, and again before the commit, even past its expiry, because nobody can take it
- * meanwhile.
+ * Runs one transaction of a run. It keeps the lease until it ends, and the triggers on the mirror let it pass. The lease
+ * is extended if half of it or more is over, and again before the commit, even after its expiry: because of the lock, no
+ * other process can have taken it.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<R>(

@@ -17,13 +17,13 @@ export interface ListenOptions {
   /** The key of a team whose users were edited. */
   readonly onEdit: (editKey: string) => void;
   /**
-   * Connected, for the first time or again: notifications sent meanwhile are lost. Behind a
-   * PgBouncer in transaction mode it connects, too, but never receives a notification.
+   * Called after each connect, first or later: notifications sent while there was no connection are lost.
+   * Behind a PgBouncer in transaction mode it is called too, but no notification ever arrives.
    */
   readonly onListening: () => void;
-  /** The connection is lost or failed; another attempt follows. */
+  /** Called when the connection fails or is lost; another attempt follows. */
   readonly onLost: (error: Error) => void;
-  /** Ms before the first attempt after a loss; doubled up to a minute. */
+  /** Ms before the first attempt after a loss; doubled with each attempt, up to a minute. */
   readonly retryMs?: number;
 }
 

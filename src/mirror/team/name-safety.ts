@@ -1,4 +1,4 @@
-/** Learns what an update without a name does to the name on this deployment. */
+/** Records what an update without a name does to the name on this deployment. */
 import { sql } from 'kysely';
 import type { IntentResult, NameSafety } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
@@ -7,10 +7,10 @@ import { readable } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 
-/** The topic of `musterd check --write-probe`, which pushes without a name update too. */
+/** The topic that `musterd check --write-probe` writes. Pushes without a name update it, too. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/** Whether an update that left the name out had an effect, and its answer shows the name. Any other update proves nothing. */
+/** True if an update without the name had an effect, and its answer shows a name. Any other update proves nothing. */
 const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   intent.sent.name === undefined &&
   intent.along === undefined &&
@@ -18,8 +18,8 @@ const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   canonicalName(readable(seen?.name) ?? '') !== '';
 
 /**
- * Records that names are kept, unless something is known already. If the fields of a push are settled one after another,
- * later fields may lack the name that was sent, so they prove nothing.
+ * Records that names are kept, unless the topic has a value already. Checks the recorded push for a name: if its fields
+ * were settled one after another, the result of a later field does not show that the push contained the name.
  */
 export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: readonly bigint[]): Promise<void> {
   await sql`

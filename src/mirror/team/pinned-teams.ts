@@ -6,13 +6,13 @@ import { toJson } from '../../model/json.ts';
 import type { Team } from '../../model/team.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** `null` as long as no run of this team has read it. */
+/** Reads the service's id of the team; `null` until a run of this team has read it. */
 export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
   const row = await db.selectFrom('sync.teams').select('team_id').where('team', '=', team).executeTakeFirst();
   return row?.team_id ?? null;
 }
 
-/** @throws MusterdError `wrong-team` if this mirror holds another team under that name, or this team under another */
+/** @throws MusterdError `wrong-team` if this mirror has another team under the name, or the team under another name */
 export async function checkTeam(db: Queryable, team: string, teamId: Id): Promise<void> {
   const rows = await db
     .selectFrom('sync.teams')
@@ -59,7 +59,7 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, members, 
       raw = excluded.raw, changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** Whether nobody may approve their own edits of this team in SQL; `null` as long as no run has seen the team. */
+/** True if people cannot approve their own edits of this team in SQL; `null` until a run has read the team. */
 export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
   const row = await db
     .selectFrom('sync.teams')
@@ -69,7 +69,7 @@ export async function readFourEyes(db: Queryable, team: string): Promise<boolean
   return row?.four_eyes ?? null;
 }
 
-/** The code is for edits in SQL; `null` lets each one pass. */
+/** Sets the calling code that the trigger requires of edited phones without a plus sign; `null` allows every code. */
 export async function writePhoneCountry(
   tx: Transaction,
   team: string,

@@ -15,7 +15,7 @@ export async function writeProbes(db: Database, team: string, probes: readonly P
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
-/** Foreign objects in the schemas of the mirror, such as "index mirror.users_by_department". */
+/** Finds objects in musterd's schemas that musterd did not create, such as "index mirror.users_by_department". */
 export async function othersObjects(
   { kysely }: Database,
   isOurs: (name: string) => boolean,
@@ -39,7 +39,7 @@ export async function othersObjects(
     where n.nspname in ('mirror', 'report', 'sync')
     order by 1, 2, 3`.execute(kysely);
   const others = rows.filter(({ name }) => !isOurs(name));
-  // A table of theirs says it of its columns.
+  // A foreign table is reported without its columns.
   const isTable = (name: string) =>
     others.some((one) => one.kind === 'table' && name === `${one.place}.${one.name}`);
   return others
@@ -47,7 +47,7 @@ export async function othersObjects(
     .map(({ kind, place, name }) => `${kind} ${place}.${name}`);
 }
 
-/** The rights that a run needs and that the role of this connection lacks. */
+/** The rights that a run needs and that the connected role lacks. */
 export async function missingPrivileges(
   { kysely }: Database,
   isOurs: (name: string) => boolean,
@@ -63,7 +63,7 @@ export async function missingPrivileges(
   return rows.filter(({ name }) => isOurs(name)).map(({ missing }) => missing);
 }
 
-/** The schemas of the search_path in which roles besides the owner of the database may create functions. */
+/** The schemas of the search_path in which roles other than the database's owner and this role can create functions. */
 export async function openSchemas({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ schema: string }>`
     select distinct n.nspname as schema
@@ -88,7 +88,7 @@ export async function readServer({
   return rows[0] ?? { version: 'unknown', encoding: 'unknown', user: 'unknown' };
 }
 
-/** Whether the connected role may run programs on the server, or read or write files there. A superuser may. */
+/** True if the connected role can run programs on the server, or read or write its files. A superuser can. */
 export async function reachesBeyondTables({ kysely }: Database): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`
     select bool_or(pg_has_role(rolname, 'member')) as may from pg_roles

@@ -10,7 +10,7 @@ interface Listing {
   readonly columns: readonly string[];
   readonly from: string | RawBuilder<unknown>;
   readonly team?: string;
-  /** Without users that are gone. */
+  /** True to leave out rows that are gone. */
   readonly presentOnly: boolean;
   readonly order: readonly string[];
   /** The rows as of a past time. */
@@ -82,7 +82,7 @@ const listings: Readonly<Record<string, Listing>> = {
       'decided_why',
       'edited_by',
     ],
-    // Each is looked up by its key: before the tables are analysed, Postgres would plan a quadratic join.
+    // Each change is looked up by its key: before the tables are analysed, Postgres would plan a quadratic join.
     from: sql`(select team_id as team, change_id as number from sync.changes) c
       cross join lateral (
         select * from report.changes where team_id = c.team and change_id = c.number offset 0
@@ -155,7 +155,7 @@ async function openCursor(tx: Transaction, teamId: Id, listing: Listing, asOf?: 
     order by ${names(order)}`.execute(tx);
 }
 
-/** Before this time the roster is not fully known: the mirror is older than the record. */
+/** True if the roster of that time is not fully known, because the mirror is older than its recorded history. */
 export async function isBeforeRecord(db: Database, asOf: string): Promise<boolean> {
   const { rows } = await sql<{ is: boolean }>`
     select ${asOf}::timestamptz < (select timestamp::timestamptz from sync.migrations where name = '0001_baseline')

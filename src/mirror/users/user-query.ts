@@ -11,7 +11,7 @@ export interface UserQuery {
   readonly name: string | null;
   /** A regular expression for each word, valid in Postgres and in JavaScript, for texts as `plain` returns them. */
   readonly words: readonly string[];
-  /** A LIKE pattern for each word: a prefilter in a third of the time, which passes all ASCII texts that `words` match. */
+  /** A LIKE pattern for each word: a prefilter in a third of the time. It passes all ASCII texts that `words` match. */
   readonly rough: readonly string[];
 }
 
