@@ -1,12 +1,12 @@
--- The bodies are bound to their tables here and now, so that no search_path and no lack of USAGE on a schema
--- changes what they mean. They run with the rights of whoever asks, in a view too.
+-- A body with "begin atomic" is bound to its tables when it is created: the caller's search_path, or a missing USAGE on
+-- a schema, does not change its meaning. These functions run with the caller's rights, also in a view.
 create or replace function mirror.sees_all_teams() returns boolean
 language sql stable parallel safe
 begin atomic
   select not row_security_active('mirror.team_roles'::regclass)
     or exists (select from mirror.team_roles r where r.all_teams);
 end;
-comment on function mirror.sees_all_teams() is 'Whether the current role sees all teams: it is listed so, or row-level security does not bind it.';
+comment on function mirror.sees_all_teams() is 'True if the current role sees all teams: mirror.team_roles says so, or row-level security does not apply to the role.';
 
 create or replace function mirror.seen_teams() returns setof bigint
 language sql stable parallel safe
@@ -20,18 +20,18 @@ language sql stable parallel safe
 begin atomic
   select t.team from sync.teams t where t.team_id in (select mirror.seen_teams());
 end;
-comment on function mirror.seen_team_names() is 'The names in the configuration of the teams that are listed for the current role.';
+comment on function mirror.seen_team_names() is 'The teams that are listed for the current role, by their names in the configuration.';
 
--- Anybody can set musterd.writing. It counts for those who can write the bookkeeping: the owner of the tables, and
--- the role of a daemon. Whoever may write down what both sides agreed on needs no trigger to pass. The triggers ask
--- this in their conditions, which run with the rights of whoever writes, and cost musterd no call of a function.
+-- Any role can set musterd.writing, but it only counts for roles that may write the bookkeeping: the owner of the tables,
+-- and the role of a daemon. The triggers need not check a role that may write the base itself. They call this function in
+-- their conditions, which run with the writer's rights, so that writes by musterd call no trigger function.
 create or replace function mirror.is_musterd() returns boolean
 language sql stable parallel safe
 begin atomic
   select current_setting('musterd.writing', true) is not distinct from 'on'
     and has_table_privilege('sync.user_base'::regclass, 'update');
 end;
-comment on function mirror.is_musterd() is 'Whether this is a transaction of musterd: it says so, and its role may write the bookkeeping.';
+comment on function mirror.is_musterd() is 'True in a transaction of musterd: musterd.writing is on, and the role may write the bookkeeping.';
 
 create or replace function sync.session_sees(team bigint) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -44,10 +44,10 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     where c.oid = 'mirror.team_roles'::regclass and (s.rolbypassrls or pg_has_role(session_user, c.relowner, 'USAGE'))
   )
 $$;
-comment on function sync.session_sees(bigint) is 'Whether the session''s role sees the team, whoever runs the function that asks: see mirror.team_roles.';
+comment on function sync.session_sees(bigint) is 'True if the role that logged in sees the team, also inside a function that runs as its owner: see mirror.team_roles.';
 
--- Each table of teams has this policy. A sub-select that depends on no row is evaluated once per statement. Not forced: the
--- owner, which is musterd itself, pays nothing and can still take a backup with pg_dump.
+-- Each table with a team has this policy. A sub-select that depends on no row is evaluated once per statement. The policy
+-- is not forced: it costs the owner, which is musterd itself, nothing, and the owner can take a backup with pg_dump.
 do $$
 declare
   one record;
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- A name that is no role (any more) gives nothing, and USAGE counts only what is inherited: whoever creates a role is a
--- member of it, with no more than the right to grant it on.
+-- A name without a role of that name gives no access. USAGE of a role is required, not just membership: a role that
+-- creates another one becomes a member of it, but only with the right to grant it.
 grant select on mirror.team_roles to public;
 alter table mirror.team_roles enable row level security;
 drop policy if exists own_rows on mirror.team_roles;

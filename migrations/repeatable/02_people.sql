@@ -1,4 +1,4 @@
--- The tables of the listings, known by what each of them has: docs/adding-a-listing.md.
+-- The tables of the listings. They are found by four columns that each of them has: docs/adding-a-listing.md.
 create or replace function mirror.listed_tables() returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -14,9 +14,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw')
   order by a.attnum
 $$;
-comment on function mirror.listed_columns(text) is 'The columns of such a table that people look at. The first is the name of the row.';
+comment on function mirror.listed_columns(text) is 'The columns of the table of a listing that people read. The first column names the row.';
 
--- The address in the settings is not known here, but another server or another database is noticed.
+-- SQL does not know the address in the settings, but it can see that the server or the database is another one.
 create or replace function sync.require_approver(anybody boolean default false) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -46,7 +46,7 @@ begin
   end if;
 end
 $$;
-comment on function sync.require_approver(boolean) is 'Refuses a session whose role is no member of musterd_approver, unless anybody may do it, and whoever decides in a copy or without seeing what others commit.';
+comment on function sync.require_approver(boolean) is 'Fails if the session''s role is not a member of musterd_approver, unless anybody is true. Also fails in a trigger, in a copy, at another place than the recorded one, and if the transaction does not see what other transactions commit.';
 
 -- The names of the person or role that decides.
 create or replace function sync.deciding_names() returns text[]
@@ -58,16 +58,16 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   end
   from (select sync.actor() as actor) s
 $$;
-comment on function sync.deciding_names() is 'Who decides: the role that is connected, and the person for whom it says that it decides (musterd.actor). For a role that may write the bookkeeping, such as musterd''s, it is that person alone.';
+comment on function sync.deciding_names() is 'The names of who decides: the connected role, and the person whom it names in musterd.actor. If the role may write the bookkeeping, such as musterd''s, only the person.';
 
 create or replace function sync.decider() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select concat(array_to_string(n, ' for '), ', said by ' || nullif(session_user, n[1])) from sync.deciding_names() n
 $$;
-comment on function sync.decider() is 'Who decides, in words: "role"; "role for person", whom the role named; "person, said by role": the role may write the bookkeeping. See sync.deciding_names().';
+comment on function sync.decider() is 'Who decides, in words. "role": it named no person. "role for person": it named the person. "person, said by role": it named the person, and may write the bookkeeping. See sync.deciding_names().';
 
--- Like sync.deciding_names(), it believes a role that may write the bookkeeping. For a role that no longer exists, nobody
--- knows whether it might.
+-- Like sync.deciding_names(), this trusts the person named by a role that may write the bookkeeping. A role that no longer
+-- exists is not trusted, because its rights are unknown.
 create or replace function sync.named_editor(role text, person text) returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -76,11 +76,11 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     else role || ' for ' || btrim(person)
   end
 $$;
-comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person for whom it said that it did (musterd.actor). For a role that may write the bookkeeping, such as musterd''s, it is that person alone.';
+comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person whom it named in musterd.actor. If the role may write the bookkeeping, such as musterd''s, only the person.';
 
--- Two spellings of one person are one: NFKC, upper and lower case alike, one space, nothing invisible (which Unicode calls
--- Default_Ignorable_Code_Point, and control characters). The letters are folded as ICU folds them, whatever the database's
--- own locale is; lower once more at the beginning, because the capital sharp s is its own upper case.
+-- Two spellings of a person's name are equal if they are equal in NFKC, without case, with single spaces, and without
+-- invisible characters (Unicode's Default_Ignorable_Code_Point, and control characters). Case is folded by ICU, whatever
+-- the database's locale is. The first lower() is for the capital sharp s, which is its own upper case.
 do $$
 begin
   execute format($body$
@@ -95,8 +95,8 @@ end
 $$;
 comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
 
--- Whether an edit was made by whoever decides now. If an edit has no author, it counts as theirs unless they cannot have made
--- it. A role whose name is not in the form in which names are compared could be taken for another.
+-- True if an edit was made, or may have been made, by the person or role that decides now. An edit without an author counts
+-- as theirs if they can edit users. So does each edit if the role's name is not in the compared form: it may be mistaken.
 create or replace function sync.is_own(authors text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -105,17 +105,17 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     else is_own.authors && (select array_agg(sync.person(n.name)) from unnest(sync.deciding_names()) as n (name))
   end
 $$;
-comment on function sync.is_own(text[]) is 'Whether whoever decides now is among these authors of an edit, or might be.';
+comment on function sync.is_own(text[]) is 'True if the person or role that decides now is, or may be, one of these authors of an edit.';
 
 create or replace function sync.new_decision() returns bigint
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select nextval(pg_get_serial_sequence('sync.changes', 'change_id'))
 $$;
-comment on function sync.new_decision() is 'The number of a decision that is about to be made. No change has it.';
+comment on function sync.new_decision() is 'A new number for a decision. No change has the same number.';
 
--- Everybody may say for whom something is done. Nobody needs more than that to be known.
+-- Any role can set musterd.actor. 200 characters are enough to name a person.
 create or replace function sync.actor() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select nullif(btrim(left(btrim(current_setting('musterd.actor', true)), 200)), '')
 $$;
-comment on function sync.actor() is 'For whom this transaction says that it is done (musterd.actor), up to 200 characters. NULL: it does not say.';
+comment on function sync.actor() is 'The person for whom this transaction says that it acts (musterd.actor), up to 200 characters. NULL: it names no person.';

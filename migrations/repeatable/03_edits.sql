@@ -1,4 +1,4 @@
--- That a statement has begun is known even if it fails, since no rollback takes a number back: sync.settled() asks.
+-- Each statement takes a number, which no rollback returns: so sync.settled() finds out if a later statement has failed.
 create or replace function mirror.note_half() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -7,14 +7,14 @@ begin
   return null;
 end
 $$;
-comment on function mirror.note_half() is 'Notes which halves of the name a statement sets.';
+comment on function mirror.note_half() is 'Records which halves of the name a statement sets.';
 
--- If both sides last agreed on no email or role, one that is there is an edit that has not reached the service, and may be
--- taken back. This is looked up only if a value was emptied: a query in a condition would run for each row that is edited.
+-- An email or role may be emptied only if both sides last agreed on an empty one: its value is then an edit that has not
+-- arrived. The base is read only if a value was emptied: a query in a condition would run for each row that is edited.
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- The service may send much longer values (src/model/longest-text.ts). An edit is in every table that records it.
+  -- An edit is stored in several tables, so it is limited. The service may send longer values (src/model/longest-text.ts).
   longest     constant integer := 300;
   around      constant text := '^[\s\u00a0]+|[\s\u00a0]+$';
   named       text := coalesce(current_setting('musterd.halves', true), '');
@@ -37,8 +37,8 @@ begin
 
   new.first_name := coalesce(new.first_name, '');
   new.last_name := coalesce(new.last_name, '');
-  -- Both halves are set: each is named by this statement, or was changed by an edit that still waits. A statement
-  -- that changes no name counts if something waits for it. A program that always writes all columns accepts nothing.
+  -- A guessed split becomes known if both halves are set, each by this statement or by an earlier edit that still waits.
+  -- If neither half changes, a field must wait for it: else a program that always writes all columns would accept guesses.
   if named <> '' and new.name_split = 'guessed' then
     changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
     select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits
@@ -89,7 +89,7 @@ begin
 
   if new.phone is distinct from old.phone then
     new.phone := nullif(regexp_replace(new.phone, around, '', 'g'), '');
-    -- What a command has read has its country code.
+    -- A phone that a command wrote has its country code already.
     select t.phone_country into country from sync.teams t where t.team_id = new.team_id and current_setting('musterd.writing', true) is distinct from 'off';
     if new.phone is distinct from old.phone and (new.phone !~ '^\+?[1-9][0-9]{1,14}$' or new.phone !~ ('^(\+|' || country || ')')) then
       raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100) using errcode = 'check_violation',
@@ -114,7 +114,7 @@ begin
   return new;
 end
 $$;
-comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and stamps the others.';
+comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and stamps all other edits with time and editor.';
 
 create or replace function mirror.refuse_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -145,7 +145,7 @@ create or replace function mirror.name_words(name text) returns integer
 language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
   select cardinality(mirror.words(name))
 $$;
-comment on function mirror.name_words(text) is 'How many words a name has; 0 for one of nothing but white space.';
+comment on function mirror.name_words(text) is 'How many words a name has; 0 if it has only white space.';
 
 create or replace function mirror.tell_of_edits() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -155,12 +155,12 @@ begin
   return null;
 end
 $$;
-comment on function mirror.tell_of_edits() is 'Tells a listening daemon which teams an edit touched, when it is committed.';
+comment on function mirror.tell_of_edits() is 'Notifies a listening daemon, on commit, of the teams that an edit touched.';
 
--- Transition tables have no statistics, and sync.edits grows while it is read: a nested loop over two of the former, or a
--- scan of the latter for each row, would take seconds for 10,000 rows. What has a key is looked up by it, and what ends is
--- found by its place; that it has not ended is asked of ended_how, since a look through the index of those that last would
--- seem cheaper while there are few. Runs as its owner, since editors may write nothing of sync.
+-- Transition tables have no statistics, and sync.edits grows while it is read. A nested loop over two transition tables, or
+-- a scan of sync.edits for each row, would take seconds for 10,000 rows. So rows are looked up by key, and edits that end by
+-- their ctid. ended_how shows that an edit lasts: with ended_at, Postgres would choose the index of lasting edits, which
+-- seems cheap while there are few. The function runs as its owner, because editors cannot write to sync.
 create or replace function mirror.note_edits() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
@@ -170,7 +170,7 @@ declare
   editor      constant text := session_user;
   application constant text := nullif(current_setting('application_name'), '');
   actor       constant text := sync.actor();
-  -- Another isolation level may not see a push that is under way: what it takes back is an edit until the next run ends it.
+  -- Another isolation level may not see a push under way. An edit that is taken back there lasts until the next run.
   sees_pushes constant boolean := current_setting('transaction_isolation') = 'read committed';
   names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
 begin
@@ -195,7 +195,7 @@ begin
   ),
   judged as materialized (
     select t.*, e.place, e.old_split,
-      -- If the statement found another value than the one on record, that was made past the triggers, by nobody knows whom.
+      -- If the old value is not the recorded one, it was written past the triggers: '' stands for the unknown author.
       e.authors || case when case when e.place is null then t.was_other else t.old_value is distinct from e.new_value end
         then array[''] end as authors,
       t.is_agreed and sees_pushes and not exists (
@@ -235,10 +235,10 @@ begin
       case when j.field = 'name_split' or j.is_withdrawn then clock_timestamp() end,
       case when j.field = 'name_split' then 'replaced' when j.is_withdrawn then 'withdrawn' end
     from judged j
-    where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0 -- first the end of one, then the beginning of the next
+    where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0 -- the old edits must end before the new ones are inserted
     returning team_id, user_id, field, edit_id, new_value, ended_at
   )
-  -- Of these phones an import does not know the country: somebody has to agree.
+  -- An import did not know the country of these phones, so an approver has to agree.
   insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail)
   select n.team_id, n.user_id, n.field, n.edit_id, 'limit', to_jsonb(c.base_phone), n.new_value, to_jsonb(c.base_phone), to_jsonb(c.base_phone), u.why
   from noted n
@@ -248,7 +248,7 @@ begin
   on conflict (team_id, user_id, field) do update set (edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, alone, batch, decision)
     = (excluded.edit_id, 'limit', excluded.base_value, excluded.mirror_value, excluded.service_value, excluded.shown_value, excluded.detail, false, null, null);
 
-  -- For sync.settled(), which the session calls after the commit; a rollback takes it back.
+  -- For sync.settled(), which the session calls after the commit. A rollback also undoes this setting.
   perform set_config('musterd.last_edit', concat_ws(' ', pg_current_xact_id(), nextval('sync.edits_edit_id_seq')), false);
 
   for unknown in
@@ -291,9 +291,9 @@ language sql set search_path = pg_catalog, pg_temp as $$
   delete from sync.held_fields h using ended d
   where h.team_id = d.team_id and h.user_id = d.user_id and h.field = d.field and h.edit_id = d.edit_id and coalesce(h.until <= clock_timestamp(), true)
 $$;
-comment on function sync.end_edits(bigint,bigint[]) is 'Ends the edits of these users that both sides agree on, and what was held or decided of them.';
+comment on function sync.end_edits(bigint,bigint[]) is 'Ends the edits of these users on which both sides agree, with their holds and decisions.';
 
--- As in mirror.note_edits(): what is asked for each row is asked by its key.
+-- As in mirror.note_edits(), rows are looked up by key.
 create or replace function sync.note_agreed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
@@ -345,10 +345,10 @@ begin
   return known.edit_id;
 end
 $$;
-comment on function sync.find_edit(bigint,bigint,text) is 'The edit of this field that lasts; recorded now, without an author, if it was made past the triggers. NULL: both sides agree.';
+comment on function sync.find_edit(bigint,bigint,text) is 'The edit of this field that has not ended. If it was made past the triggers, it is recorded now, without an author. NULL: both sides agree.';
 
--- Whoever may delete from a table, or update, truncate or maintain it whole, may also lock it: for everybody, and for as long
--- as they like.
+-- Editors get this function instead of the right to delete: a role that may delete from a table, or update, truncate or
+-- maintain all of it, can also lock it against all other sessions for any length of time.
 create or replace function mirror.forget_lookups(team bigint, addresses text[]) returns bigint
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   with forgotten as (
@@ -359,10 +359,10 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   )
   select count(*) from forgotten
 $$;
-comment on function mirror.forget_lookups(bigint,text[]) is 'Removes these email addresses and phone numbers of a team from mirror.user_lookups, and says how many rows that were.';
+comment on function mirror.forget_lookups(bigint,text[]) is 'Removes these email addresses and phone numbers of a team from mirror.user_lookups, and returns the number of removed rows.';
 
--- What one team's editors add takes no more than this of the disk of all teams. Those who add at the same time do not see each
--- other's rows, and may go beyond it by what each of them adds.
+-- Limits the disk space that the editors of one team can fill for all teams. Transactions that add rows at the same time do
+-- not see each other's rows, so together they can exceed the limit.
 create or replace function mirror.bound_lookups() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -387,15 +387,15 @@ comment on trigger bound_lookups on mirror.user_lookups is 'A team has at most 2
 
 create or replace trigger a_no_half before update on mirror.users
 for each statement when (not mirror.is_musterd()) execute function mirror.note_half('none');
-comment on trigger a_no_half on mirror.users is 'Forgets which halves of a name the statement before set.';
+comment on trigger a_no_half on mirror.users is 'Clears the record of which halves of a name the previous statement set.';
 
 create or replace trigger b_first_half before update of first_name on mirror.users
 for each statement when (not mirror.is_musterd()) execute function mirror.note_half('first');
-comment on trigger b_first_half on mirror.users is 'Notes that a statement sets the first name.';
+comment on trigger b_first_half on mirror.users is 'Records that a statement sets the first name.';
 
 create or replace trigger c_last_half before update of last_name on mirror.users
 for each statement when (not mirror.is_musterd()) execute function mirror.note_half('last');
-comment on trigger c_last_half on mirror.users is 'Notes that a statement sets the last name.';
+comment on trigger c_last_half on mirror.users is 'Records that a statement sets the last name.';
 
 create or replace trigger check_user_edit before update on mirror.users
   for each row when (not mirror.is_musterd()) execute function mirror.check_user_edit();
@@ -410,7 +410,7 @@ for each statement when (not mirror.is_musterd()) execute function mirror.refuse
 create or replace trigger users_note_edits after update on mirror.users
 referencing old table as unedited new table as edited
 for each statement when (not mirror.is_musterd()) execute function mirror.note_edits();
-comment on trigger users_note_edits on mirror.users is 'Keeps each edit.';
+comment on trigger users_note_edits on mirror.users is 'Records each edit.';
 
 create or replace trigger users_tell_of_edits after update on mirror.users
 referencing new table as edited
@@ -422,7 +422,7 @@ comment on trigger base_ends_edits on sync.user_base is 'Ends the edits that bot
 
 create or replace trigger new_base_ends_edits after insert on sync.user_base
 referencing new table as agreed for each statement execute function sync.note_agreed();
-comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of whoever comes back, if both sides agree on them.';
+comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of users who come back, if both sides agree on them.';
 
 -- Tables that follow the service are read-only.
 do $$

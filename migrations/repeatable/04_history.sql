@@ -1,4 +1,4 @@
--- Users whom a run adds before any run of the users was complete were there already. A role waits as long as its edit lasts.
+-- Users that a run adds before the first complete run of the users count as there before. A role waits while its edit lasts.
 create or replace function mirror.note_periods() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare
@@ -15,7 +15,7 @@ begin
   if origin = 'mirror' then
     select greatest(max(t.edited_at), statement_timestamp()) into begins from touched t;
   end if;
-  -- On a first load nobody was there, and nobody is looked for.
+  -- On a first load there are no earlier periods, so none are looked up.
   if tg_op = 'INSERT' and run is not null and not exists (
     select from (select t.team_id, min(t.id) as first, max(t.id) as last from touched t group by t.team_id) r
     where exists (select from sync.user_periods o where o.team_id = r.team_id and o.user_id between r.first and r.last)
@@ -61,14 +61,14 @@ begin
     origin, run, case when run is null then session_user end,
     case when person is not null then sync.named_editor(session_user, person) end, m.present and coalesce(m.role_moved, false),
     case when m.role_waits then 'infinity' else '-infinity' end::timestamptz
-  from moved m where (select count(*) from closed) >= 0; -- first the end of one, then the beginning of the next
+  from moved m where (select count(*) from closed) >= 0; -- the old periods must end before the new ones are inserted
   return null;
 end
 $$;
 comment on function mirror.note_periods() is 'Ends and begins periods for what a statement wrote: see sync.user_periods.';
 
--- This runs in the transaction that writes the listing. The statement is planned each time: a plan made for
--- one row would be kept for the session, and compare each row with each where thousands have changed.
+-- This runs in the transaction that writes the listing. The statement is planned each time: a plan made for one row would
+-- be reused in the session, and would compare every row with every other row if thousands have changed.
 create or replace function mirror.note_listing() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -97,7 +97,7 @@ begin
   return null;
 end
 $$;
-comment on function mirror.note_listing() is 'Keeps what became of the rows of a listing: see sync.listing_changes.';
+comment on function mirror.note_listing() is 'Records the changes of the rows of a listing: see sync.listing_changes.';
 
 create or replace function sync.keep_runs() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$ begin
@@ -106,9 +106,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
   end if;
   return old;
 end $$;
-comment on function sync.keep_runs() is 'Keeps the runs that the ledger refers to.';
+comment on function sync.keep_runs() is 'Refuses to delete runs that the ledger refers to.';
 
--- The periods since the user had another role.
+-- Updates the periods since the user last had another role.
 create or replace function sync.note_role_arrival() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
@@ -121,7 +121,7 @@ begin
   return null;
 end
 $$;
-comment on function sync.note_role_arrival() is 'Keeps since when the service has a role that was edited here.';
+comment on function sync.note_role_arrival() is 'Records since when the service has a role that was edited here.';
 
 do $$
 declare
@@ -134,7 +134,7 @@ begin
   loop
     execute format('create or replace trigger note_listing after update on mirror.%I referencing old table as unlisted new table as listed
       for each statement execute function mirror.note_listing(%s)', listed, (select string_agg(quote_literal(c), ', ') from unnest(noted) c));
-    execute format('comment on trigger note_listing on mirror.%I is %L', listed, 'Keeps what became of each row.');
+    execute format('comment on trigger note_listing on mirror.%I is %L', listed, 'Records each change of a row.');
   end loop;
 end
 $$;
@@ -142,22 +142,22 @@ $$;
 create or replace trigger users_note_periods after update on mirror.users
 referencing new table as touched
 for each statement when (not mirror.is_musterd()) execute function mirror.note_periods('mirror');
-comment on trigger users_note_periods on mirror.users is 'Keeps what the roster was, from the edit on.';
+comment on trigger users_note_periods on mirror.users is 'Records the roster as it is from the edit on.';
 
 create or replace trigger users_note_periods_of_deleted after delete on mirror.users
 referencing old table as touched
 for each statement execute function mirror.note_periods('service');
-comment on trigger users_note_periods_of_deleted on mirror.users is 'Keeps until when a user was in the roster.';
+comment on trigger users_note_periods_of_deleted on mirror.users is 'Records until when a user was in the roster.';
 
 create or replace trigger users_note_periods_of_new after insert on mirror.users
 referencing new table as touched
 for each statement execute function mirror.note_periods('service');
-comment on trigger users_note_periods_of_new on mirror.users is 'Keeps since when a user is in the roster.';
+comment on trigger users_note_periods_of_new on mirror.users is 'Records since when a user is in the roster.';
 
 create or replace trigger users_note_periods_of_run after update on mirror.users
 referencing new table as touched
 for each statement when (mirror.is_musterd()) execute function mirror.note_periods('service');
-comment on trigger users_note_periods_of_run on mirror.users is 'Keeps what the roster was, from what musterd writes on.';
+comment on trigger users_note_periods_of_run on mirror.users is 'Records the roster as it is from a write by musterd on.';
 
 create or replace trigger note_role_arrival after update of ended_how on sync.edits
 for each row when (new.field = 'role_id' and new.ended_how = 'agreed') execute function sync.note_role_arrival();

@@ -1,4 +1,4 @@
--- Decides about what is held under the name of a batch, as it was when it was held: edits, or missing rows.
+-- Decides about the edits or the missing rows of a batch, as they were when they were held.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns setof sync.decided_edit
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -15,7 +15,7 @@ declare
   own      bigint[];
 begin
   perform sync.require_approver();
-  -- A run that looks at missing rows ends first; what it replaced no longer waits under this name.
+  -- Waits for a run that is writing these rows. Rows that the run has put into another batch no longer wait in this one.
   perform from sync.absences a
   where a.batch = hash and (decide.team is null or a.team_id = decide.team) and sync.session_sees(a.team_id)
   order by a.team_id, a.resource, a.id for update;
@@ -72,7 +72,7 @@ begin
     return;
   end if;
 
-  -- A daemon that listens looks at what may go now, and of two who decide at once the second sees what the first has done.
+  -- Wakes a listening daemon for edits that may be sent now. The update also makes a second decision wait for the first.
   update sync.due d set mark = null from sync.teams t where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
   select coalesce(jsonb_agg(s.row), '[]') into seen
@@ -95,14 +95,14 @@ begin
   return query select d.* from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number) d;
 end
 $$;
-comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what is held under the name of a batch: what sync.approve() and sync.reject() do.';
+comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects the edits or the missing rows of a batch. sync.approve() and sync.reject() call it.';
 
 create or replace function sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)
 returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, true, only_users, reason, false, team, only_edits)
 $$;
-comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. It decides no conflict. It is refused if the settings ask for four eyes and the person who decides edited one of them. Says of each what state it is in now, with the number of the decision, as in report.decisions, and its outcome: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it agrees that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out go on waiting. user_id is then the id of the row, and field is users or the table of a listing.';
+comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them: all edits, those of only_users, or only_edits. An approval counts once, and only as long as the edit and the service''s value are as they were seen. It does not decide conflicts. It fails if the settings ask for four eyes and the person who decides made one of these edits. Returns for each edit its state now and the number of the decision, as in report.decisions, and the outcome. approved. moved: it is not as it was when it was held, and nothing was decided. ended: the edit has ended. on its way: it is being sent. asked, held: something else holds it. gone: the user has left. For a batch of missing rows, it confirms that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out continue to wait. user_id is then the id of the row, and field is users or the table of a listing.';
 
 create or replace function sync.reject(batch text, reason text default null, revert boolean default false, only_users bigint[] default null,
   only_edits bigint[] default null, team bigint default null)
@@ -110,7 +110,7 @@ returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, false, only_users, reason, revert, team, only_edits)
 $$;
-comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that the edits of a batch are not sent, whatever holds them, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is set back to what both sides last agreed on. Says of each what sync.approve() says, and: rejected; on its way: it is being sent, and the push tells what becomes of it; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved.';
+comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that edits of a batch are not sent, whatever holds them: all edits, those of only_users, or only_edits. A rejection lasts as long as its edit. With revert, the mirror is set back to the values on which both sides last agreed. Returns what sync.approve() returns, with these outcomes in addition. rejected. on its way: it is being sent, and the outcome of the push shows what happened. left: there is nothing to reject, as with missing rows, which continue to wait until they are approved.';
 
 create or replace function sync.withdraw(batch text default null, reason text default null)
 returns setof sync.decided_edit
@@ -128,7 +128,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   ) t
   cross join lateral sync.decide_edits('withdraw', t.team_id, t.seen, reason, lower(withdraw.batch), true, sync.new_decision()) a
 $$;
-comment on function sync.withdraw(text,text) is 'Takes back the edits of whoever calls it that have not left, or those of a batch: the mirror gets what both sides last agreed on. The author is the login and, where the session names one, the person for whom it acts (musterd.actor). Says of each what sync.reject() says.';
+comment on function sync.withdraw(text,text) is 'Takes back the caller''s own edits that have not been sent, or those of them in a batch: the mirror is set back to the values on which both sides last agreed. The caller is the login and, if the session names one, the person for whom it acts (musterd.actor). Returns what sync.reject() returns.';
 
 create or replace function sync.resolve(team_id bigint, user_id bigint, field text, take text, value text default null, reason text default null,
   edit_id bigint default null, seen_service text default null, part_of bigint default null)
@@ -138,10 +138,10 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   writing constant text := coalesce(current_setting('musterd.writing', true), '');
   as_run  constant text := coalesce(current_setting('musterd.run', true), '');
-  -- A part of what this transaction has resolved.
+  -- The decision part_of, if this transaction has made it; otherwise a new number.
   number  constant bigint := coalesce((select c.decision_id from sync.changes c
     where c.decision_id = resolve.part_of and c.kind = 'resolve' and c.xmin = pg_current_xact_id()::xid limit 1), sync.new_decision());
-  -- As sync.edits has it: a name has a bar between its halves, or is split as the service's names are.
+  -- The typed value, in the form of sync.edits. A typed name has a bar between its halves, or is split like the service's.
   given   constant jsonb := case when resolve.take <> 'value' then null
     when resolve.field = 'name' and resolve.value like '%|%' then jsonb_build_object(
       'first', btrim(split_part(resolve.value, '|', 1)), 'last', btrim(substr(resolve.value, strpos(resolve.value, '|') + 1)))
@@ -161,12 +161,12 @@ begin
   if side not in ('mirror', 'service', 'value') or side is null then
     raise exception '"%" is not mirror, service or value', side using errcode = 'invalid_parameter_value';
   end if;
-  -- What is typed is an edit of whoever decides, who has to have the right to it.
+  -- A typed value is an edit by the person who decides, who needs the right to edit the field.
   if side = 'value' and not has_column_privilege(session_user, 'mirror.users', case resolve.field when 'name' then 'first_name' else resolve.field end, 'UPDATE') then
     raise exception '% may not edit %', session_user, resolve.field
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_editor, or musterd_role_editor for roles.';
   end if;
-  -- In the order in which a run locks.
+  -- Rows are locked in the same order as by a run.
   perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id and sync.session_sees(u.team_id) for update;
   select o.* into h from sync.held_fields o
   where o.team_id = resolve.team_id and o.user_id = resolve.user_id and o.field = resolve.field and sync.session_sees(o.team_id) for update;
@@ -175,7 +175,7 @@ begin
       using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
-  -- The service has shown an empty value where both sides were compared, or after another; else none, and what was agreed on counts.
+  -- An empty shown value is real if both sides were compared, or if another was shown before. Else the agreed value counts.
   shown := nullif(h.shown_value, 'null');
   if shown is null and h.reason not in ('conflict', 'limit', 'review') and coalesce(h.service_value, 'null') = 'null' then
     shown := to_jsonb(agreed) -> h.field;
@@ -186,7 +186,7 @@ begin
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
   now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
-  -- What was seen otherwise is about no edit that there is.
+  -- If the person saw another value of the service, 0 is sent, which no edit has: then nothing is decided.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
     'edit_id', case when resolve.seen_service <> coalesce(h.shown_value #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
@@ -195,12 +195,12 @@ begin
     return next found;
     return;
   end if;
-  -- The triggers check what is typed, and know who typed it, whatever the session says.
+  -- Makes the triggers check the typed value and record who typed it, whatever the session has set.
   perform set_config('musterd.writing', '', true), set_config('musterd.run', '', true);
-  -- Mirror and service are compared with the base again, except where an edit goes as it is over a value that is shown.
+  -- The base gets the service's value. Not needed if an unchanged edit is sent over a value that the service has shown.
   if side <> 'mirror' or h.edit_id is null or shown is null then
     seen := case side when 'mirror' then jsonb_set(seen, '{0,base}', now_at) else seen end;
-    -- Which words of a name of the service are the first name is a guess.
+    -- In a name of the service, it is a guess which words are the first name.
     update sync.edits e set old_split = 'guessed'
     where split is not null and e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
     update sync.user_base b set name = agreed.name, {columns COLUMN = agreed.COLUMN}, agreed_at = clock_timestamp()
@@ -209,7 +209,7 @@ begin
   update mirror.users u set name_split = 'known', first_name = coalesce(given ->> 'first', u.first_name), last_name = coalesce(given ->> 'last', u.last_name)
   where h.field = 'name' and (side = 'value' or side = 'mirror' and u.name_split = 'guessed') and u.team_id = h.team_id and u.id = h.user_id;
   if side = 'value' then
-    -- What held the whole run holds it too, and with four eyes somebody else agrees to it.
+    -- The typed value is held too if a limit on the whole run or a review held the old one, or if four eyes are required.
     waits := h.reason in ('limit', 'review') and not h.alone and h.decision is distinct from 'rejected'
       or coalesce((select t.four_eyes from sync.teams t where t.team_id = h.team_id), false);
     delete from sync.held_fields o where not waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
@@ -230,9 +230,9 @@ begin
   perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);
 end
 $$;
-comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one field that is held, whatever holds it: take is mirror, and the mirror''s value is sent; service, and the mirror gets what the service has; or value, and both get that value, which is an edit of whoever decides, and needs the right to it. With edit_id it is about that edit, otherwise about the one that is held now, and with seen_service over that value of the service, otherwise over the one that a run last saw; part_of is the number of a decision of this function in the same transaction, of which it is a part. Says what sync.approve() says, and: resolved.';
+comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one held field, whatever holds it. take: mirror, the mirror''s value is sent; service, the mirror gets the service''s value; value, both sides get the given value, which is an edit by the person who decides and needs the right to edit. edit_id: the edit that is meant; by default, the edit that is held now. seen_service: the service''s value that the person saw; by default, the value that a run last saw. part_of: the number of a decision of this function in the same transaction, of which this is a part. Returns what sync.approve() returns, and the outcome resolved.';
 
--- A run of the team ends first, and none begins before the hold stands. A decision that let an edit pass is taken back by it.
+-- Fails while a run is under way, and lets none begin before the commit. It takes back a decision that let an edit pass.
 create or replace function sync.hold(team_id bigint, user_id bigint, until timestamptz, reason text default null, only_fields text[] default null)
 returns table (field text, held_before text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -281,14 +281,14 @@ begin
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team = found_team;
 end
 $$;
-comment on function sync.hold(bigint,bigint,timestamp with time zone,text,text[]) is 'Leaves all four fields of a user, or only_fields, alone on both sides until then, whether they are held already or not; NULL: ends such holds, and what held a field before holds it again. Gives the fields and what else holds each. Fails with object_in_use while a run is under way; no run begins before its transaction ends.';
+comment on function sync.hold(bigint,bigint,timestamp with time zone,text,text[]) is 'Holds all four fields of a user, or only_fields, on both sides until that time, even if they are held already. With NULL, it ends such holds, and what held a field before holds it again. Returns the fields, and what else holds each of them. Fails with object_in_use while a run is under way; no run begins before its transaction ends.';
 
 create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text
 language sql stable parallel safe
 return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
-comment on function sync.held_because(text,text,timestamp with time zone) is 'Why a field is held, as report.held tells it: that somebody asked to hold the field for a while, that a person rejected the edit, or else what held it.';
+comment on function sync.held_because(text,text,timestamp with time zone) is 'Why a field is held, as in report.held. asked: a person asked to hold it, and that time is not over. rejected: a person rejected the edit. Otherwise the reason of the hold.';
 
--- The one function that decides. What it finds of each edit, as it is now and as whoever decides has seen it:
+-- All decisions about edits are made here. The outcome depends on the edit now, and on what the person who decides saw:
 --
 -- | the edit                                          | approve    | resolve    | reject         |
 -- |---------------------------------------------------|------------|------------|----------------|
@@ -297,19 +297,19 @@ comment on function sync.held_because(text,text,timestamp with time zone) is 'Wh
 -- | is being sent                                     | on its way | on its way | on its way (†) |
 -- | was rejected                                      | held       | ·          | held (§)       |
 -- | is held for another reason than a limit or review | held       | ·          | rejected       |
--- | has ended, and the field has no other             | ended      | ended      | ended          |
--- | is another one by now, or is not on record        | moved      | moved      | moved          |
+-- | has ended, and the field has no other edit        | ended      | ended      | ended          |
+-- | was replaced by another edit, or is not on record | moved      | moved      | moved          |
 -- | lasts, and base or service is not as it was seen  | moved      | ·          | rejected       |
--- | is of whoever decides, or may be, with four eyes  | own        | own (‡)    | ·              |
+-- | is by the decider, or may be, with four eyes      | own        | own (‡)    | ·              |
 -- | lasts, and all is as it was seen                  | approved   | resolved   | rejected       |
 --
--- † and is rejected if it does not arrive: no part of a request that has not left carries it, and it is not sent again. Nor is
---   the mirror given back as long as another edit of the field is being sent: it may arrive.
--- ‡ where it is the mirror's value that is to win. § An author withdraws it all the same.
+-- † If it does not arrive, it is rejected: requests that have not been sent leave it out, and it is not sent again. The
+--   mirror is not set back while another edit of the field is being sent, because that edit may arrive.
+-- ‡ Only if the mirror's value was chosen. § Its author can withdraw it nevertheless.
 --
--- seen has a row for each edit: user_id, field, edit_id (none: whichever has this value), base, mirror and service; sends:
--- false, where the service is to get another value; passes: false, where that is carried out already, and only written down;
--- edited: whoever decides gave the field another value than that of either side.
+-- seen has a row for each edit: user_id, field, edit_id (by default the edit with this value), base, mirror and service.
+-- sends: false if the mirror's value is not the one to send. passes: false if the decision is carried out already, and is
+-- only recorded. edited: true if the person who decides gave the field a value that neither side had.
 create or replace function sync.decide_edits(verb text, team bigint, seen jsonb, reason text, batch text default null, revert boolean default false,
   number bigint default null, waits text default 'limit', only_shown boolean default false)
 returns setof sync.decided_edit
@@ -324,7 +324,7 @@ declare
 begin
   if not only_shown then
     perform sync.require_approver(anybody => decide_edits.verb = 'withdraw');
-    -- In the order in which a run locks: users, then held fields.
+    -- Rows are locked in the same order as by a run: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u
       where u.team_id = decide_edits.team and u.id in (select (s ->> 'user_id')::bigint from jsonb_array_elements(decide_edits.seen) s)
@@ -334,7 +334,7 @@ begin
     where h.team_id = decide_edits.team and (h.user_id, h.field) in (
       select s.user_id, s.field from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text))
     order by h.user_id, h.field for update;
-    -- A value that is given back was there before, so no trigger has to check it. No run does this, whatever the session says.
+    -- A value that is given back was valid before, so no trigger has to check it. This is not recorded as part of a run.
     perform set_config('musterd.writing', 'on', true), set_config('musterd.run', '', true);
   end if;
   return query
@@ -451,4 +451,4 @@ begin
   end if;
 end
 $$;
-comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown says what would become of that: what sync.approve(), sync.reject() and the commands that decide do.';
+comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown returns the outcomes without deciding. sync.approve(), sync.reject() and the commands that decide call it.';

@@ -1,4 +1,4 @@
--- A body that is bound needs no path, and becomes a part of the statement that calls it.
+-- A body with "begin atomic" needs no search_path, and Postgres inlines it into the statement that calls it.
 create or replace function mirror.field_text(value jsonb) returns text
 language sql stable parallel safe
 begin atomic
@@ -7,7 +7,7 @@ begin atomic
 end;
 comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
 
--- Nothing that the pattern lets pass is refused by the cast. One expression, so that it becomes a part of the query.
+-- The cast accepts every text that the pattern accepts. It is a single expression, so that Postgres inlines it.
 create or replace function mirror.read_time(value text) returns timestamptz
 language sql stable parallel safe
 begin atomic
@@ -16,7 +16,7 @@ begin atomic
 end;
 comment on function mirror.read_time(text) is 'The time that a text names by ISO 8601, in UTC where it has no zone; NULL: it names none.';
 
--- The page asks this with the rights of whoever reads.
+-- Runs as its owner, because the page calls it with the rights of a reader.
 create or replace function mirror.daemons()
 returns table (team text, host text, pid bigint, by_systemd boolean, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, how text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -28,7 +28,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     as p (host text, pid bigint, by_systemd boolean, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, how text)
   where l.topic = 'daemon'
 $$;
-comment on function mirror.daemons() is 'The daemons of the teams that the session sees. seen_at: they say every minute that they run. ended_at and how: asked, somebody asked them to stop; failed, they gave up; both are empty where they run, or ended without a word.';
+comment on function mirror.daemons() is 'The daemons of the teams that the session sees. seen_at: when the daemon last reported that it runs, which it does every minute. ended_at and how: when and how it ended (asked: it was asked to stop; failed: it gave up); both are empty if it runs, or ended without a report.';
 
 create or replace view sync.role_names with (security_invoker) as
 select v.team_id, v.role_id, v.name,
@@ -38,12 +38,12 @@ from (
   union all
   select c.team_id, c.id, c.old ->> 'name', c.changed_at from sync.listing_changes c where c.resource = 'roles' and c.old ? 'name'
 ) v;
-comment on view sync.role_names is 'What each role was called, and from when to when: a row per role and name (team_id, role_id, valid_from).';
+comment on view sync.role_names is 'The names of each role over time: a row per role and name (team_id, role_id, valid_from).';
 comment on column sync.role_names.team_id is 'The team.';
 comment on column sync.role_names.role_id is 'The service''s id of the role.';
-comment on column sync.role_names.name is 'Its name; NULL: the service did not say.';
-comment on column sync.role_names.valid_from is 'Since when it was called that; -infinity: since it is known.';
-comment on column sync.role_names.valid_to is 'Until when, itself no longer a part of it; infinity: it is called that now.';
+comment on column sync.role_names.name is 'Its name; NULL: the service did not give one.';
+comment on column sync.role_names.valid_from is 'Since when it had this name; -infinity: since the role is known.';
+comment on column sync.role_names.valid_to is 'Until when it had this name (exclusive); infinity: it has the name now.';
 
 create or replace view report.roster with (security_invoker) as
 select v.* from (
@@ -60,7 +60,7 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.roster is 'The users who are in the team now: a row per user (team_id, user_id).';
 comment on column report.roster.team_id is 'The team. In mirror.teams.team_id.';
 comment on column report.roster.team is 'Name of the team.';
-comment on column report.roster.first_name is 'First name; a guess where mirror.users.name_split says so.';
+comment on column report.roster.first_name is 'First name; a guess if mirror.users.name_split says so.';
 comment on column report.roster.role is 'Name of the role that role_id says; empty: nobody has had that role yet.';
 comment on column report.roster.resolved is 'False: only the team listing knows this member.';
 comment on column report.roster.updated_at is 'Last change on the service.';
@@ -68,8 +68,8 @@ comment on column report.roster.edited_at is 'Last edit in the mirror.';
 comment on column report.roster.edited_by is 'Who made that edit.';
 comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
 
--- Each listing has a view. A new one is read by whoever may read that of the tags; who has access to an inbox, with names and
--- addresses, by whoever may read the roster.
+-- Each listing has a view. Roles that may read report.tags may read a new view of a listing. Roles that may read the roster
+-- may read who has access to an inbox, because that has names and addresses.
 do $$
 declare
   listed text;
@@ -79,7 +79,7 @@ declare
 begin
   for listed in select t from mirror.listed_tables() t loop
     noun := regexp_replace(listed, '(?<=x|s|ch|sh)es$|s$', '');
-    -- A view keeps its columns in their order, and new ones come behind them.
+    -- A view keeps its columns in their order, and new columns come after them.
     execute format('create or replace view report.%I with (security_invoker) as
       select v.* from (select %s from mirror.%1$I t) v
       where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())', listed, (
@@ -160,7 +160,7 @@ begin
 end
 $$;
 
--- A day without a count is there, with nothing in it, as in report.tag_growth.
+-- A day without a count has a row without numbers, as in report.tag_growth.
 create or replace view report.contact_counts_daily with (security_invoker) as
 select t.team_id, s.segment, d.day, a.count, a.lowest, a.highest, a.samples, a.count - earlier.count as change,
        a.first, a.count as last, case when a.samples > 0 then (earlier.counted_at at time zone 'UTC')::date end as previous_day
@@ -208,16 +208,16 @@ left join lateral (
 comment on view report.contact_counts_daily is 'How many contacts each segment had: a row per segment and day, in UTC (team_id, segment, day), from its first count to its last. A day without a count has no numbers.';
 comment on column report.contact_counts_daily.segment is 'Name of the segment.';
 comment on column report.contact_counts_daily.day is 'The day, in UTC.';
-comment on column report.contact_counts_daily.count is 'The last count of the day, as "last"; empty: nothing was counted that day.';
+comment on column report.contact_counts_daily.count is 'The last count of the day, the same as in the column last; empty: nothing was counted that day.';
 comment on column report.contact_counts_daily.lowest is 'The lowest count of the day.';
 comment on column report.contact_counts_daily.highest is 'The highest count of the day.';
-comment on column report.contact_counts_daily.samples is 'How many counts there were that day; 0: none, so that the other columns are empty.';
-comment on column report.contact_counts_daily.change is 'Difference between the last count and the last one of previous_day.';
+comment on column report.contact_counts_daily.samples is 'How many counts there were that day. If there were none, the other columns are empty.';
+comment on column report.contact_counts_daily.change is 'The last count of the day minus the last count of previous_day.';
 comment on column report.contact_counts_daily.first is 'The first count of the day.';
 comment on column report.contact_counts_daily.last is 'The last count of the day.';
-comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, with which it is compared; if it is not the day before, the days between were not counted.';
+comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, which change compares with. If it is not the day before, the days between have no count.';
 
--- It says what comes back, and who asked. A hold that is over and leaves nothing is no longer there.
+-- A requested hold is shown with who asked for it, and what will hold the field afterwards. If nothing will, it disappears.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
   case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
@@ -251,7 +251,7 @@ from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field).'
-  ' What was approved waits for nobody, and is not here.';
+  ' Approved fields wait for no person, and are not listed.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';
@@ -264,19 +264,19 @@ comment on column report.held.mirror_value_then is 'The mirror''s value when the
 comment on column report.held.service_value_then is 'The service''s value when the hold began.';
 comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided by itself ("musterd resolve").';
 comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
-comment on column report.held.decided_by is 'Who did.';
+comment on column report.held.decided_by is 'Who rejected or approved it.';
 comment on column report.held.mirror_text is 'The mirror''s value now, as text; a name is its two halves, joined.';
 comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; a name is its two halves, joined.';
 comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; a name is its two halves, joined.';
 comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; a name is its two halves, joined.';
 comment on column report.held.edit_id is 'The edit that is held, to give to "musterd resolve --edit". Empty: none, as when a person asked to hold the field.';
-comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
-comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
-comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
-comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same one were edited together, such as by one import.';
-comment on column report.held.state is 'held: a person is to decide. rejected: a person said no, and the mirror still has the value.';
+comment on column report.held.held_before is 'If a person asked for the hold: why the field was held before, and will be held again afterwards; empty: it was not held.';
+comment on column report.held.asked_by is 'Who asked for the hold; empty: no person did, or it is not known.';
+comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: it is not known, or the field was not edited.';
+comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same transaction were edited together, for example by one import.';
+comment on column report.held.state is 'held: a person has to decide. rejected: a person rejected the edit, and the mirror still has its value.';
 
--- Postgres puts it into the query that asks.
+-- Postgres inlines this into the query that calls it.
 create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
 returns table (state text, detail text, reason text, request_id text)
 language sql stable parallel safe rows 1
@@ -308,7 +308,7 @@ begin atomic
       and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
   ) p on true;
 end;
-comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now; no row: nobody knows.';
+comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'The state of an edit now; no row: it is not known.';
 
 create or replace view report.pending with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.reason, v.edited_at, v.edited_by,
@@ -334,12 +334,12 @@ comment on view report.pending is 'Edits in the mirror that are not yet on the s
 comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
 comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
 comment on column report.pending.mirror_value is 'The value that it was edited to.';
-comment on column report.pending.state is 'waiting: it goes by itself. held: a person is to decide. sending: it is being sent. unknown: it was sent, and the answer was lost. rejected: a person said no.';
+comment on column report.pending.state is 'waiting: a run sends it without a decision. held: a person has to decide. sending: it is being sent. unknown: it was sent, and the answer was lost. rejected: a person rejected it.';
 comment on column report.pending.reason is 'Why it is held, or was before a person rejected it, as in report.held.reason.';
-comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
+comment on column report.pending.edited_by is 'Who edited the field: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
 comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
-comment on column report.pending.detail is 'What it waits for, unless that is the next run. Of held ones, report.held tells.';
+comment on column report.pending.detail is 'What it waits for, unless that is the next run. For held edits, see report.held.detail.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -360,16 +360,16 @@ comment on column report.runs.duration is 'How long it took.';
 comment on column report.runs.outcome is 'complete, partial, failed, refused, or running.';
 comment on column report.runs.reasons is 'Why it is not complete.';
 comment on column report.runs.counts is 'How many rows were read and moved, by kind.';
-comment on column report.runs.waiting is 'What waited for a person when it ended: held fields, and users in a batch.';
+comment on column report.runs.waiting is 'How many held fields, and users in a batch, waited for a person when it ended.';
 comment on column report.runs.requests is 'Requests that it sent, retries included.';
 comment on column report.runs.request_ids is 'X-Request-Id of each write.';
 comment on column report.runs.groups is 'What the run did: users, listings, counts, or edits alone.';
-comment on column report.runs.endpoints is 'By endpoint: requests, of these throttled (429) and failed, ms of all of them, slowest_ms, and the slowest one''s X-Request-Id. report.usage has it as columns.';
+comment on column report.runs.endpoints is 'By endpoint: requests, how many of them were throttled (429) or failed, ms of all requests, slowest_ms, and the X-Request-Id of the slowest request. report.usage has this as columns.';
 comment on column report.runs.duration_seconds is 'How long it took, in seconds.';
 comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
 
--- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
--- name is its two halves, joined.
+-- New columns come last, so that the view can be replaced and keeps its grants. A text has no quotes around it: a name is
+-- its two halves, joined.
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
@@ -385,7 +385,7 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
-  -- What a person gave up was the mirror's, and is now what was agreed on, or what the service has.
+  -- If a person gave an edit up, old is the mirror's value, and new is the value last agreed on or, if resolved, the service's.
   cross join lateral (
     select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new else c.old end -> f.field as old,
       case when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
@@ -394,28 +394,28 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one as well.';
+comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one row as well.';
 comment on column report.changes.change_id is 'Number of the change.';
-comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself, or about a message, a tag or a read conversation.';
+comment on column report.changes.user_id is 'The user; empty if it is about the mirror itself, or about a message, a tag or a read conversation.';
 comment on column report.changes.name is 'The name as the service joins it today.';
-comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
-comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up, who withdrew it, rejected it so, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
+comment on column report.changes.run_id is 'The run that moved it; empty if a person decided outside of any run. In report.runs.run_id.';
+comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up: withdrew it, rejected it and set the mirror back, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value last agreed on before.';
 comment on column report.changes.new_value is 'The value that replaced it.';
-comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: the reason, as in report.held.reason, that it had then. For a resolved field: edited, if it got another value than that of either side.';
+comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: its reason then, as in report.held.reason. For a resolved field: edited, if it got a value that neither side had.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
 comment on column report.changes.decided_by is 'Who decided.';
-comment on column report.changes.edited_by is 'Who made the edit that it is about: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
+comment on column report.changes.edited_by is 'Who made the edit that it is about: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
 comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
 comment on column report.changes.base_text is 'The value last agreed on before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
 comment on column report.changes.edited_at is 'When that edit was made.';
-comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same. In report.decisions.decision_id.';
+comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same number. In report.decisions.decision_id.';
 comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
@@ -430,7 +430,7 @@ comment on view report.roster_history is 'The users of the team as they were: a 
 comment on column report.roster_history.team is 'Name of the team today.';
 comment on column report.roster_history.user_id is 'The service''s id of the user.';
 comment on column report.roster_history.valid_from is 'Since when it was so.';
-comment on column report.roster_history.valid_to is 'Until when it was so, itself no longer a part of it; infinity: it is so now.';
+comment on column report.roster_history.valid_to is 'Until when it was so (exclusive); infinity: it is so now.';
 comment on column report.roster_history.name is 'The name as the service joined it.';
 comment on column report.roster_history.first_name is 'First name.';
 comment on column report.roster_history.role is 'Name of the role that role_id says, as it was called at the end of the period; empty: nobody had that role yet.';
@@ -469,7 +469,7 @@ comment on column report.roster_changes.changed_at is 'Since when the new value 
 comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id it follows once a run has read it.';
 comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
-comment on column report.roster_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
+comment on column report.roster_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 
 create or replace view report.role_changes with (security_invoker) as
@@ -493,7 +493,7 @@ comment on column report.role_changes.old_role_id is 'The service''s id of the r
 comment on column report.role_changes.old_role is 'Name of the role before, as it was called then.';
 comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
 comment on column report.role_changes.new_role is 'Its name, as it was called then; empty: nobody had that role yet.';
-comment on column report.role_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
+comment on column report.role_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
 
@@ -512,11 +512,11 @@ comment on column report.roles.gone_at is 'Since when nobody has it.';
 comment on column report.roles.present is 'Whether somebody has it.';
 
 create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
-comment on index sync.runs_of_listings is 'The first run that read the listings to their end, however long ago.';
+comment on index sync.runs_of_listings is 'Finds the first run that read the listings to their end, however long ago.';
 
--- Rows that were there when the mirror began were not added. A mirror begins with the first complete run, as it does for
--- users; until then, and where no run is on record, with the first row. Roles are not listed: theirs begin with the first
--- user who has one.
+-- Rows that were there when the mirror began do not count as added. A mirror begins with its first complete run, as for
+-- users. Before that run, or if no run is on record, it begins with its first row. Roles have no listing, and begin with
+-- the first user who has one.
 do $do$
 begin
   execute (select format($view$
@@ -564,23 +564,23 @@ begin
   from (select t as listed, (select c from mirror.listed_columns(t) c limit 1) as name from mirror.listed_tables() t) l);
 end
 $do$;
-comment on view report.listing_history is 'What became of the rows of each listing, of roles and of the name of the team: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
+comment on view report.listing_history is 'The changes of the rows of each listing, of roles and of the name of the team: a row per column that changed, and one row if an item went, or came back unchanged. Rows that were there when the mirror began do not count as added.';
 comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
 comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
 comment on column report.listing_history.name is 'What it is called now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
-comment on column report.listing_history.field is 'The column that moved, such as tag, color, title or name; empty if it went, or came back as it was.';
+comment on column report.listing_history.field is 'The column that changed, such as tag, color, title or name; empty if the item went, or came back unchanged.';
 comment on column report.listing_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
 
 create or replace view report.tag_history with (security_invoker) as
 select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
 from report.listing_history h
 where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
-comment on view report.tag_history is 'What became of each tag: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
+comment on view report.tag_history is 'The changes of each tag: a row per column that changed, and one row if the tag went, or came back unchanged. Rows that were there when the mirror began do not count as added.';
 comment on column report.tag_history.tag_id is 'The service''s id of the tag. In report.tags.tag_id.';
 comment on column report.tag_history.tag is 'What it is called now.';
 comment on column report.tag_history.kind is 'added, changed, gone or back.';
-comment on column report.tag_history.field is 'The column that moved: tag or color; empty if it went, or came back as it was.';
+comment on column report.tag_history.field is 'The column that changed: tag or color; empty if the tag went, or came back unchanged.';
 comment on column report.tag_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
 
 create or replace view report.tag_growth with (security_invoker) as
@@ -622,10 +622,10 @@ select v.* from (
   cross join lateral (select m.day is not null or l.day is not null) as s (seen)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.tag_growth is 'How many tags there were at the end of each day (UTC), and how it came to that: a row per team and day (team_id, day), from the first tag to today. A day on which nobody looked has no numbers.';
+comment on view report.tag_growth is 'How many tags there were at the end of each day (UTC), and what changed that day: a row per team and day (team_id, day), from the first tag to today. A day on which no run read the tags has no numbers.';
 comment on column report.tag_growth.day is 'The day.';
 comment on column report.tag_growth.tags is 'How many there were at its end; empty: no run read them that day.';
-comment on column report.tag_growth.added is 'How many were seen for the first time; those that were there when the mirror began were not added.';
+comment on column report.tag_growth.added is 'How many were seen for the first time. Tags that were there when the mirror began do not count.';
 comment on column report.tag_growth.changed is 'How many changes of name or colour there were.';
 comment on column report.tag_growth.gone is 'How many were proven gone.';
 comment on column report.tag_growth.back is 'How many were shown again after having been gone.';
@@ -639,24 +639,24 @@ select v.* from (
          nullif(d.due_at, 'infinity') as next_run, d.failures
   from sync.due d
   left join sync.teams t on t.team = d.team
-  -- A run that was complete in the future was so before the clock was set back: it tells nothing any more.
+  -- A complete run in the future was recorded before the clock was set back, and is ignored.
   cross join lateral (select case when d.complete_at <= now() + interval '1 minute' then d.complete_at else d.since end as since) s
   cross join lateral (select s.since, greatest(0, extract(epoch from now() - s.since)) as age) a
   where d.run_group <> 'edits'
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
-comment on column report.freshness.team_id is 'The team; empty: no run has found it out yet.';
+comment on column report.freshness.team_id is 'The team; empty: no run has read the team yet.';
 comment on column report.freshness.run_group is 'users, listings (tags, contact fields, inboxes and surveys) or counts.';
 comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
 comment on column report.freshness.last_attempt is 'When its last run began.';
 comment on column report.freshness.last_outcome is 'How that run ended: complete, partial, failed or refused.';
 comment on column report.freshness.last_success is 'When its last complete run ended; empty: there was none.';
-comment on column report.freshness.age_seconds is 'Seconds since then; where there was none, since the group became known.';
+comment on column report.freshness.age_seconds is 'Seconds since last_success; if there was none, since the group became known.';
 comment on column report.freshness.stale_after_seconds is 'It is stale when older than this: three times the longest time between two runs of the schedule.';
-comment on column report.freshness.fresh is 'Whether it is not older than that; empty: no daemon has a schedule for it, so nobody promised anything.';
+comment on column report.freshness.fresh is 'True if it is not older than stale_after_seconds; empty: no daemon has a schedule for it.';
 comment on column report.freshness.stale_since is 'Since when it is stale; empty: it is not.';
-comment on column report.freshness.next_run is 'When it is done next; empty: nobody has set a time.';
+comment on column report.freshness.next_run is 'When its next run is due; empty: no time is set.';
 comment on column report.freshness.failures is 'How many of its runs in a row have failed.';
 
 create or replace view report.sync_health with (security_invoker) as
@@ -689,13 +689,13 @@ comment on column report.sync_health.last_outcome is 'How it ended: complete, pa
 comment on column report.sync_health.last_success is 'When the last complete run of the users ended, however long ago.';
 comment on column report.sync_health.runs is 'How many runs of the users (reconcile or daemon) ended, of those that began in the last seven days.';
 comment on column report.sync_health.complete_runs is 'How many of these were complete.';
-comment on column report.sync_health.success_rate is 'The share of these, from 0 to 1; empty: there was no run.';
+comment on column report.sync_health.success_rate is 'complete_runs as a share of runs, from 0 to 1; empty: there was no run.';
 comment on column report.sync_health.p50_seconds is 'Half of these runs took no longer than this.';
 comment on column report.sync_health.p95_seconds is '95 of 100 of these runs took no longer than this.';
 comment on column report.sync_health.requests is 'Requests of all runs of these days, retries included.';
 comment on column report.sync_health.throttled is 'How many of them the service answered with 429: too many.';
 
--- Requests of runs before endpoints were recorded have none, because it could only be guessed.
+-- Requests of runs from before endpoints were recorded have no endpoint, because it could only be guessed.
 create or replace view report.usage with (security_invoker) as
 select v.* from (
   select r.team_id, r.team, (r.started_at at time zone 'UTC')::date as day, e.endpoint, count(*) as runs,
@@ -712,7 +712,7 @@ select v.* from (
   group by r.team_id, r.team, (r.started_at at time zone 'UTC')::date, e.endpoint
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.usage is 'What the runs asked of the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Requests outside of runs, such as those of musterd plan, are not recorded.';
+comment on view report.usage is 'The requests of runs to the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Requests outside of runs, such as those of musterd plan, are not recorded.';
 comment on column report.usage.day is 'The day, in UTC, on which the runs began.';
 comment on column report.usage.endpoint is 'Method and path, such as "GET /v1/users/get"; empty: requests of runs before this was recorded.';
 comment on column report.usage.runs is 'How many runs sent any of them.';
@@ -743,7 +743,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
            else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
   from sync.changes c
-  -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
+  -- With row-level security, Postgres can look an edit up by a number. By a cast of JSON, it would compare all edits.
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
@@ -754,10 +754,10 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
   where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.decision_id is not null)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user (change_id, field).';
+comment on view report.decisions is 'What people decided about held fields, and what happened since: a row per field of a user (change_id, field).';
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
 comment on column report.decisions.decided_at is 'When it was decided.';
-comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: up to 0.1.0, one of these was taken back.';
+comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: its value was chosen. undo: up to 0.1.0, one of these was taken back.';
 comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
@@ -772,11 +772,11 @@ comment on column report.decisions.batch is 'The batch, import, undo or plan tha
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
 comment on column report.decisions.decision_id is 'Number of the decision. Everything that was decided at once has the same number.';
 comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
-comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it goes by itself. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person is to decide, also where what was approved is held again. rejected: a person said no. ended: it was taken back, edited again or given up. Empty: nobody knows.';
+comment on column report.decisions.state is 'The state of the edit now. confirmed: both sides have it. waiting: a run sends it without a decision. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person has to decide, also if an approved edit is held again. rejected: a person rejected it. ended: it was taken back, edited again or given up. Empty: it is not known.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
-comment on column report.decisions.deed is 'What it did: approve; reject; withdraw, also a rejection that gave the mirror back what both sides had agreed on; mirror, service or value, which one was to win; undo.';
-comment on column report.decisions.held_since is 'Since when the edit had been held, for the last reason that it had; empty: it was not, or nothing of that time says so.';
+comment on column report.decisions.deed is 'What the decision did: approve; reject; withdraw, which includes a rejection that set the mirror back to the value last agreed on; mirror, service or value, which says whose value was chosen; undo.';
+comment on column report.decisions.held_since is 'Since when the edit had been held, for its last reason; empty: it was not held, or that is not on record.';
 comment on column report.decisions.reason is 'Why it is held, or was before it was rejected, as in report.held.reason.';
 
 create or replace view report.missing with (security_invoker) as
@@ -788,7 +788,7 @@ comment on view report.missing is 'Missing rows that no run marks as gone before
 comment on column report.missing.batch is 'The hash to give to "musterd approve" or sync.approve().';
 comment on column report.missing.resource is 'users, or the table of a listing.';
 comment on column report.missing.rows is 'How many rows it is about.';
-comment on column report.missing.detail is 'Why no run decides it by itself.';
+comment on column report.missing.detail is 'Why no run decides this without a person.';
 
 create or replace view report.contact_counts with (security_invoker) as
 select c.team_id, c.segment, c.counted_at, c.count
@@ -814,9 +814,9 @@ begin atomic
   where p.present and p.team_id = any (array(select s.team_id from mirror.teams s)) and p.valid_from <= at and p.valid_to > at
     and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 end;
-comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. For times before the history was recorded, it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, even if its transaction was committed later. So the answer about a time at which a transaction was still open can change once that has ended.';
+comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then. The name of the team is today''s, and a role that no user had yet has the first name that it got later. For times before the history was recorded, it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, even if its transaction was committed later. So the result for a time at which a transaction was still open can change when that transaction ends.';
 
--- A column of a report that has not been told of means what all columns of its name mean.
+-- A column of a report without a comment of its own gets the comment for all columns of its name.
 do $$
 declare
   one text;
@@ -830,7 +830,7 @@ begin
       ('changed_at', 'When a run saw it.'), ('edited_at', 'When the field was edited.'), ('old_value', 'The value that was replaced.'),
       ('base_text', 'The value last agreed on, as text; a name is its two halves, joined.'), ('decided_why', 'The reason that was given.'),
       ('connected_as', 'The database role that was connected; NULL: a run did.'),
-      ('side', 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.')) w (name, words)
+      ('side', 'From which side the change came. mirror: an editor made it here. service: it was made there, and musterd brought it.')) w (name, words)
     join pg_attribute a on a.attname = w.name and a.attnum > 0 and col_description(a.attrelid, a.attnum) is null
     join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'report'::regnamespace and c.relowner = (select r.relowner from pg_class r where r.oid = 'report.roster'::regclass)
   loop

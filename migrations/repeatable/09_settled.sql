@@ -25,7 +25,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   cross join lateral sync.edit_fate(e.team_id, e.user_id, e.field, e.edit_id) f
   order by e.user_id, e.field
 $$;
-comment on function sync.edit_states(xid8) is 'What became of each edit of a transaction by now: see sync.settled().';
+comment on function sync.edit_states(xid8) is 'The state of each edit of a transaction now: see sync.settled().';
 
 create or replace function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
 returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
@@ -53,7 +53,7 @@ begin
     raise exception 'sync.settled() waits for what others commit, which this transaction cannot see'
       using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
   end if;
-  -- Each look has a snapshot of its own. Nothing is locked.
+  -- Each query of this loop has its own snapshot. Nothing is locked.
   while clock_timestamp() < ends_at
     and (pg_xact_status(wanted) = 'in progress'
       or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'sending', 'unknown'))) loop
@@ -79,4 +79,4 @@ begin
   end if;
 end
 $$;
-comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held for a person, or rejected by one, with the reason of the hold, the batch, or what the service said and its X-Request-Id; sending; unknown: sent, and not answered; waiting, with what for; ended: taken back, edited again or given up. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';
+comment on function sync.settled(interval,boolean,xid8) is 'Waits until no edit of the transaction xid is waiting, sending or unknown any more, at most until the timeout. By default, xid is the last transaction in which this session edited users. Returns the state of each edit. confirmed. held: a person has to decide; rejected: a person rejected it; both with the reason of the hold, the batch, or the answer of the service and its X-Request-Id. sending. unknown: it was sent, and not answered. waiting, with what it waits for. ended: taken back, edited again or given up. With raise, any state but confirmed is an error. Call it after the commit.';

@@ -1,4 +1,4 @@
--- What does something with musterd's own rights is open to nobody, unless it judges for itself who asks.
+-- Functions that run with musterd's own rights are closed to PUBLIC, unless they check their caller themselves.
 revoke execute on function sync.session_sees(bigint), sync.require_approver(boolean), sync.new_decision(), mirror.note_half(),
   mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(),
   mirror.forget_lookups(bigint,text[]), mirror.bound_lookups(), mirror.note_periods(), mirror.note_listing(), sync.keep_runs(),
@@ -11,8 +11,8 @@ grant execute on function mirror.sees_all_teams(), mirror.seen_teams(), mirror.s
   sync.named_editor(text,text), sync.person(text), sync.withdraw(text,text), sync.held_because(text,text,timestamptz),
   mirror.field_text(jsonb), mirror.read_time(text), report.roster_as_of(timestamptz) to public;
 
--- Roles to grant to people. They belong to the whole server, so they may be there already; where the migrating role may not
--- make any, the guide says how.
+-- Roles to grant to people. They belong to the whole server, so they may exist already. If the migrating role may not create
+-- roles, the guide says how to do it.
 do $$
 declare
   one text;
@@ -30,7 +30,7 @@ exception
 end
 $$;
 
--- A role that is new here gets its rights; what an administrator took from one stays taken.
+-- A role without rights in this database gets them. Rights that an administrator has revoked are not granted again.
 do $$
 declare
   reading constant text[] := array['usage on schema mirror, report, sync',
@@ -67,7 +67,7 @@ begin
 end
 $$;
 
--- The views of report read with the rights of the caller: whoever may read one is granted the columns behind it.
+-- The views of report read with the rights of the caller, so a role that may read a view is granted the columns behind it.
 do $$
 declare
   granted text;
@@ -85,7 +85,7 @@ begin
     cross join lateral (select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as who) w
     where a.privilege_type = 'SELECT' and a.grantee <> v.relowner and b.place <> b.view and not has_table_privilege(a.grantee, b.place, 'select')
     group by t.attrelid, w.who
-    union all -- an editor may hold, and gets the sentences of the triggers that refuse the others
+    union all -- editors may call sync.hold(); with the other rights, it is the triggers that refuse an edit, in clear words
     select format('grant execute on function sync.hold(bigint, bigint, timestamptz, text, text[]) to %2$s; grant update (name), insert (team_id, id, name, name_split, %1$s) on mirror.users to %2$s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
     from pg_attribute t cross join lateral aclexplode(t.attacl) a
     where t.attrelid = 'mirror.users'::regclass and t.attname = 'first_name' and a.privilege_type = 'UPDATE' and a.grantee <> 0
