@@ -110,7 +110,7 @@ alter table sync.edits add constraint edits_pkey primary key (edit_id), drop col
 comment on column sync.edits.user_id is 'The service''s id of the user.';
 comment on column sync.edits.field is 'name (the pair of first and last name), email, phone or role_id; or name_split, which says whether a guess split the name: such an edit is recorded, and ends at once.';
 
--- A field that the service does not show for many users no longer stops all pushes, so no such row is needed.
+-- Up to 0.1.0, a field that many users lacked on the service stopped all pushes. Such a hold had no user, and is deleted.
 delete from sync.held_fields where user_id is null;
 -- An approval is about values: it is still valid if the service's value changed and changed back.
 alter table sync.held_fields drop column local_id, drop column seen_version, add constraint held_fields_pkey primary key (team_id, user_id, field),
@@ -182,7 +182,7 @@ alter table sync.held_fields add constraint held_fields_reason_check check (reas
 comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if such a limit held it, otherwise the limits on a whole run. The approval counts for this edit only, once, and as long as the service''s value is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and has no effect, it is approved again. rejected: it is not sent as long as this edit lasts, whatever the service does. sync.changes has who decided, and why. NULL: no person has decided.';
 comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service accepts it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: a limit stopped it, see alone. review: a person wants to see it first. asked: a person asked to hold it, and nothing else holds it.';
 alter view if exists report.pending rename column held_because to reason;
--- Every held edit is in a batch. A limit on the field alone no longer holds the edit once it does not apply any more.
+-- Every held edit is in a batch. A limit on the field alone holds the edit only as long as the limit applies.
 comment on column sync.held_fields.alone is 'True if a limit on this field alone holds it, and not one on the whole run: it is sent once that limit no longer applies.';
 comment on column sync.held_fields.batch is 'The batch, of edits by one person that one run held: the first 12 hex digits of the SHA-256 of these edits and of the values of both sides. A later edit of the field is not in this batch. NULL: the run that holds the edit has not ended, or no edit is held.';
 

@@ -47,7 +47,7 @@ $$;
 comment on function sync.session_sees(bigint) is 'True if the role that logged in sees the team, also inside a function that runs as its owner: see mirror.team_roles.';
 
 -- Each table with a team has this policy. A sub-select that depends on no row is evaluated once per statement. The policy
--- is not forced: it costs the owner, which is musterd itself, nothing, and the owner can take a backup with pg_dump.
+-- is not forced: the owner, which is musterd itself, reads as fast as without it, and can take a backup with pg_dump.
 do $$
 declare
   one record;
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- A name without a role of that name gives no access. USAGE of a role is required, not just membership: a role that
--- creates another one becomes a member of it, but only with the right to grant it.
+-- Rows for names of unknown roles have no effect. USAGE of the role is required, not just membership: the creator of a
+-- role becomes a member of it, but only with the right to grant it.
 grant select on mirror.team_roles to public;
 alter table mirror.team_roles enable row level security;
 drop policy if exists own_rows on mirror.team_roles;

@@ -16,7 +16,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function mirror.listed_columns(text) is 'The columns of the table of a listing that people read. The first column names the row.';
 
--- SQL does not know the address in the settings, but it can see that the server or the database is another one.
+-- SQL does not know the address in the settings, but it can see if the server or the database has changed.
 create or replace function sync.require_approver(anybody boolean default false) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

@@ -15,7 +15,7 @@ begin
   if origin = 'mirror' then
     select greatest(max(t.edited_at), statement_timestamp()) into begins from touched t;
   end if;
-  -- On a first load there are no earlier periods, so none are looked up.
+  -- A first load has no earlier periods to look up.
   if tg_op = 'INSERT' and run is not null and not exists (
     select from (select t.team_id, min(t.id) as first, max(t.id) as last from touched t group by t.team_id) r
     where exists (select from sync.user_periods o where o.team_id = r.team_id and o.user_id between r.first and r.last)

@@ -1,4 +1,4 @@
--- Decides about the edits or the missing rows of a batch, as they were when they were held.
+-- Decides about the edits or the missing rows of a batch, in the state in which they were held.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns setof sync.decided_edit
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -186,7 +186,7 @@ begin
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
   now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
-  -- If the person saw another value of the service, 0 is sent, which no edit has: then nothing is decided.
+  -- If the person saw another value of the service, the edit 0 is named. It does not exist, so nothing is decided.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
     'edit_id', case when resolve.seen_service <> coalesce(h.shown_value #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));

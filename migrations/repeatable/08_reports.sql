@@ -262,7 +262,7 @@ comment on column report.held.run_id is 'The run that held it; empty if a person
 comment on column report.held.until is 'When a hold that a person asked for ends.';
 comment on column report.held.mirror_value_then is 'The mirror''s value when the hold began.';
 comment on column report.held.service_value_then is 'The service''s value when the hold began.';
-comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided by itself ("musterd resolve").';
+comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided separately ("musterd resolve").';
 comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
 comment on column report.held.decided_by is 'Who rejected or approved it.';
 comment on column report.held.mirror_text is 'The mirror''s value now, as text; a name is its two halves, joined.';
@@ -405,7 +405,7 @@ comment on column report.changes.base_value is 'The value last agreed on before.
 comment on column report.changes.new_value is 'The value that replaced it.';
 comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: its reason then, as in report.held.reason. For a resolved field: edited, if it got a value that neither side had.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
-comment on column report.changes.opened_at is 'When it was written down.';
+comment on column report.changes.opened_at is 'When it was recorded.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
 comment on column report.changes.decided_by is 'Who decided.';
 comment on column report.changes.edited_by is 'Who made the edit that it is about: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
@@ -462,7 +462,7 @@ cross join lateral (values
 ) as f (field, old_value, new_value, counts)
 where p.side is not null and f.counts and f.old_value is distinct from f.new_value
   and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
-comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). A user who came or went has one row, for the field present. Users who were there when the mirror began did not come.';
+comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). A user who came or went has one row, for the field present. Users who were there when the mirror began do not count as having come.';
 comment on column report.roster_changes.user_id is 'The service''s id of the user.';
 comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
 comment on column report.roster_changes.changed_at is 'Since when the new value was in the mirror.';
@@ -761,12 +761,12 @@ comment on column report.decisions.decision is 'approve: it may pass. reject: it
 comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
-comment on column report.decisions.base_value is 'The value last agreed on, then.';
+comment on column report.decisions.base_value is 'The value last agreed on at that time.';
 comment on column report.decisions.mirror_value is 'The mirror''s value then.';
 comment on column report.decisions.service_value is 'The service''s value then.';
 comment on column report.decisions.mirror_text is 'The mirror''s value, as text; a name is its two halves, joined.';
 comment on column report.decisions.service_text is 'The service''s value, as text; a name is its two halves, joined.';
-comment on column report.decisions.decided_by is 'Who decided: the role that was connected; "role for person" if it named somebody; "person, said by role" if it was the login that owns the mirror.';
+comment on column report.decisions.decided_by is 'Who decided: the role that was connected; "role for person" if it named a person; "person, said by role" if it was the login that owns the mirror.';
 comment on column report.decisions.decided_role is 'The role that was connected.';
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
@@ -787,7 +787,7 @@ group by a.team_id, a.batch, a.resource;
 comment on view report.missing is 'Missing rows that no run marks as gone before a person agrees: a row per batch (team_id, batch, resource).';
 comment on column report.missing.batch is 'The hash to give to "musterd approve" or sync.approve().';
 comment on column report.missing.resource is 'users, or the table of a listing.';
-comment on column report.missing.rows is 'How many rows it is about.';
+comment on column report.missing.rows is 'How many rows the batch has.';
 comment on column report.missing.detail is 'Why no run decides this without a person.';
 
 create or replace view report.contact_counts with (security_invoker) as

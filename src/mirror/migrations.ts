@@ -37,8 +37,8 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
  * Migrates the schema to this version in one transaction: either all missing and changed files are applied, or none. If
- * several processes migrate, one of them applies the files, and the others wait. Roles for people that were created later
- * get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
+ * several processes migrate, one of them applies the files, and its siblings wait. Roles for people that were created
+ * later get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
  * if the database has migrations that this version does not know;
  * or if a numbered file was changed after it was applied.
  */
@@ -50,7 +50,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
       return { applied: await migrateWithin(tx, files, options.keepRequests) };
     }, LIMITS);
   try {
-    // The lock needs a right, because any role may take an advisory lock. It is taken only if there is work to do.
+    // The lock is on a table, because any role can take an advisory lock. It is taken only if there is work to do.
     const isDone = missingOf(files, await readApplied(db.kysely)).length === 0;
     if (isDone && (await rolesWithoutRights(db.kysely)).length === 0) return { applied: [] };
     return await unlessOvertaken(migrateAll);
@@ -60,7 +60,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * If several processes create the schema at once, one of them succeeds. The other processes wait for it, get an error
+ * If several processes create the schema at once, one of them succeeds. All other processes wait for it, get an error
  * that an object exists, and find the schema when they try again.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>

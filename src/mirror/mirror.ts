@@ -110,7 +110,7 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
   };
 }
 
-/** `write` runs one transaction after the other; `beside` runs independent transactions in parallel. */
+/** `write` runs transactions in sequence; `beside` runs independent transactions in parallel. */
 function createWrites(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
   const beside = <R>(work: LeasedWork<R>): Promise<R> => fenced(db, lease, work, runId);

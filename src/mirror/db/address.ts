@@ -45,7 +45,7 @@ export function addressOf({ hosts, name }: ConnectionUrl['parts']): Address {
   };
 }
 
-/** The embedded server goes by its folder: its port may change at each start. */
+/** The address of the embedded server is its folder, because its port may change at each start. */
 export function folderAddress(folder: string): Address {
   return { at: `${folderPrefix}${realpathSync(folder)}`, machine: thisMachine() };
 }

@@ -52,7 +52,7 @@ async function firstHost({ hosts, wanted }: HostChoice, options: ChoosingOptions
     try {
       const session = await readSession(found, probing);
       if (session !== undefined && sessionAttributes[wanted](session)) {
-        // The next connections do not wait for a host that is down.
+        // This host is tried first from now on, so that the next connections do not wait for a host that is down.
         if (wanted !== 'any') hosts.unshift(...hosts.splice(hosts.indexOf(found), 1));
         return found;
       }

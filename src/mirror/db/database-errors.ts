@@ -11,7 +11,7 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** SQLSTATEs after which the connection is useless or each further statement fails, with hints. */
+/** SQLSTATEs that make the connection useless, or make each further statement fail, with hints. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',

@@ -130,8 +130,8 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
 export const safePath = 'pg_catalog, pg_temp';
 
 /**
- * The same connections, for statements outside of transactions: each gets its own transaction, because a search_path
- * and time limits must not be set for longer than that (see `createPool`).
+ * The connections of the pool, for single statements. Each statement gets its own transaction, because a search_path and
+ * time limits must not be set for longer than a transaction (see `createPool`).
  */
 export function withOwnTransactions(
   pool: PostgresPool,

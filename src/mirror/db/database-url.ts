@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { clientOfPool, type HostAddress, type HostChoice, sessionAttributes } from './database-client.ts';
 import { MusterdError } from '../../errors.ts';
 
-/** The TLS mode: off, encryption without verification of the server, or both. */
+/** The TLS mode: off, encryption alone, or encryption and verification of the server. */
 export type Tls = 'disable' | 'no-verify' | 'verify-full';
 
 /** A parsed connection URL, with a form that may be shown to people. */
@@ -11,7 +11,7 @@ export interface ConnectionUrl {
   /** For pg, without TLS options; contains the password. */
   readonly url: string;
   readonly tls: Tls;
-  /** Whether TLS begins at once, without negotiation (`sslnegotiation=direct`). */
+  /** True if TLS begins at once, without negotiation (`sslnegotiation=direct`). */
   readonly direct: boolean;
   /** The files that the URL names: authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
@@ -34,7 +34,7 @@ type ParameterOf = (name: string) => string | undefined;
 /** The files that a URL names, as Node calls them. */
 function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
   const root = parameterOf('sslrootcert');
-  // libpq's word for "the system's certificates".
+  // In libpq, `system` means the certificates of the system.
   const named = {
     ca: root === 'system' ? undefined : root,
     cert: parameterOf('sslcert'),
@@ -49,9 +49,9 @@ function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
  *
  * | setting                                               | TLS                                     |
  * |-------------------------------------------------------|-----------------------------------------|
- * | `sslmode` is `disable` or `no-verify`                 | that                                    |
+ * | `sslmode` is `disable` or `no-verify`                 | that mode                               |
  * | any other `sslmode`, `ssl=true`, a certificate's file | verify-full                             |
- * | PGSSLMODE is `disable` or `no-verify`                 | that                                    |
+ * | PGSSLMODE is `disable` or `no-verify`                 | that mode                               |
  * | any other PGSSLMODE                                   | verify-full                             |
  * | nothing                                               | verify-full; none on this machine       |
  *
@@ -202,7 +202,7 @@ function inPairs(hosts: string, ports: string): readonly HostAddress[] {
   }));
 }
 
-/** Odd escapes stay unchanged. */
+/** Decodes escapes; a text with escapes that cannot be decoded stays unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

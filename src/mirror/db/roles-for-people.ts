@@ -25,7 +25,7 @@ export interface RolesForPeople {
   readonly user: string;
   /** The roles that do not exist, in the order of the list. */
   readonly missing: readonly string[];
-  /** Whether the connected role may create roles. */
+  /** True if the connected role may create roles. */
   readonly mayCreate: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface RelationColumn {
   readonly comment: string;
 }
 
-/** Reads the tables and views of `report` first, then those of `mirror`. */
+/** Reads tables and views: first of the schema `report`, then of the schema `mirror`. */
 export async function readRelations({ kysely }: Database): Promise<readonly Relation[]> {
   const { rows } = await sql<Relation>`
     select n.nspname as schema, c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as comment

@@ -14,7 +14,7 @@ export type SqlRow = readonly (string | null)[];
 export interface AnswerSink {
   /** Called once if the result has columns, even without rows. */
   readonly begin: (columns: readonly SqlColumn[]) => Promise<void>;
-  /** @returns whether more is wanted */
+  /** @returns true if more rows are wanted */
   readonly take: (rows: readonly SqlRow[]) => Promise<boolean>;
 }
 
@@ -23,7 +23,7 @@ export interface SqlSession {
   run(statement: SqlStatement, sink: AnswerSink): Promise<string>;
   /** Cancels the current statement, if any. */
   cancel(): Promise<void>;
-  /** Whether a transaction is still open. */
+  /** True if a transaction is still open. */
   isInTransaction(): boolean;
   /** Rolls back the open transaction. */
   close(): Promise<void>;
@@ -44,7 +44,7 @@ export const transactionWords: ReadonlySet<string> = new Set(
   'begin start commit end rollback abort savepoint release'.split(' '),
 );
 
-/** Session formats: times as in the whole program, numbers in full precision. */
+/** The formats of the session: times as everywhere in musterd, numbers in full precision. */
 const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_float_digits to 1`;
 
 /**

@@ -1,4 +1,4 @@
-/** The messages, new tags and read conversations that were asked for in SQL up to 0.1.0 and are still open: migration 0004 drops them. */
+/** Open requests for messages, new tags and read conversations, made in SQL up to 0.1.0: migration 0004 drops them. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';

@@ -1,4 +1,4 @@
-/** The figures of the mirror for each scrape: one statement per figure, for all teams. */
+/** The figures of the mirror for each scrape of the metrics: one statement per figure, for all teams. */
 import { sql } from 'kysely';
 import type { HeldReason } from '../../model/edit-state.ts';
 import type { Queryable } from '../db/database.ts';

@@ -30,7 +30,7 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is kept if it is the last move of its field, or the last confirmed push of it. Later pushes are kept as well,
  * because they count as attempts to send their value. Pushes of roles since the last complete run of the users are kept
- * for the names of roles. A rejection is kept as long as it is in force.
+ * for the names of roles. A rejection is kept as long as its field is held.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -193,7 +193,7 @@ export async function prune(
 const topic = 'prune';
 /** Time between two prunings of a team. */
 const everyMs = 86_400_000;
-/** Time after the last sign of life until another process continues. */
+/** How long the process that prunes may be silent before another process continues. */
 const patienceMs = 600_000;
 
 /**

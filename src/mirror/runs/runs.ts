@@ -72,7 +72,7 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns what waits for a person, and whether the end was written: it is not if another run has closed this run */
+/** @returns the counts of what waits for a person, and `isNoted`: false if another run has closed this run already */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,

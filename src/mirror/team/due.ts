@@ -92,7 +92,7 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
  * Records how groups of a team ended. A run of the users pushes the edits, too: if it did not finish, a run of the
  * edits follows after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; an empty result writes nothing
- * @param waits a query of the fields that wait for a person, which `ended` may use
+ * @param waits a query of the fields that wait for a person; `ended` may use its result
  * @param besides another statement to run in the same query
  */
 export const noteEnd = <Waits>(

@@ -115,7 +115,7 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/** Records the place of a new schema without an address, because a migration may connect by another one than runs do. */
+/** Records the place of a new schema without an address, because a migration may connect by another address than runs. */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -142,7 +142,7 @@ export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Pro
 
 /**
  * Runs a person's own transaction. Runs of the team continue in parallel, as they do with an edit in SQL.
- * @throws MusterdError `copy` if nothing can be decided here. By which address the person connects does not matter.
+ * @throws MusterdError `copy` if nothing can be decided here. The address of the person's connection does not matter.
  */
 export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promise<R>): Promise<R> {
   const placing = ofDatabase(await readPlacing(db));

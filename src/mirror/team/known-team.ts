@@ -7,7 +7,7 @@ import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
-/** What the database knows about a team. While a run holds the lease, only `musterd check` changes any of it. */
+/** The recorded state of a team. While a run holds the lease, only `musterd check` changes any of it. */
 export interface KnownTeam {
   /** `null` as long as no run of this team has read it. */
   readonly teamId: Id | null;
@@ -18,7 +18,7 @@ export interface KnownTeam {
     /** The number of members. `null` if an earlier version of musterd wrote the row. */
     readonly members: number | null;
   } | null;
-  /** By topic. */
+  /** The known facts, by topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
   /** True if the service shows users with older versions than it showed before. */
   readonly hasStale: boolean;
@@ -29,8 +29,8 @@ export interface KnownTeam {
   /** True if a push is open. */
   readonly hasIntents: boolean;
   /**
-   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after it counted,
-   * by its own pushes or by a resync. Users that this run adopted are counted already.
+   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after that run
+   * counted roles, by the run's own pushes or by a resync. Users that the run adopted are counted already.
    */
   readonly mayLackRoles: boolean;
   /** True if people cannot approve their own edits: `push.fourEyes` in the settings of the last run or command. */

@@ -23,7 +23,7 @@ const named = (team: Team): RawBuilder<string> =>
 const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 
-/** Stores these facts, if the team has had a run. */
+/** Stores these facts, if the team is on record. */
 export async function writeLearned(
   tx: Transaction,
   team: Team,

@@ -101,7 +101,7 @@ async function closeLost(
 
 /**
  * Ends edits that an editor took back during their push, if the push did not arrive. If it arrived, the base changes, and
- * a trigger on the base ends the edit. For edits that have not ended, the decisions may be given back.
+ * a trigger on the base ends the edit. A decision about an edit that has not ended may become valid again.
  */
 async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
   const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';

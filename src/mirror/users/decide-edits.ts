@@ -131,7 +131,7 @@ export interface HeldChoice {
   readonly decision: bigint | null;
 }
 
-/** Ends one hold: one side gets the value of the other side, or both sides get a new value. */
+/** Ends one hold: the mirror's value or the service's value is taken for both sides, or both get a new value. */
 export async function resolveHeld(
   tx: Transaction,
   teamId: Id,

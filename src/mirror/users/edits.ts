@@ -51,7 +51,7 @@ const fromEdit = (field: Field) =>
 const nameFromEdit = sql`
   first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known'`;
 
-/** The fields that an edit sets. To set others unchanged would accept a guessed split of a name, and need more rights. */
+/** The fields that an edit sets. Setting more fields, unchanged, would accept a guessed split, and need more rights. */
 const fieldsOf = ({ values }: UserEdit) => fields.filter((field) => values[field] !== undefined);
 
 /** Writes edits that all set the same fields. */
@@ -86,7 +86,7 @@ async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit
 
 /**
  * Edits these users as an editor would, in musterd's own transaction.
- * @returns the edited users. The other users are gone, were changed since they were read, or are being edited.
+ * @returns the edited users. Missing users are gone, were changed since they were read, or are being edited.
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
 export async function editUsers(

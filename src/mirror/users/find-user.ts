@@ -89,7 +89,7 @@ export function contains(text: RawBuilder<unknown>, { words, rough }: UserQuery)
   return ifPlain(text, (plain) => sql`${plain} like all (${rough}::text[]) and ${hasWords(plain)}`, hasWords);
 }
 
-/** True if the name, email, phone or id of a row contains the search text. Digits have no other spelling to compare. */
+/** True if the name, email, phone or id of a row contains the search text. For digits, other spellings are not tried. */
 export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;

@@ -45,7 +45,7 @@ const isDirty = sql`
  * role are included, because one administrator must remain.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly KnownUser[]> {
-  // The next two conditions are evaluated once, not for each user.
+  // The two conditions with `exists` on `marked` and `since` are evaluated once, not for each user.
   const differingUsers = sql`
     select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and ${isDirty}`;
@@ -74,7 +74,7 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
   return rows;
 }
 
-/** For each of these teams, whether there are edits that the last push did not handle. */
+/** Reads for each of these teams if it has edits that the last push did not handle. */
 export async function readFreshEdits(
   db: Queryable,
   teams: readonly string[],

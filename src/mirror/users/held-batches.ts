@@ -89,7 +89,7 @@ export async function writeStopped(
     run.teamId,
     all.map(({ id }) => id),
   );
-  // While a person decides about a user's field, the holds of that user stay as they are.
+  // While a person decides about a user's field, the holds of that user are not changed.
   const holds = all.filter(({ id }) => !busy.has(id));
   await writeHolds(tx, run, holds);
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
@@ -148,7 +148,7 @@ export interface Choice {
   readonly why: string;
 }
 
-/** Takes back the waiting edits that the acting person made, or only those of them in a batch. */
+/** Takes back the waiting edits that the acting person made, or only the person's edits in a batch. */
 export async function withdrawOwn(
   tx: Transaction,
   batch: string | null,

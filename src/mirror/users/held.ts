@@ -1,4 +1,4 @@
-/** Held fields: the list, and holds that a person asks for. */
+/** The list of held fields, and holds that a person asks for. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
@@ -41,7 +41,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads held fields, also rejected ones, oldest first. Of a batch, only fields for which a side can be chosen. */
+/** Reads held fields, also rejected ones, oldest first. With `batch`, only its fields whose side can be chosen. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,

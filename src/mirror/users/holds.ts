@@ -45,7 +45,7 @@ export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 /** True if the hold stays rejected. A rejection lasts as long as its edit: no new hold of that edit replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** True if a limit on a whole run or a review holds the field, on request or not, and no person has decided. */
+/** True if a limit on a whole run or a review holds the field and no person has decided, even during a requested hold. */
 export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
 /** True if a person decided about the field during this run. This run has not read the decision; the next run does. */
@@ -77,7 +77,7 @@ export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[])
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
-/** Holds these fields, and records it in the ledger. */
+/** Holds these fields, and records the holds in the ledger. */
 export async function writeHolds(
   tx: Transaction,
   run: RunOrPerson,
@@ -160,7 +160,7 @@ export async function endHolds(
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** Marks the decisions about the fields h that the open pushes c send as spent. */
+/** Marks decisions as spent: the decisions about fields h that the open pushes c send. */
 export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   update sync.held_fields h set decision = 'spent' from ${pushes}
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;

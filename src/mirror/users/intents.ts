@@ -1,4 +1,4 @@
-/** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
+/** Intents: pushes that are recorded before they are sent. `apply-results.ts` closes them. */
 import { type RawBuilder, sql } from 'kysely';
 import { stored } from '../../model/canonical.ts';
 import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
@@ -28,7 +28,7 @@ interface IntentRow extends Row<'sync.changes', 'change_id'> {
   readonly age_ms: number;
 }
 
-/** The fields h that the open push c was opened for under a decision. */
+/** The fields h of the open push c that a person's decision allowed to be sent. */
 const spentBy = sql`
   select h.field from sync.held_fields h
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isSpent} and h.edit_id = (c.edits ->> h.field)::bigint`;
@@ -73,7 +73,7 @@ export async function readIntents(db: Queryable, teamId: Id): Promise<readonly I
   return rows.map(toIntent);
 }
 
-/** The service's values of the fields to send; a name that differs from base is split. */
+/** The service's values, before the push, of the fields to send. A name that differs from the base is split. */
 function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     decisionsOf(plan, 'push').map(
@@ -100,8 +100,8 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
   where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
 
 /**
- * Locks these users and their holds, without rows that an open transaction is editing or deciding about, whose
- * result cannot be seen yet. A user with such a row is busy.
+ * Locks these users and their holds. Skips rows that an open transaction is editing or deciding about, because the
+ * result of that transaction cannot be seen yet. A user with such a row is busy.
  */
 const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   free as materialized (
@@ -188,9 +188,9 @@ export async function openIntents(
 }
 
 /**
- * Records when these users' open intents leave: the quiet period counts from the last time.
- * @returns the users whose push must stay, because an edit was taken back, replaced or rejected
- * meanwhile, or because a person is doing so now. If there are any, nothing is recorded.
+ * Records when these users' open intents are sent: the quiet period counts from the last such time.
+ * @returns the users whose push must not be sent, because an edit was taken back, replaced or rejected meanwhile, or
+ * because a person is doing so now. If there are any, nothing is recorded.
  */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
   const { rows } = await sql<{ readonly user_id: Id }>`

@@ -30,13 +30,13 @@ export const newShape: StageShape<UserWrite> = {
   ],
 };
 
-/** Writes mirror, base and ledger of these users. @returns users who already exist, for whom nothing was written */
+/** Writes mirror, base and ledger of these users. @returns the users who exist already, and were left out */
 export async function takeUsers(
   tx: Transaction,
   { teamId, runId }: RunOf,
   spool: SpoolOf,
 ): Promise<ReadonlySet<Id>> {
-  // Existing users are searched only between the lowest and the highest new id. On a first load there are none.
+  // Existing users are searched only between the lowest and the highest new id. A first load finds none.
   const there = (table: string) => sql`
     select t.id from ${sql.table(table)} t where t.team_id = ${teamId}
       and t.id between (select min(s.id) from given s) and (select max(s.id) from given s)`;

@@ -20,7 +20,7 @@ export interface SettledEdit {
 /** The longest wait in one statement. A statement cannot be stopped, and has a time limit. */
 const longestLookMs = 1_000;
 
-/** Reads the id of this transaction, by which its edits are found. */
+/** Reads the id of this transaction, which is recorded with its edits. */
 export async function readTransactionId(tx: Transaction): Promise<string> {
   const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(tx);
   return rows[0]?.xid ?? '';
@@ -53,7 +53,7 @@ export async function readSettled(
   }
 }
 
-/** The runs that sent edits of this transaction and saw them on the service. */
+/** Reads the runs that sent edits of this transaction and then saw them on the service. */
 export async function readRunsOf({ kysely }: Pick<Database, 'kysely'>, xid: string): Promise<readonly Id[]> {
   const { rows } = await sql<{ run_id: Id }>`
     select distinct c.run_id from sync.edits e

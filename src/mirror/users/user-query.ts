@@ -1,4 +1,4 @@
-/** A text by which a person names a user: an id, an email, a phone number or a name, in any usual spelling. */
+/** A text that names a user: an id, an email, a phone number or a name, in any usual spelling. */
 import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';

@@ -43,7 +43,7 @@ interface EditRow {
   readonly split: MirrorRow['split'] | null;
 }
 
-/** A user's rows in mirror and base. `valuesIn` reads the fields; those of the base have the prefix `base_`. */
+/** A user's rows in mirror and base. `valuesIn` reads the fields; the fields of the base have the prefix `base_`. */
 export interface MirrorAndBaseRow
   extends Row<'mirror.users', 'id' | 'name' | 'name_split' | 'role' | 'resolved'> {
   readonly base_name: string;
