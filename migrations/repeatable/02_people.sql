@@ -14,7 +14,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw')
   order by a.attnum
 $$;
-comment on function mirror.listed_columns(text) is 'The columns of the table of a listing that people read. The first column names the row.';
+comment on function mirror.listed_columns(text) is 'The columns that people read in the table of a listing. The first column names the row.';
 
 -- SQL does not know the address in the settings, but it can see if the server or the database has changed.
 create or replace function sync.require_approver(anybody boolean default false) returns void
@@ -46,7 +46,7 @@ begin
   end if;
 end
 $$;
-comment on function sync.require_approver(boolean) is 'Fails if the session''s role is not a member of musterd_approver, unless anybody is true. Also fails in a trigger, in a copy, at another place than the recorded one, and if the transaction does not see what other transactions commit.';
+comment on function sync.require_approver(boolean) is 'Fails if the session''s role is neither a member of musterd_approver nor allowed to write the bookkeeping, unless the parameter anybody is true. Also fails in a trigger, in a copy, at another place than the recorded one, and if the transaction does not see what other transactions commit.';
 
 -- The names of the person or role that decides.
 create or replace function sync.deciding_names() returns text[]
@@ -96,7 +96,7 @@ $$;
 comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
 
 -- True if an edit was made, or may have been made, by the person or role that decides now. An edit without an author counts
--- as theirs if they can edit users. So does each edit if the role's name is not in the compared form: it may be mistaken.
+-- as theirs if they can edit users. If the role's name is not in the compared form, each edit does: names could be mistaken.
 create or replace function sync.is_own(authors text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case

@@ -1,4 +1,4 @@
--- Each statement takes a number, which no rollback returns: so sync.settled() finds out if a later statement has failed.
+-- Each update of users takes a number, which no rollback returns. So sync.settled() finds out if a later update has failed.
 create or replace function mirror.note_half() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -38,7 +38,7 @@ begin
   new.first_name := coalesce(new.first_name, '');
   new.last_name := coalesce(new.last_name, '');
   -- A guessed split becomes known if both halves are set, each by this statement or by an earlier edit that still waits.
-  -- If neither half changes, a field must wait for it: else a program that always writes all columns would accept guesses.
+  -- If neither half changes, an edit or hold must be waiting: else programs that always write all columns accept guesses.
   if named <> '' and new.name_split = 'guessed' then
     changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
     select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits
@@ -170,7 +170,7 @@ declare
   editor      constant text := session_user;
   application constant text := nullif(current_setting('application_name'), '');
   actor       constant text := sync.actor();
-  -- Another isolation level may not see a push under way. An edit that is taken back there lasts until the next run.
+  -- Another isolation level may not see a push under way: an edit that is taken back then lasts until the next run ends it.
   sees_pushes constant boolean := current_setting('transaction_isolation') = 'read committed';
   names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
 begin

@@ -1,4 +1,4 @@
--- Users that a run adds before the first complete run of the users count as there before. A role waits while its edit lasts.
+-- Users that a run adds before any run of the users was complete count as there before. A role waits while its edit lasts.
 create or replace function mirror.note_periods() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare
@@ -142,7 +142,7 @@ $$;
 create or replace trigger users_note_periods after update on mirror.users
 referencing new table as touched
 for each statement when (not mirror.is_musterd()) execute function mirror.note_periods('mirror');
-comment on trigger users_note_periods on mirror.users is 'Records the roster as it is from the edit on.';
+comment on trigger users_note_periods on mirror.users is 'Records the roster after an edit.';
 
 create or replace trigger users_note_periods_of_deleted after delete on mirror.users
 referencing old table as touched
@@ -157,7 +157,7 @@ comment on trigger users_note_periods_of_new on mirror.users is 'Records since w
 create or replace trigger users_note_periods_of_run after update on mirror.users
 referencing new table as touched
 for each statement when (mirror.is_musterd()) execute function mirror.note_periods('service');
-comment on trigger users_note_periods_of_run on mirror.users is 'Records the roster as it is from a write by musterd on.';
+comment on trigger users_note_periods_of_run on mirror.users is 'Records the roster after a write by musterd.';
 
 create or replace trigger note_role_arrival after update of ended_how on sync.edits
 for each row when (new.field = 'role_id' and new.ended_how = 'agreed') execute function sync.note_role_arrival();

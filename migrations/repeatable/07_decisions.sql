@@ -102,7 +102,7 @@ returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, true, only_users, reason, false, team, only_edits)
 $$;
-comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them: all edits, those of only_users, or only_edits. An approval counts once, and only as long as the edit and the service''s value are as they were seen. It does not decide conflicts. It fails if the settings ask for four eyes and the person who decides made one of these edits. Returns for each edit its state now and the number of the decision, as in report.decisions, and the outcome. approved. moved: it is not as it was when it was held, and nothing was decided. ended: the edit has ended. on its way: it is being sent. asked, held: something else holds it. gone: the user has left. For a batch of missing rows, it confirms that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out continue to wait. user_id is then the id of the row, and field is users or the table of a listing.';
+comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them: all edits, those of only_users, or only_edits. An approval counts once, and only as long as the edit and the service''s value are as they were seen. It does not decide conflicts. It fails if the settings ask for four eyes and the person who decides made one of these edits. Returns for each edit its state now and the number of the decision, as in report.decisions, and the outcome: approved; moved: it is not as it was when it was held, and nothing was decided; ended: the edit has ended; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it confirms that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out continue to wait. user_id is then the id of the row, and field is users or the table of a listing.';
 
 create or replace function sync.reject(batch text, reason text default null, revert boolean default false, only_users bigint[] default null,
   only_edits bigint[] default null, team bigint default null)
@@ -110,7 +110,7 @@ returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, false, only_users, reason, revert, team, only_edits)
 $$;
-comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that edits of a batch are not sent, whatever holds them: all edits, those of only_users, or only_edits. A rejection lasts as long as its edit. With revert, the mirror is set back to the values on which both sides last agreed. Returns what sync.approve() returns, with these outcomes in addition. rejected. on its way: it is being sent, and the outcome of the push shows what happened. left: there is nothing to reject, as with missing rows, which continue to wait until they are approved.';
+comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that edits of a batch are not sent, whatever holds them: all edits, those of only_users, or only_edits. A rejection lasts as long as its edit. With revert, the mirror is set back to the values on which both sides last agreed. Returns what sync.approve() returns, also with these outcomes: rejected; on its way: it is being sent, and the outcome of the push shows what happened; left: there is nothing to reject, as with missing rows, which continue to wait until they are approved.';
 
 create or replace function sync.withdraw(batch text default null, reason text default null)
 returns setof sync.decided_edit
@@ -300,7 +300,7 @@ comment on function sync.held_because(text,text,timestamp with time zone) is 'Wh
 -- | has ended, and the field has no other edit        | ended      | ended      | ended          |
 -- | was replaced by another edit, or is not on record | moved      | moved      | moved          |
 -- | lasts, and base or service is not as it was seen  | moved      | ·          | rejected       |
--- | is by the decider, or may be, with four eyes      | own        | own (‡)    | ·              |
+-- | is or may be the decider's own, with four eyes    | own        | own (‡)    | ·              |
 -- | lasts, and all is as it was seen                  | approved   | resolved   | rejected       |
 --
 -- † If it does not arrive, it is rejected: requests that have not been sent leave it out, and it is not sent again. The

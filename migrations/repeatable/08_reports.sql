@@ -14,7 +14,7 @@ begin atomic
   select case when value ~* '^(?!0000)(\d{4}-(((0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8]))|((0[13-9]|1[0-2])-(29|30))|((0[13578]|1[02])-31))|(\d\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?( ?(Z|[+-](0\d|1[0-4]):?[0-5]\d))?)?$'
     then (value || case when value ~* '(Z|[+-]\d\d:?\d\d)$' then '' when length(value) = 10 then ' 00:00Z' else 'Z' end)::timestamptz end;
 end;
-comment on function mirror.read_time(text) is 'The time that a text names by ISO 8601, in UTC where it has no zone; NULL: it names none.';
+comment on function mirror.read_time(text) is 'The time in a text by ISO 8601, in UTC if it has no zone; NULL: the text is not such a time.';
 
 -- Runs as its owner, because the page calls it with the rights of a reader.
 create or replace function mirror.daemons()
@@ -61,7 +61,7 @@ comment on view report.roster is 'The users who are in the team now: a row per u
 comment on column report.roster.team_id is 'The team. In mirror.teams.team_id.';
 comment on column report.roster.team is 'Name of the team.';
 comment on column report.roster.first_name is 'First name; a guess if mirror.users.name_split says so.';
-comment on column report.roster.role is 'Name of the role that role_id says; empty: nobody has had that role yet.';
+comment on column report.roster.role is 'Name of the role with role_id; empty: no user has had that role yet.';
 comment on column report.roster.resolved is 'False: only the team listing knows this member.';
 comment on column report.roster.updated_at is 'Last change on the service.';
 comment on column report.roster.edited_at is 'Last edit in the mirror.';
@@ -118,7 +118,7 @@ begin
   comment on view mirror.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id). Read-only.';
   comment on column mirror.inbox_members.team_id is 'The team. In mirror.teams.team_id.';
   comment on column mirror.inbox_members.inbox_id is 'The inbox. In mirror.inboxes.id.';
-  comment on column mirror.inbox_members.user_id is 'The user. In mirror.users.id, unless the service names somebody whom the team does not list.';
+  comment on column mirror.inbox_members.user_id is 'The user. In mirror.users.id, unless the service names a user whom the team does not list.';
 
   create or replace view report.inbox_members with (security_invoker) as
   select i.team_id, i.id as inbox_id, i.name as inbox, m.user_id, u.name as user_name, u.email, u.id is not null and u.gone_at is null as present
@@ -211,11 +211,11 @@ comment on column report.contact_counts_daily.day is 'The day, in UTC.';
 comment on column report.contact_counts_daily.count is 'The last count of the day, the same as in the column last; empty: nothing was counted that day.';
 comment on column report.contact_counts_daily.lowest is 'The lowest count of the day.';
 comment on column report.contact_counts_daily.highest is 'The highest count of the day.';
-comment on column report.contact_counts_daily.samples is 'How many counts there were that day. If there were none, the other columns are empty.';
+comment on column report.contact_counts_daily.samples is 'How many counts there were that day; 0: there were none, so the other columns are empty.';
 comment on column report.contact_counts_daily.change is 'The last count of the day minus the last count of previous_day.';
 comment on column report.contact_counts_daily.first is 'The first count of the day.';
 comment on column report.contact_counts_daily.last is 'The last count of the day.';
-comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, which change compares with. If it is not the day before, the days between have no count.';
+comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, to which change refers. If it is not the day before, the days between were not counted.';
 
 -- A requested hold is shown with who asked for it, and what will hold the field afterwards. If nothing will, it disappears.
 create or replace view report.held with (security_invoker) as
@@ -350,7 +350,7 @@ select v.* from (
   from sync.runs r
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.runs is 'All runs, with what each one moved: a row per run (run_id).';
+comment on view report.runs is 'All runs, with the numbers of rows that each one read and moved: a row per run (run_id).';
 comment on column report.runs.run_id is 'Number of the run.';
 comment on column report.runs.team_id is 'The service''s id of the team.';
 comment on column report.runs.command is 'reconcile, daemon, resolve or resync.';
@@ -401,7 +401,7 @@ comment on column report.changes.name is 'The name as the service joins it today
 comment on column report.changes.run_id is 'The run that moved it; empty if a person decided outside of any run. In report.runs.run_id.';
 comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up: withdrew it, rejected it and set the mirror back, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
-comment on column report.changes.base_value is 'The value last agreed on before.';
+comment on column report.changes.base_value is 'The value on which both sides had last agreed before.';
 comment on column report.changes.new_value is 'The value that replaced it.';
 comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: its reason then, as in report.held.reason. For a resolved field: edited, if it got a value that neither side had.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
@@ -411,9 +411,9 @@ comment on column report.changes.decided_by is 'Who decided.';
 comment on column report.changes.edited_by is 'Who made the edit that it is about: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
 comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
-comment on column report.changes.base_text is 'The value last agreed on before, as text; a name is its two halves, joined.';
+comment on column report.changes.base_text is 'The value on which both sides had last agreed before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
-comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
+comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is older than the numbers of edits. In report.decisions.edit_id.';
 comment on column report.changes.edited_at is 'When that edit was made.';
 comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same number. In report.decisions.decision_id.';
 comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
@@ -433,7 +433,7 @@ comment on column report.roster_history.valid_from is 'Since when it was so.';
 comment on column report.roster_history.valid_to is 'Until when it was so (exclusive); infinity: it is so now.';
 comment on column report.roster_history.name is 'The name as the service joined it.';
 comment on column report.roster_history.first_name is 'First name.';
-comment on column report.roster_history.role is 'Name of the role that role_id says, as it was called at the end of the period; empty: nobody had that role yet.';
+comment on column report.roster_history.role is 'Name of the role with role_id, as it was called at the end of the period; empty: no user had that role yet.';
 comment on column report.roster_history.resolved is 'False: only the team listing knew this member.';
 comment on column report.roster_history.updated_at is 'Last change on the service, as it was known then.';
 comment on column report.roster_history.edited_at is 'Last edit in the mirror until then.';
@@ -466,9 +466,9 @@ comment on view report.roster_changes is 'Who changed what in the roster: a row 
 comment on column report.roster_changes.user_id is 'The service''s id of the user.';
 comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
 comment on column report.roster_changes.changed_at is 'Since when the new value was in the mirror.';
-comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id it follows once a run has read it.';
-comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
-comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
+comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id, it changes once a run has read the new name.';
+comment on column report.roster_changes.old_value is 'The old value, as text; NULL: none.';
+comment on column report.roster_changes.new_value is 'The new value, as text; NULL: none.';
 comment on column report.roster_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 
@@ -489,10 +489,10 @@ comment on view report.role_changes is 'Who got another role: a row per user and
 comment on column report.role_changes.user_id is 'The service''s id of the user.';
 comment on column report.role_changes.user_name is 'The name as the service joined it then.';
 comment on column report.role_changes.changed_at is 'Since when the new role was in the mirror.';
-comment on column report.role_changes.old_role_id is 'The service''s id of the role before.';
-comment on column report.role_changes.old_role is 'Name of the role before, as it was called then.';
-comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
-comment on column report.role_changes.new_role is 'Its name, as it was called then; empty: nobody had that role yet.';
+comment on column report.role_changes.old_role_id is 'The service''s id of the old role.';
+comment on column report.role_changes.old_role is 'Name of the old role, as it was called then.';
+comment on column report.role_changes.new_role_id is 'The service''s id of the new role.';
+comment on column report.role_changes.new_role is 'Name of the new role, as it was called then; empty: no user had that role yet.';
 comment on column report.role_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
@@ -503,13 +503,13 @@ select v.* from (
   from mirror.roles r
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.roles is 'All roles that anybody has had: a row per role (team_id, role_id).';
+comment on view report.roles is 'All roles that a user has or has had: a row per role (team_id, role_id).';
 comment on column report.roles.role_id is 'The service''s id of the role: what role_id of mirror.users is set to.';
 comment on column report.roles.role is 'Name of the role.';
 comment on column report.roles.members is 'How many users have it.';
-comment on column report.roles.first_seen_at is 'When a run first saw somebody with it.';
-comment on column report.roles.gone_at is 'Since when nobody has it.';
-comment on column report.roles.present is 'Whether somebody has it.';
+comment on column report.roles.first_seen_at is 'When a run first saw a user with it.';
+comment on column report.roles.gone_at is 'Since when no user has it.';
+comment on column report.roles.present is 'Whether a user has it.';
 
 create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
 comment on index sync.runs_of_listings is 'Finds the first run that read the listings to their end, however long ago.';
@@ -567,7 +567,7 @@ $do$;
 comment on view report.listing_history is 'The changes of the rows of each listing, of roles and of the name of the team: a row per column that changed, and one row if an item went, or came back unchanged. Rows that were there when the mirror began do not count as added.';
 comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
 comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
-comment on column report.listing_history.name is 'What it is called now.';
+comment on column report.listing_history.name is 'The name that it has now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
 comment on column report.listing_history.field is 'The column that changed, such as tag, color, title or name; empty if the item went, or came back unchanged.';
 comment on column report.listing_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
@@ -771,7 +771,7 @@ comment on column report.decisions.decided_role is 'The role that was connected.
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
 comment on column report.decisions.decision_id is 'Number of the decision. Everything that was decided at once has the same number.';
-comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
+comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is older than the numbers of edits.';
 comment on column report.decisions.state is 'The state of the edit now. confirmed: both sides have it. waiting: a run sends it without a decision. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person has to decide, also if an approved edit is held again. rejected: a person rejected it. ended: it was taken back, edited again or given up. Empty: it is not known.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
