@@ -61,7 +61,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'authenticate.Bearer'],
     tests: [signed, refused],
   }),
-  rule(jwt, '7. 5 minutes after iat it ends; until then it may be used again', {
+  rule(jwt, '7. expires 5 minutes after iat; can be used again until then', {
     client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
     emulator: ['emulator/wire/authenticate.ts', 'lifetimeMs'],
     tests: [
@@ -73,7 +73,7 @@ const authentication: readonly Row[] = [
       conforms('the service accepts a token twice, and with further claims'),
     ],
   }),
-  rule(jwt, '8. secrets and tokens never stand in a log', {
+  rule(jwt, '8. secrets and tokens are never logged', {
     client: ['secret.ts', 'createSecret'],
     emulator: ['emulator/wire/request-log.ts', 'LoggedRequest'],
     tests: [
@@ -124,7 +124,7 @@ const documented: Proof = ['service/requests.test.ts', 'fails a call on %i "%s" 
 
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
-    client: ['service/answer.ts', 'readRefusal', 'words at best, never needed'],
+    client: ['service/answer.ts', 'readRefusal', 'used in messages only, and can be missing'],
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('an error has a JSON string as its body'),
@@ -144,7 +144,11 @@ const errors: readonly Row[] = [
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
-    client: ['service/token.ts', 'createTokens.refused', 'one fresh token, the other secret, then the end'],
+    client: [
+      'service/token.ts',
+      'createTokens.refused',
+      'one fresh token, then the other secret, then failure',
+    ],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
@@ -168,7 +172,7 @@ const errors: readonly Row[] = [
     status: '404',
   }),
   rule('Errors', '429 `too many requests`', {
-    client: ['service/rate-limiter.ts', 'createRate.throttled', 'holds every call of the team'],
+    client: ['service/rate-limiter.ts', 'createRate.throttled', 'pauses every call of the team'],
     emulator: ['emulator/wire/answer-request.ts', 'admit too many requests'],
     tests: [
       documented,
@@ -180,8 +184,12 @@ const errors: readonly Row[] = [
     ],
     status: '429',
   }),
-  rule('Errors', '429: when to come back (not shown)', {
-    client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
+  rule('Errors', '429: when to repeat the request (not shown)', {
+    client: [
+      'service/retry.ts',
+      'choosePauseMs',
+      'a plausible `Retry-After`, else growing pauses with jitter',
+    ],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],
@@ -201,7 +209,7 @@ const errors: readonly Row[] = [
     status: 'default',
   }),
   rule('Errors', '1. body and status of other server errors (not shown)', {
-    client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
+    client: ['service/retry.ts', 'nextStep', 'accepts any 5xx, whatever its body, and repeats a read'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       ['service/faults.test.ts', 'the client repeats a read three times with growing pauses, then fails'],
@@ -209,8 +217,8 @@ const errors: readonly Row[] = [
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
     ],
   }),
-  rule('Errors', '2. what else is a 400 (not shown)', {
-    client: ['reconcile/push/push.ts', 'pushBatch', 'looks for the one bad value, and holds it alone'],
+  rule('Errors', '2. further causes of a 400 (not shown)', {
+    client: ['reconcile/push/push.ts', 'pushBatch', 'searches for the bad value, and holds only that value'],
     emulator: ['emulator/rules/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
@@ -247,7 +255,7 @@ const limits: readonly Row[] = [
     ],
   }),
   rule('Limits', 'at most 2 API Secrets', {
-    client: ['service/token.ts', 'Credentials.next', 'one in place and one to come, no third'],
+    client: ['service/token.ts', 'Credentials.next', 'accepts one current and one next secret'],
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
@@ -256,7 +264,7 @@ const limits: readonly Row[] = [
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
   rule('Limits', 'largest `limit` (not shown)', {
-    client: ['service/pages.ts', 'readPages', 'a short page is no end; a refused limit is halved'],
+    client: ['service/pages.ts', 'readPages', 'a short page is not the end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],
@@ -296,7 +304,7 @@ const versioning: readonly Row[] = [
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
-    client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
+    client: ['service/wire.ts', 'takeFields', '`raw` keeps new fields, which break nothing'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)']],
     variants: ['extra-fields'],

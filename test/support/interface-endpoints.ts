@@ -93,7 +93,7 @@ export const endpointRows: readonly Row[] = [
   {
     section,
     name: 'path `id`: a required integer',
-    client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
+    client: ['service/wire-lists.ts', 'decodeOne', 'rejects an answer with another row than requested'],
     emulator: ['emulator/wire/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'decodeOne reads the requested tag, and throws for another id, a list, a NUL'],
@@ -104,7 +104,7 @@ export const endpointRows: readonly Row[] = [
   {
     section,
     name: 'answer of contacts/count: a string that holds the count',
-    client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
+    client: ['service/wire-lists.ts', 'decodeCount', 'accepts only a string of digits or an integer'],
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
       ['service/faults.test.ts', 'accepts the answer %s as a count (N4)'],
@@ -141,7 +141,7 @@ export const endpointRows: readonly Row[] = [
   },
   {
     section,
-    name: 'every endpoint asks for credentials, and can answer 401 and 429',
+    name: 'every endpoint requires credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
     emulator: ['emulator/wire/answer-request.ts', 'admit'],
     tests: [['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s']],

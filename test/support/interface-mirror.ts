@@ -12,16 +12,16 @@ const create = '`musterd schedule create`';
 const show = '`musterd schedule show`';
 const option = (name: string): Where => `${create} \`--${name}\``;
 const asShown = `${show} prints it`;
-const unused = 'nowhere: it is not sent, since the interface does not say what it does';
-const noContacts = `nowhere: no endpoint gives contacts. How many there are is ${column('contact_counts', 'count')}`;
-const noLists = `nowhere: no endpoint gives lists. The id of one is given to ${option('list')}`;
-const noTemplates = `nowhere: no endpoint gives templates. The id of one is given to ${option('template')}`;
-const noLinks = 'nowhere: no endpoint gives links';
-const noGroups = 'nowhere: no endpoint gives user groups';
+const unused = 'nowhere: not sent, since the interface does not explain it';
+const noContacts = `nowhere: no endpoint returns contacts. Their number is ${column('contact_counts', 'count')}`;
+const noLists = `nowhere: no endpoint returns lists. The id of a list is passed to ${option('list')}`;
+const noTemplates = `nowhere: no endpoint returns templates. The id of a template is passed to ${option('template')}`;
+const noLinks = 'nowhere: no endpoint returns links';
+const noGroups = 'nowhere: no endpoint returns user groups';
 const noConversations =
-  'nowhere: no endpoint gives conversations. They are marked as read by `musterd conversations read`';
-const noSending = `nowhere: no endpoint sends a message at once. One is scheduled by ${create}`;
-const ofPages = 'nowhere: a run chooses it. Setting `pages.size`';
+  'nowhere: no endpoint returns conversations. `musterd conversations read` marks one as read';
+const noSending = `nowhere: no endpoint sends a message at once. ${create} schedules a message`;
+const ofPages = 'nowhere: a run chooses it. See the setting `pages.size`';
 const ofSegments = 'setting `segments`';
 
 /** The last name of a path such as `meta.content.gallery[].url`. */
@@ -91,17 +91,17 @@ const bySection: Readonly<Record<string, (name: string) => Where>> = {
 const byName: Readonly<Record<string, Where>> = {
   'What the service does: messages to one contact or to a list, whose members do not see each other': `${option('to')} and \`--list\`: scheduled, not sent at once`,
   'What the service does: templates, media and merge tokens in messages': `${option('template')}, \`--attachment\`, \`--gallery\` and \`--text\``,
-  'What the service does: surveys, campaigns and tracked short links': `surveys in \`mirror.surveys\`; campaigns and links nowhere: no endpoint gives them`,
-  'General rules: 5. `creator_id` when a message is sent': `nowhere: no endpoint sends a message at once. Of a scheduled one it is given to ${option('user')}: a member in \`mirror.inbox_members.user_id\``,
-  'Contact: tags': `nowhere: no endpoint gives contacts. All tags are \`mirror.tags\``,
-  'Contact: custom': `nowhere: no endpoint gives contacts. Its fields are \`mirror.contact_fields\``,
-  'Contact field: the ids are keys of a contact’s `custom`': `${column('contact_fields', 'id')}; the contacts nowhere`,
-  'List: id': `${option('list')}; the lists nowhere: no endpoint gives them`,
-  'Template: id': `${option('template')}; the templates nowhere: no endpoint gives them`,
-  'Survey: ids are used when messages are sent': `${column('surveys', 'id')}; no endpoint sends one`,
+  'What the service does: surveys, campaigns and tracked short links': `surveys in \`mirror.surveys\`; campaigns and links are nowhere: no endpoint returns them`,
+  'General rules: 5. `creator_id` when a message is sent': `nowhere: no endpoint sends a message at once. For a scheduled message it is passed to ${option('user')}: a member in \`mirror.inbox_members.user_id\``,
+  'Contact: tags': `nowhere: no endpoint returns contacts. \`mirror.tags\` has all tags`,
+  'Contact: custom': `nowhere: no endpoint returns contacts. \`mirror.contact_fields\` has the fields`,
+  'Contact field: the ids are keys of a contact’s `custom`': `${column('contact_fields', 'id')}; contacts are nowhere`,
+  'List: id': `${option('list')}; lists are nowhere: no endpoint returns them`,
+  'Template: id': `${option('template')}; templates are nowhere: no endpoint returns them`,
+  'Survey: ids are used when messages are sent': `${column('surveys', 'id')}; no endpoint sends a survey`,
   'Write result: id': `printed by \`musterd tag create\` and ${create}`,
-  'Write result: rev': `nowhere: it is read with the tag (${column('tags', 'rev')})`,
-  'Write result: uuid': 'nowhere: no endpoint takes one',
+  'Write result: rev': `nowhere: a run reads it with the tag (${column('tags', 'rev')})`,
+  'Write result: uuid': 'nowhere: no endpoint takes a uuid',
   'Other shapes: 1. fields of a conversation': noConversations,
   'Other shapes: 2. fields of a message, and of sending one': noSending,
   'Endpoints: GET /v1/inboxes': '`mirror.inboxes` and `mirror.inbox_members`',
@@ -112,9 +112,10 @@ const byName: Readonly<Record<string, Where>> = {
   'Endpoints: POST /v1/tags': '`mirror.tags`',
   'Endpoints: POST /v1/contacts/count': column('contact_counts', 'count'),
   'Endpoints: POST /v1/surveys': '`mirror.surveys`',
-  'Endpoints: GET /v1/survey/{id}': `${column('surveys', 'question')}; whether a survey that is not listed is gone`,
+  'Endpoints: GET /v1/survey/{id}': `${column('surveys', 'question')}; a run calls it to check if a survey that is not listed is gone`,
   'Endpoints: POST /v1/tag': '`musterd tag create`',
-  'Endpoints: GET /v1/tag/{id}': 'whether a tag that is not listed is gone: `mirror.tags.gone_at`',
+  'Endpoints: GET /v1/tag/{id}':
+    'a run calls it to check if a tag that is not listed is gone: `mirror.tags.gone_at`',
   'Endpoints: POST /v1/conversations/read': '`musterd conversations read`',
   'Endpoints: POST /v1/schedule': create,
   'Endpoints: GET /v1/schedule/{id}': show,
@@ -132,14 +133,14 @@ const byName: Readonly<Record<string, Where>> = {
   'Endpoints, notes: 6. conversations other than read (not shown)': noConversations,
   'Endpoints, notes: 6. message sending (not shown)': noSending,
   'Events: webhooks: kinds, shape, delivery, retries, signing':
-    'nowhere: no endpoint sets up any, and a run reads what has moved',
+    'nowhere: no endpoint sets up webhooks, and a run reads all changes itself',
   'Errors: 403 `link_tracking_not_available`: a link endpoint': noLinks,
   'Errors: 404: a link of another team, or none': noLinks,
   'Limits: at most 5 tags of a contact': 'nowhere: no endpoint writes contacts',
-  'Limits: the team’s `list_size`, of a list': `${column('teams', 'list_size')}; the lists nowhere`,
+  'Limits: the team’s `list_size`, of a list': `${column('teams', 'list_size')}; lists are nowhere`,
 };
 
-/** Whether it is about something to read or write: a field, an endpoint, or what no endpoint gives. */
+/** Whether it is about something to read or write: a field, an endpoint, or what no endpoint returns. */
 export const isOfData = ({ name, field, client }: Row): boolean =>
   field !== undefined || client === noPath || /^[A-Z]+ \/v1\//.test(name);
 

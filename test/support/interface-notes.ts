@@ -18,7 +18,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'reconcile/read/roster.ts',
       'readRoster',
-      'asks once, then by address for those who were left out',
+      'requests all users once, then looks up by address the users that the answer left out',
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
@@ -29,7 +29,7 @@ export const noteRows: readonly Row[] = [
     variants: ['unfiltered-users', 'member-extras'],
   }),
   rule(section, '2. first and last name are linked: both together, or one is overwritten', {
-    client: ['model/user.ts', 'UserPatch', 'half a name cannot be expressed'],
+    client: ['model/user.ts', 'UserPatch', 'has no field for half a name'],
     emulator: ['emulator/rules/update-user.ts', 'nameEdit'],
     tests: [
       ['emulator/users.test.ts', 'empties the half of a name that an update does not send'],
@@ -41,7 +41,7 @@ export const noteRows: readonly Row[] = [
     variants: ['email-update'],
   }),
   rule(section, '2. what is stored of a written value (not shown)', {
-    client: ['reconcile/push/outcome.ts', 'judge', 'compares what was answered with what was sent'],
+    client: ['reconcile/push/outcome.ts', 'judge', 'compares the answer with the sent values'],
     emulator: ['emulator/rules/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'normalises, cuts or clears written values as the variants set'],
@@ -51,14 +51,14 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '2. further attributes of UpdateUser (not shown)', {
     client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
-    emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'lets them through, unread'],
+    emulator: ['emulator/wire/request-schemas.ts', 'userUpdate.looseObject', 'accepts and ignores them'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '3. which ScheduleRequest fields are required (not shown)', {
     client: [
       'service/messages/schedule-request.ts',
       'findScheduleFlaw',
-      'asks for inbox, time, content and one family of targets before it sends',
+      'requires inbox, time, content and one kind of target before it sends',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
@@ -71,7 +71,7 @@ export const noteRows: readonly Row[] = [
     client: [
       'service/messages/message-endpoints.ts',
       'createMessageEndpoints.localId',
-      'a new schedule always has one, and no write is repeated blindly',
+      'a new schedule always has a `local_id`, and no write is repeated blindly',
     ],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'createSchedule.local_id'],
     tests: [
@@ -95,11 +95,11 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
-    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
+    emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule', 'returns them unchanged'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
   rule(section, '5. accepted values of `order` (not shown)', {
-    client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],
+    client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
       ['emulator/pages.test.ts', 'listings sort newest first or as asked, or refuse an unknown order'],
@@ -117,7 +117,7 @@ export const noteRows: readonly Row[] = [
     variants: ['default-limit'],
   }),
   rule(section, '5. page numbering (not shown)', {
-    client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
+    client: ['service/pages.ts', 'readListing', 'reads page after page; two empty pages are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
       ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],

@@ -14,7 +14,7 @@ const general: readonly Row[] = [
     variants: ['empty-list'],
   }),
   rule('General rules', '2. HTTPS only; plain HTTP fails', {
-    client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],
+    client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP only to loopback, for the emulator'],
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'checkBaseUrl rejects the base URL "%s"'],
@@ -24,7 +24,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '2. calls without authentication fail', {
-    client: ['service/call.ts', 'attempt.authorization', 'no call leaves without'],
+    client: ['service/call.ts', 'attempt.authorization', 'no call is sent without credentials'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
       ['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s'],
@@ -58,7 +58,7 @@ const general: readonly Row[] = [
 
 const fields: readonly Row[] = [
   rule('Resources', 'timestamps of users: ISO 8601, UTC', {
-    client: ['mirror/db/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
+    client: ['mirror/db/timestamp.ts', 'asTimestamp', 'keeps it as written, with all digits'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('users/get answers users with fields of the documented types'),
@@ -68,7 +68,7 @@ const fields: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Resources', 'ids are integers', {
-    client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
+    client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; a row with any other id is rejected'],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
       ['service/fields.test.ts', 'reads an id of %s above 2^53 exactly, and rejects the id 2^63 (A8)'],
@@ -76,12 +76,8 @@ const fields: readonly Row[] = [
       ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
     ],
   }),
-  rule('Resources', 'fields missing, null, or that nobody documented (not shown)', {
-    client: [
-      'service/wire.ts',
-      'takeFields',
-      'an id is needed, all else is not; what is unknown stays in `raw`',
-    ],
+  rule('Resources', 'missing, null and undocumented fields (not shown)', {
+    client: ['service/wire.ts', 'takeFields', 'only the id is required; `raw` keeps unknown fields'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
       ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
@@ -91,13 +87,13 @@ const fields: readonly Row[] = [
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
   rule('Inbox', '`invited`: a list of strings', {
-    client: ['model/listed/inboxes.ts', 'inboxes.invited', 'of any other type, it stays in `raw`'],
+    client: ['model/listed/inboxes.ts', 'inboxes.invited', 'a value of another type stays in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
     tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
     variants: ['invited'],
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
-    client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares digits alone'],
+    client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares only digits'],
     emulator: ['emulator/wire/encode.ts', 'phoneText'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
@@ -106,7 +102,7 @@ const fields: readonly Row[] = [
     variants: ['phones'],
   }),
   rule('User', '`updated_at`: the last update', {
-    client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision hangs on it'],
+    client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision depends on it'],
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update never moves updated_at back'),
@@ -120,8 +116,8 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/schedule-endpoints.ts', 'showSchedule.execute'],
     tests: [['service/requests.test.ts', 'the client sends every documented field of %s']],
   }),
-  rule('Write result', 'creating or updating a tag or a schedule answers one', {
-    client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
+  rule('Write result', 'the answer to creating or updating a tag or a schedule', {
+    client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'only the id is required'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
@@ -130,15 +126,15 @@ const fields: readonly Row[] = [
     variants: ['schedule-answer'],
   }),
   rule('Shared pagination body', '`filters` is of the object’s own kind', {
-    client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
-    emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'a count for each combination'],
+    client: ['model/contact-count.ts', 'PaginationBody', 'sends it as given'],
+    emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'returns a count for each combination'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
       ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
     ],
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
-    client: ['model/listed/contact-fields.ts', 'contactFields', 'kept where they are; nothing hangs on them'],
+    client: ['model/listed/contact-fields.ts', 'contactFields', 'mirrored; no decision depends on them'],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
@@ -175,7 +171,7 @@ const withoutPaths: readonly Row[] = [
 
 const open: readonly Row[] = [
   rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
-    client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
+    client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
@@ -193,8 +189,8 @@ const open: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
     tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
   }),
-  rule('States and transitions', 'of any resource (not shown)', {
-    client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
+  rule('States and transitions', 'states of any resource (not shown)', {
+    client: ['service/call.ts', 'nullIfMissing', 'assumes no states: a missing resource is null'],
     emulator: [
       'emulator/rules/schedule-endpoints.ts',
       'settledAnswer',

@@ -240,17 +240,17 @@ function markdown(): string {
   const without = rows.filter((row) => row.client === noPath).length;
   return `# The interface, and where it is
 
-Made by \`UPDATE_COVERAGE=1 npx vitest run test/system/interface-coverage.test.ts\` from
-\`test/support/interface-rows.ts\`; the same test compares each line with the sources, the tests and
-[openapi.json](openapi.json). Files are below \`src/\`, those of tests below \`test/\`; a title with \`%s\` is
-that of a test with many cases. The words are ours; the headings and numbers are those of the interface.
+\`UPDATE_COVERAGE=1 npx vitest run test/system/interface-coverage.test.ts\` writes this page from
+\`test/support/interface-rows.ts\`. The same test compares each row with the sources, the tests and
+[openapi.json](openapi.json). Source files are below \`src/\`, test files below \`test/\`; a test with \`%s\` in its title has
+many cases. The wording is ours; the headings and numbers are those of the interface.
 
-The second column says where each field and each endpoint is in the mirror, or why it is nowhere. It is made from
-\`test/support/interface-mirror.ts\`, and compared with the schema and the commands.
+The second column says where the mirror has each field and each endpoint, or why it is nowhere. It is made from
+\`test/support/interface-mirror.ts\`, and the test compares it with the schema and the commands.
 
-${rows.length} rows, ${fields} of them fields; for ${without} the interface shows no path. "Not shown" marks what
-the interface says that it leaves open. There the client's column says what musterd does instead, and the emulator's
-column names the variants of the service that it emulates.
+The tables have ${rows.length} rows, and ${fields} of them describe fields. For ${without} rows the interface has no endpoint: it shows no
+path. "Not shown" marks points that the interface leaves open. For them, the client's column says what musterd does, and
+the emulator's column names the variants of the service that it emulates.
 
 ${sections.map(tableOf).join('\n')}`;
 }
