@@ -144,11 +144,7 @@ const errors: readonly Row[] = [
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
-    client: [
-      'service/token.ts',
-      'createTokens.refused',
-      'one fresh token, then the other secret, then failure',
-    ],
+    client: ['service/token.ts', 'createTokens.refused', 'a fresh token, then the other secret, then fails'],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
@@ -185,11 +181,7 @@ const errors: readonly Row[] = [
     status: '429',
   }),
   rule('Errors', '429: when to repeat the request (not shown)', {
-    client: [
-      'service/retry.ts',
-      'choosePauseMs',
-      'a plausible `Retry-After`, else growing pauses with jitter',
-    ],
+    client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else growing pauses with jitter'],
     emulator: ['emulator/wire/answer-request.ts', 'retryAfter'],
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],

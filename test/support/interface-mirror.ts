@@ -112,10 +112,9 @@ const byName: Readonly<Record<string, Where>> = {
   'Endpoints: POST /v1/tags': '`mirror.tags`',
   'Endpoints: POST /v1/contacts/count': column('contact_counts', 'count'),
   'Endpoints: POST /v1/surveys': '`mirror.surveys`',
-  'Endpoints: GET /v1/survey/{id}': `${column('surveys', 'question')}; a run calls it to check if a survey that is not listed is gone`,
+  'Endpoints: GET /v1/survey/{id}': `${column('surveys', 'question')}; checks if a survey that is not listed is gone`,
   'Endpoints: POST /v1/tag': '`musterd tag create`',
-  'Endpoints: GET /v1/tag/{id}':
-    'a run calls it to check if a tag that is not listed is gone: `mirror.tags.gone_at`',
+  'Endpoints: GET /v1/tag/{id}': 'checks if a tag that is not listed is gone: `mirror.tags.gone_at`',
   'Endpoints: POST /v1/conversations/read': '`musterd conversations read`',
   'Endpoints: POST /v1/schedule': create,
   'Endpoints: GET /v1/schedule/{id}': show,
