@@ -1,6 +1,6 @@
--- Messages, read conversations and new tags are no longer requested in SQL: commands send them at once, and the ledger has a
--- row for each. The requests in the tables of 0.1.0 are dropped; "musterd migrate" refuses while one is open. The ledger
--- keeps its rows, with the local_id among the values.
+-- Messages, read conversations and new tags are no longer asked for in SQL: commands send them at once, and the ledger has a
+-- row of each. What the tables of 0.1.0 had of them goes; "musterd migrate" refuses while a request is open. The ledger keeps
+-- its rows, with the local_id among the values.
 
 update sync.changes c set
   base = (select coalesce(jsonb_object_agg(k, case jsonb_typeof(v) when 'object' then v || jsonb_build_object('local_id', c.local_id) else v end), '{}') from jsonb_each(c.base) e (k, v)),
@@ -14,8 +14,8 @@ delete from sync.edits where local_id is not null;
 delete from sync.learned where topic in ('schedule', 'notice message-unknown', 'rate', 'a version moves though no value does') or topic ~ '^scope | at rest$';
 delete from mirror.tags where id is null;
 
--- A view that loses a column is created again by the repeatable files. Until then, a substitute with the same columns keeps
--- the grants. If a view of other people uses a dropped object, the migration fails and names that view.
+-- A view that loses a column is made anew. Whoever may read it goes on to: until the repeatable files make it, another one
+-- with its columns keeps the rights. Other people's views on what goes are left alone, and named.
 do $$
 declare
   what    text;
@@ -59,7 +59,7 @@ begin
 end
 $$;
 
--- A function with another result is created again, too. Roles that may approve may also choose a side.
+-- So is a function that answers otherwise. Whoever may approve may choose a side, too.
 create type sync.decided_edit as (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text);
 comment on type sync.decided_edit is 'What a person''s decision does about one edit.';
 do $$
@@ -108,11 +108,11 @@ comment on column mirror.tags.id is 'The service''s id of the tag.';
 
 alter table sync.edits add constraint edits_pkey primary key (edit_id), drop column local_id, alter column user_id set not null, drop constraint edits_field_check, add constraint edits_field_check check (field in ('name', 'name_split', 'email', 'phone', 'role_id'));
 comment on column sync.edits.user_id is 'The service''s id of the user.';
-comment on column sync.edits.field is 'name (the pair of first and last name), email, phone or role_id; or name_split, which says whether a guess split the name: such an edit is recorded, and ends at once.';
+comment on column sync.edits.field is 'name is the pair of first and last name; name_split says whether they were cut by a guess, which is recorded and ends at once; email, phone, role_id.';
 
--- Up to 0.1.0, a field that many users lacked on the service stopped all pushes. Such a hold had no user, and is deleted.
+-- A field that the service does not show stays as it is: no limit stops all pushes for it.
 delete from sync.held_fields where user_id is null;
--- An approval is about values: it is still valid if the service's value changed and changed back.
+-- An approval is about values: if the service's value went there and back, it still holds.
 alter table sync.held_fields drop column local_id, drop column seen_version, add constraint held_fields_pkey primary key (team_id, user_id, field),
   drop constraint held_fields_field_check, add constraint held_fields_field_check check (field in ('name', 'email', 'phone', 'role_id')),
   drop constraint held_fields_reason_check, drop constraint if exists held_fields_decision_check, drop constraint if exists why_asked_has_at_most_1000_characters,
@@ -123,11 +123,11 @@ comment on column sync.held_fields.field is 'The field: name is the pair of firs
 alter table sync.changes drop column local_id, drop constraint changes_kind_check;
 alter table sync.changes add constraint changes_kind_check check (kind in ('adopt', 'return', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget', 'approve', 'reject', 'resolve', 'undo', 'place', 'call'));
 alter table sync.changes add constraint changes_user_check check (user_id is not null or kind in ('place', 'approve', 'call') or new ?| '{tag,message,conversation_read}'::text[]);
-comment on column sync.changes.user_id is 'The user whose fields moved; NULL: it is about a message, a tag, a read conversation or the mirror itself, or a person approved that many users lack a field.';
-comment on column sync.changes.kind is 'adopt: first sight. return: shown again after having been gone. pull: service to mirror. push: mirror to service. settle: both sides had changed to the same value. hold: a field now waits. tombstone: proven gone. forget: the bookkeeping of a user who exists nowhere was deleted. approve, reject, resolve: a person decided about a held field; old is the service''s value then, new the mirror''s. approve without a field: a person agreed that the user has left. undo: up to 0.1.0, a person took one of these back. place: a person said where this mirror is at home, or that it is a copy. call: a command sent a message, a tag or a read conversation at once; new is what was sent.';
-comment on column sync.changes.outcome is 'By field. For a push: confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown. For a rejection: withdrawn, if the mirror was set back. For a resolved field: withdrawn, if the service''s value was taken; edited, if a person gave it a value that neither side had. For a call: answered; confirmed, if it was seen on the service; refused; unsent, if it never left; or unknown.';
+comment on column sync.changes.user_id is 'The user whose fields moved; NULL: it is about a message, a tag or a read conversation, or about the mirror itself, or a person approved that many users lack a field.';
+comment on column sync.changes.kind is 'adopt: first sight. return: shown again after having been gone. pull: service to mirror. push: mirror to service. settle: both had moved to the same place. hold: a field now waits. tombstone: proven gone. forget: the bookkeeping of a row that is nowhere. approve, reject, resolve: a person decided about a held field; old is the service''s value then, new the mirror''s. approve without a field: a person agreed that the user has left. undo: up to 0.1.0, a person took one of these back. place: a person said where this mirror is at home, or that it is a copy. call: a command sent a message, a tag or a read conversation at once; new is what was sent.';
+comment on column sync.changes.outcome is 'By field of a push: confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown. Of a rejection: withdrawn, where the mirror was given back. Of a resolved field: withdrawn, where the service''s value was taken; edited, where a person gave it another value than that of either side. Of a call: answered; confirmed, if it was seen on the service; refused; unsent, if it never left; or unknown.';
 
--- The role for messages is no longer needed here. Other databases of the server may still use it.
+-- The role for messages has nothing to do any more. Other databases of the server may still use it.
 do $$
 begin
   if to_regrole('musterd_messenger') is not null then
@@ -139,24 +139,24 @@ end
 $$;
 
 alter table sync.learned drop column hashes;
--- Users that the service shows with an older version have a base, which now records it.
+-- Whoever is shown with an older version has a base, which says so.
 alter table sync.user_base add column older_since timestamptz, add column older_passes integer,
   add constraint user_base_older check ((older_since is null) = (older_passes is null));
 create index user_base_older on sync.user_base (team_id, id) where older_since is not null;
-comment on index sync.user_base_older is 'Finds users that the service shows with an older version than before.';
-comment on column sync.user_base.older_since is 'When a pass first showed the user with other values and an older version than before, as from a cache or a lagging replica; NULL: the last pass did not. The user is left alone until a newer row is shown, or until three passes over half an hour have shown the older row.';
+comment on index sync.user_base_older is 'Whom the service shows with an older version than before.';
+comment on column sync.user_base.older_since is 'When a pass first showed the user with other values and an older version than before, as a cache or a replica that lags does; NULL: the last one did not. The user is left alone until a newer row shows, or this one has shown in three passes over half an hour.';
 comment on column sync.user_base.older_passes is 'How many passes in a row have shown the older row.';
 update sync.user_base b set older_since = s.since, older_passes = s.passes from sync.stale_rows s where s.team_id = b.team_id and s.id = b.id;
--- Rejected rows, and when the next request is due, are now in sync.learned. The next pass finds the rejected rows again.
+-- Rows that could not be taken are learned of a resource; the next pass finds them again. So is when the next request is due.
 insert into sync.learned (team, topic, value, learned_at) select team, 'pace', 'true', next_at from sync.rate_limits;
 drop table sync.stale_rows, sync.rejected_rows, sync.rate_limits;
-comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: which notices of that were sent, by notify.url. "pace": its learned_at is when the next request is due, for all processes on this database together. "place", of no team: where this mirror is at home, or that it is a copy. "prune": when old rows were last removed, and whether that is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be read. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
-comment on column sync.learned.value is 'What is known. For a credential: true. For a notice: whether it says that the event continues, its id, and how often it was sent (times in ms since 1970). For rejected rows, up to 1,000: the resource, the id if it was usable, the reason, and an excerpt as JSON. For the pace: true. For the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, and who set it, when and why.';
--- All applied files are recorded in one table.
+comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "pace": its learned_at is when the next request is due, for all processes on this database together. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
+comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the pace: true; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
+-- All files that were applied stand in one table.
 drop table if exists sync.repeatables, sync.migration_lock;
--- Each login can check that the schema belongs to its version of musterd.
+-- Each login sees whether the schema is that of its musterd.
 grant select on sync.migrations to public;
--- Roles that may read the reports may also run the commands that read. Each role sees the rows of its own teams.
+-- Whoever may read the reports runs the commands that read. Each sees the rows of the teams that are theirs.
 do $$
 declare
   one text;
@@ -170,23 +170,23 @@ end
 $$;
 comment on table sync.migrations is 'A migration that was applied. Written by musterd migrate.';
 comment on column sync.migrations.name is 'The file, without .sql.';
-comment on column sync.migrations.timestamp is 'When it was applied. For a repeatable file: when its present text was first applied.';
-comment on column sync.migrations.checksum is 'SHA-256 of the file, to check that it was not changed afterwards. For a repeatable file: the SHA-256 of each text that was applied, the present text last.';
+comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';
+comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
 alter table sync.teams drop column writes, drop column plan_key, add column phone_country text;
-comment on column sync.teams.phone_country is 'The calling code that phones without a plus sign must have: phones.country in the settings of the last run; NULL: every code is accepted.';
--- Each state of an edit, and each reason to hold it, now has one word everywhere.
+comment on column sync.teams.phone_country is 'The calling code of phones that are written without a plus sign: phones.country of the settings, as the last run had it; NULL: each code is taken.';
+-- A state of an edit and a reason to hold it have one word each.
 update sync.held_fields set alone = reason = 'limit' and batch is null, reason = case reason when 'gone' then 'returned' else reason end;
 alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked')),
   add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected')),
   add constraint why_asked_has_at_most_1000_characters check (char_length(asked_why) <= 1000);
-comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if such a limit held it, otherwise the limits on a whole run. The approval counts for this edit only, once, and as long as the service''s value is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and has no effect, it is approved again. rejected: it is not sent as long as this edit lasts, whatever the service does. sync.changes has who decided, and why. NULL: no person has decided.';
-comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service accepts it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: a limit stopped it, see alone. review: a person wants to see it first. asked: a person asked to hold it, and nothing else holds it.';
+comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if one held it, else those on a whole run. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
+comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: a limit stopped it, see alone. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
 alter view if exists report.pending rename column held_because to reason;
--- Every held edit is in a batch. A limit on the field alone holds the edit only as long as the limit applies.
-comment on column sync.held_fields.alone is 'True if a limit on this field alone holds it, and not one on the whole run: it is sent once that limit no longer applies.';
-comment on column sync.held_fields.batch is 'The batch, of edits by one person that one run held: the first 12 hex digits of the SHA-256 of these edits and of the values of both sides. A later edit of the field is not in this batch. NULL: the run that holds the edit has not ended, or no edit is held.';
+-- Every held edit is in a batch. A limit on the field alone lets go by itself once it is true no more.
+comment on column sync.held_fields.alone is 'Whether a limit on this field alone holds it, and not one on the whole run: it is sent once that limit has gone.';
+comment on column sync.held_fields.batch is 'What one person did and one run held: first 12 hex digits of the SHA-256 of its edits, and of what was seen of both sides. Another edit of the field does not inherit it. NULL: the run that holds it has not ended, or no edit is held.';
 
--- If the service's value was chosen in a conflict, the edit was given up here; nothing had changed on the service.
+-- What the service won in a conflict was given up here; it was not changed there.
 with pulled as (
   delete from sync.changes p using sync.changes c
   where p.kind = 'pull' and c.kind = 'resolve' and c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id
@@ -197,17 +197,17 @@ update sync.changes c set new = c.new || p.old, outcome = c.outcome || (select j
 from pulled p where p.change_id = c.change_id;
 drop index sync.edits_over_by_transaction;
 create index edits_by_transaction on sync.edits (xid);
-comment on index sync.edits_by_transaction is 'Finds the edits of a transaction, and the edits that a run has not seen.';
+comment on index sync.edits_by_transaction is 'What a transaction has edited, and which edits a run has not seen.';
 alter table sync.absences drop column verdict_scope, drop column scope, add constraint absences_decided check ((verdict is null) = (decided_at is null)),
   add constraint absences_withheld check (num_nulls(batch, detail, withheld_at) = any (array[0, 3]));
-comment on table sync.absences is 'A row of the mirror that complete passes no longer show, until it is proven gone or comes back.';
+comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
-comment on table sync.due is 'When the next run of a group of a team is due, by the database''s clock, and how its last runs went.';
+comment on table sync.due is 'When a group of a team is to be done next, by the database''s clock, and how its last runs went.';
 comment on table sync.edits is 'One edit of a field of a user, from the statement that made it until both sides agree again.';
-comment on table sync.held_fields is 'A field of a user that is left alone on both sides until one of the two values changes or a person decides.';
-comment on table sync.learned is 'One fact about the deployment of a team, or where this mirror is at home.';
-comment on table sync.leases is 'The process that is running the team now.';
+comment on table sync.held_fields is 'A field of a user that is left alone on both sides until one of the two values changes or somebody decides.';
+comment on table sync.learned is 'One thing that was learned of a team''s deployment, or where this mirror is at home.';
+comment on table sync.leases is 'Who runs the team now.';
 comment on table sync.listing_changes is 'One change of a row of a listing, of a role or of the team itself.';
 comment on table sync.runs is 'One run of a team, or one step that a person took.';
 comment on table sync.teams is 'Which team of the service a configured team turned out to be at its first run.';
-comment on table sync.user_base is 'The values of a user on which mirror and service last agreed.';
+comment on table sync.user_base is 'What mirror and service last agreed on of a user.';
