@@ -23,26 +23,26 @@ declare
   found constant jsonb := mirror.known_place();
 begin
   if pg_trigger_depth() > 0 then
-    raise exception 'A trigger decides nothing' using errcode = 'insufficient_privilege';
+    raise exception 'A trigger cannot decide' using errcode = 'insufficient_privilege';
   end if;
   if not anybody and not coalesce(pg_has_role(session_user, to_regrole('musterd_approver')::oid, 'USAGE'), false)
      and not has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') then
-    raise exception '% may not decide about what is held', session_user
+    raise exception '% may not decide about held fields', session_user
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_approver.';
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Nothing is decided in a transaction that does not see what is sent meanwhile'
-      using errcode = 'active_sql_transaction', hint = 'Decide with isolation level read committed.';
+    raise exception 'A decision needs a transaction that sees what is sent in the meantime'
+      using errcode = 'active_sql_transaction', hint = 'Use isolation level read committed.';
   end if;
   if found #>> '{place,kind}' = 'copy' then
-    raise exception 'Nothing is decided in a copy: whatever is approved here would not be sent'
-      using errcode = 'object_not_in_prerequisite_state', hint = 'If it is to send: musterd adopt --reason …';
+    raise exception 'Nothing can be decided in a copy: edits approved here would not be sent'
+      using errcode = 'object_not_in_prerequisite_state', hint = 'To let it send: musterd adopt --reason …';
   end if;
   if found #>> '{place,kind}' is not null and (found #>> '{place,database}' is distinct from found ->> 'database'
       or found #>> '{place,identifier}' <> found ->> 'identifier') then
-    raise exception 'This mirror was at another place: nothing is sent from here, and nothing decided'
+    raise exception 'This mirror was at another place: nothing can be decided or sent here'
       using errcode = 'object_not_in_prerequisite_state',
-        hint = 'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …';
+        hint = 'If it has moved here: musterd adopt --reason …, and stop the other one. If it should be a copy: musterd adopt --as-copy --reason …';
   end if;
 end
 $$;

@@ -57,11 +57,11 @@ begin
     if new.first_name <> old.first_name and length(new.first_name) > longest
        or new.last_name <> old.last_name and length(new.last_name) > longest then
       raise exception 'The first or last name of user % is longer than % characters', new.id, longest
-        using errcode = 'check_violation', hint = 'A name that is taken from the service may be longer.';
+        using errcode = 'check_violation', hint = 'Only names read from the service may be longer.';
     end if;
     if mirror.name_words(new.first_name || ' ' || new.last_name) = 0 then
       raise exception 'User % needs a first name or a last name', new.id
-        using errcode = 'check_violation', hint = 'The service does not take an empty name.';
+        using errcode = 'check_violation', hint = 'The service does not accept an empty name.';
     end if;
     if new.name_split = 'guessed' and mirror.name_words(old.name) > 2 then
       raise warning 'Which words of "%" are the first name is a guess, so this edit of one half waits', old.name
@@ -80,7 +80,7 @@ begin
     end if;
     if length(new.email) > 320 then
       raise exception 'The email of user % is longer than 320 characters', new.id
-        using errcode = 'check_violation', hint = 'No address is longer.';
+        using errcode = 'check_violation', hint = 'No valid address is longer.';
     end if;
     if new.email !~ '^\S+@\S+$' then
       raise exception '"%" is not an email address', left(new.email, 100) using errcode = 'check_violation';
@@ -259,8 +259,8 @@ begin
       from mirror.roles r where r.gone_at is null group by r.team_id) k on k.team_id = n.team_id and n.role_id <> all (k.roles)
     group by n.team_id, k.known
   loop
-    raise warning 'Nobody in team % has the role %: the service may not know it', unknown.team_id, unknown.ids
-      using hint = 'Roles that somebody has: ' || unknown.known || '.';
+    raise warning 'No user of team % has the role %: the service may not know it', unknown.team_id, unknown.ids
+      using hint = 'Roles of the users: ' || unknown.known || '.';
   end loop;
   return null;
 end
@@ -372,8 +372,8 @@ begin
   for team in select distinct a.team_id from added a loop
     perform from mirror.user_lookups l where l.team_id = team offset most limit 1;
     if found then
-      raise exception 'Team % has at most 200,000 addresses in mirror.user_lookups', team
-        using errcode = 'program_limit_exceeded', hint = 'mirror.forget_lookups() removes those that are no longer needed.';
+      raise exception 'Team % would have more than 200,000 addresses in mirror.user_lookups', team
+        using errcode = 'program_limit_exceeded', hint = 'Remove addresses that are no longer needed with mirror.forget_lookups().';
     end if;
   end loop;
   return null;

@@ -26,12 +26,12 @@ begin
   ) w
   where (decide.team is null or w.team_id = decide.team) and sync.session_sees(w.team_id);
   if teams is null then
-    raise exception 'Nothing is held in a batch %', decide.batch
-      using errcode = 'no_data_found', hint = 'musterd held, or report.held, has the batches that wait.';
+    raise exception 'There is no held batch %', decide.batch
+      using errcode = 'no_data_found', hint = 'Run "musterd held", or select from report.held, to see the batches that wait.';
   end if;
   if cardinality(teams) > 1 then
-    raise exception 'Batch % is held in % teams', decide.batch, cardinality(teams)
-      using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
+    raise exception 'Batch % exists in % teams', decide.batch, cardinality(teams)
+      using errcode = 'invalid_parameter_value', hint = 'Name the team, such as team => 41.';
   end if;
   select o.what into stranger
   from (
@@ -87,10 +87,10 @@ begin
     from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, only_shown => true) d where d.outcome = 'own';
   end if;
   if own is not null then
-    raise exception '% edited what is to be approved, or may have, for % users: %', decider, cardinality(own),
+    raise exception '% edited, or may have edited, % of these users: %', decider, cardinality(own),
       array_to_string(own[1:10], ', ') || case when cardinality(own) > 10 then ', …' else '' end
       using errcode = 'invalid_parameter_value',
-            hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
+            hint = 'Another person must approve them (push.fourEyes). To approve only the other users, name them: only_users, or --only.';
   end if;
   return query select d.* from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number) d;
 end
@@ -172,7 +172,7 @@ begin
   where o.team_id = resolve.team_id and o.user_id = resolve.user_id and o.field = resolve.field and sync.session_sees(o.team_id) for update;
   if h.field is null then
     raise exception 'The % of user % is not held', resolve.field, resolve.user_id
-      using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
+      using errcode = 'no_data_found', hint = 'Run "musterd held", or select from report.held, to see held fields. Edit other fields in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
   -- An empty shown value is real if both sides were compared, or if another was shown before. Else the agreed value counts.
@@ -216,7 +216,7 @@ begin
     update mirror.users u set (email, phone, role_id) = (select p.email, p.phone, p.role_id from jsonb_populate_record(u, jsonb_build_object(h.field, given)) p)
     where h.field <> 'name' and u.team_id = h.team_id and u.id = h.user_id;
     update sync.held_fields o set reason = case o.reason when 'review' then o.reason else 'limit' end, alone = false, decision = null, batch = null,
-      detail = 'typed while deciding about another value', mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field),
+      detail = 'entered in a decision about another value', mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field),
       base_value = now_at, service_value = shown, shown_value = shown
     where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
     seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
@@ -225,7 +225,7 @@ begin
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = h.team_id;
   return query
   select d.edit_id, d.user_id, d.field, case when waits then 'held' else d.state end,
-    case when waits then 'somebody has to approve the value that was typed' else d.detail end, d.decision_id, d.outcome
+    case when waits then 'a person must approve the entered value' else d.detail end, d.decision_id, d.outcome
   from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, h.batch, side = 'service', number) d;
   perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);
 end
@@ -242,7 +242,7 @@ declare
 begin
   perform sync.require_approver(anybody => true), set_config('idle_in_transaction_session_timeout', '10s', true);
   if hold.until not between clock_timestamp() and clock_timestamp() + interval '100 years' then
-    raise exception 'A hold ends after now and within 100 years, and not at %', hold.until using errcode = 'invalid_parameter_value';
+    raise exception 'A hold must end in the future and within 100 years, not at %', hold.until using errcode = 'invalid_parameter_value';
   end if;
   if found_team is null or not coalesce(only_fields <@ array[{fields FIELD}], true) or not exists (
     select from mirror.users u where u.team_id = hold.team_id and u.id = hold.user_id and (hold.until is null or u.gone_at is null)) then
@@ -252,7 +252,7 @@ begin
   values (found_team, gen_random_uuid(), '', pg_backend_pid(), '', clock_timestamp(), clock_timestamp() + interval '1 min')
   on conflict (team) do update set lease_id = excluded.lease_id, expires_at = excluded.expires_at where l.expires_at <= clock_timestamp();
   if not found then
-    raise exception 'A run of team "%" is under way', found_team using errcode = 'object_in_use', hint = 'Hold it again in a moment.';
+    raise exception 'A run of team "%" is under way', found_team using errcode = 'object_in_use', hint = 'Call sync.hold() again in a moment.';
   end if;
   return query
   with ended as (
@@ -417,7 +417,7 @@ begin
       detail, batch, decision, alone)
     select decide_edits.team, d.user_id, d.field, d.edit, case when d.is_there then d.reason else decide_edits.waits end,
       d.base, d.mirror, d.service, d.service,
-      case when decide_edits.verb = 'reject' then coalesce(decide_edits.reason, '') when d.is_there then d.detail else 'confirmed by who edited it' end,
+      case when decide_edits.verb = 'reject' then coalesce(decide_edits.reason, '') when d.is_there then d.detail else 'confirmed by its editor' end,
       case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end,
       d.is_there and d.alone
     from done d
@@ -441,9 +441,9 @@ begin
     case when decide_edits.revert and j.outcome in ('rejected', 'resolved') then 'ended' else w.state end, w.detail,
     case when exists (select from done) then mine end, j.outcome
   from judged j
-  join (values ('approved', 'waiting', null), ('resolved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push tells what becomes of it'),
-    ('moved', 'held', 'it is not as it was held'), ('ended', 'ended', 'it is no edit any more'), ('asked', 'held', 'a person asked to hold it'),
-    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left'),
+  join (values ('approved', 'waiting', null), ('resolved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push reports its outcome'),
+    ('moved', 'held', 'it has changed since it was held'), ('ended', 'ended', 'it is no longer an edit'), ('asked', 'held', 'it is held on request'),
+    ('held', 'held', 'it is held for another reason'), ('gone', 'held', 'the user has left'),
     ('own', 'held', 'somebody else has to approve it')) w (outcome, state, detail) on w.outcome = j.outcome
   order by j.user_id, j.field;
   if not only_shown then

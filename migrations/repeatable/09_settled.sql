@@ -38,19 +38,19 @@ declare
   left_over text;
 begin
   if wanted is null then
-    raise notice 'This session has edited nothing';
+    raise notice 'This session has not edited any user';
     return;
   end if;
   if settled.xid is null and noted[2]::bigint is distinct from currval('sync.edits_edit_id_seq') then
-    raise exception 'The last statement on mirror.users failed or was rolled back: there are no edits of it'
-      using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
+    raise exception 'The last statement on mirror.users failed or was rolled back, so it made no edits'
+      using errcode = 'no_data_found', hint = 'To see committed edits, give their transaction: select * from sync.settled(xid => …).';
   end if;
   if wanted = pg_current_xact_id_if_assigned() then
     raise exception 'These edits are not committed yet: no run can see them'
-      using errcode = 'active_sql_transaction', hint = 'Commit first; sync.settled() is a transaction of its own.';
+      using errcode = 'active_sql_transaction', hint = 'Commit first, then call sync.settled() in a transaction of its own.';
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'sync.settled() waits for what others commit, which this transaction cannot see'
+    raise exception 'sync.settled() waits for commits of other transactions, which this one cannot see'
       using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
   end if;
   -- Each query of this loop has its own snapshot. Nothing is locked.
@@ -60,22 +60,22 @@ begin
     perform pg_sleep(least(0.1, extract(epoch from ends_at - clock_timestamp())));
   end loop;
   if pg_xact_status(wanted) in ('in progress', 'aborted') then
-    raise exception 'Transaction % %', wanted,
-        case pg_xact_status(wanted) when 'aborted' then 'was rolled back: there are no edits of it' else 'is not committed yet: no run can see its edits' end
-      using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
+    raise exception 'Transaction % has no edits to show: %', wanted,
+        case pg_xact_status(wanted) when 'aborted' then 'it was rolled back' else 'it is not committed yet' end
+      using errcode = 'no_data_found', hint = 'To see committed edits, give their transaction: select * from sync.settled(xid => …).';
   end if;
   if settled.raise then
     select string_agg(format('%s of user %s: %s', s.field, s.user_id, concat_ws(', ', s.state, s.reason, s.detail)), '; ')
     into left_over
     from (select * from sync.edit_states(wanted) w where w.state <> 'confirmed' limit 5) s;
     if left_over is not null then
-      raise exception 'Not everything is on the service: %', left_over
-        using errcode = 'raise_exception', hint = 'select * from sync.settled() lists all of it.';
+      raise exception 'Some edits are not on the service: %', left_over
+        using errcode = 'raise_exception', hint = 'To see all edits: select * from sync.settled().';
     end if;
   end if;
   return query select s.user_id, s.field, s.state, s.detail, s.request_id, s.reason from sync.edit_states(wanted) s;
   if not found then
-    raise notice 'Transaction % edited nothing', wanted;
+    raise notice 'Transaction % has not edited any user', wanted;
   end if;
 end
 $$;

@@ -52,10 +52,7 @@ function explain(err: Stream, error: unknown, team?: string): void {
     return;
   }
   if (!(error instanceof MusterdError)) {
-    printLine(
-      err,
-      `${start}: Something happened that should not have: ${printableLines(stackInSource(error))}`,
-    );
+    printLine(err, `${start}: Unexpected error: ${printableLines(stackInSource(error))}`);
     return;
   }
   printLine(err, `${start}: ${printableLines(error.message)}`);
@@ -111,7 +108,7 @@ function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost 
 function readWait(seconds: string): number {
   if (!/^\d{1,6}$/.test(seconds))
     throw new MusterdError('usage', `--wait: "${seconds}" is not a number of seconds`, {
-      hint: 'It takes the word that follows: write it last, or with a number, such as --wait 60.',
+      hint: '--wait takes the next word as its value: write it last, or with a number, such as --wait 60.',
     });
   return Number(seconds) * 1000;
 }
@@ -122,7 +119,7 @@ function readJson(program: Command, command: Command): boolean {
   const hint = withoutJson.get(command.name());
   if (hint !== undefined) throw new MusterdError('usage', `${command.name()} has no --json`, { hint });
   if (command.opts()['markdown'] === true)
-    throw new MusterdError('usage', '--json and --markdown do not go together', {
+    throw new MusterdError('usage', '--json and --markdown cannot be combined', {
       hint: 'Give one of them.',
     });
   return true;
@@ -168,7 +165,7 @@ export async function carryOut(
   heldAtMost?: number,
 ): Promise<ExitCode> {
   const output = createOutput(world, json, heldAtMost);
-  const stopped = new MusterdError('stopped', 'Asked to stop');
+  const stopped = new MusterdError('stopped', 'Stopped on request');
   const crashes: unknown[] = [];
   const stop = listenForStop({
     reason: stopped,

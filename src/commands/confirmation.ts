@@ -25,7 +25,7 @@ async function isConfirmed(
     signal.throwIfAborted();
     // While readline asks, Ctrl-C arrives as a key and not as a signal.
     if (error instanceof Error && error.name === 'AbortError')
-      throw new MusterdError('stopped', 'Asked to stop', { cause: error });
+      throw new MusterdError('stopped', 'Stopped on request', { cause: error });
     throw error;
   } finally {
     asking.close();
@@ -52,7 +52,7 @@ export function reasonOf(reason: string | undefined): string | undefined {
     'usage',
     `--reason has ${why.length} characters; at most ${longestReason} are stored`,
     {
-      hint: 'Shorten it, or name the place where more is written.',
+      hint: 'Shorten it, or refer to a longer text elsewhere.',
     },
   );
 }
@@ -74,6 +74,6 @@ export function noteFourEyes(
   if (push.fourEyes && why !== undefined)
     printLine(
       err,
-      'Not approved by that: somebody else has to agree where the limits hold it (push.fourEyes)',
+      'The reason approves nothing: another person must approve what the limits hold (push.fourEyes)',
     );
 }

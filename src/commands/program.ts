@@ -45,7 +45,7 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
     return await load();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const hint = 'Start it outside of the container, from the npm package or a checkout.';
+    const hint = 'Start the emulator outside the container, from the npm package or a checkout.';
     throw new MusterdError('usage', 'The emulator is not in this image', { hint, cause });
   }
 }

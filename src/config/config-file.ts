@@ -24,7 +24,7 @@ function substitute(text: string, env: Environment, onComplaint: (message: strin
     const [, name, fallback] = reference.exec(inner ?? '') ?? [];
     if (name === undefined) {
       onComplaint(
-        '"$" and a brace begin the name of a variable, "}" ends it; "$$" before a brace stands for "$"',
+        '"$" and a brace begin the name of a variable, "}" ends it; write "$$" before a brace for a plain "$"',
       );
       return '';
     }
@@ -72,7 +72,7 @@ function createLocate(file: string, document: Document, lines: LineCounter): Fro
   };
 }
 
-const quoted = 'A value with special characters is written in quotes.';
+const quoted = 'Put a value with special characters in quotes.';
 
 /** The paths of YAML references without a target. An unquoted secret that begins with `*` is such a reference. */
 function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
@@ -125,7 +125,7 @@ export function readConfigFile(file: string, env: Environment): FromFile {
     complaints.push({
       where: locate(path),
       setting: path.map(String).join('.'),
-      message: `a reference (*) to nothing; a value with special characters is written in quotes`,
+      message: `an alias (*) without an anchor; put a value with special characters in quotes`,
     });
   if (complaints.length > 0) throw invalid(complaintsInWords(complaints).join('\n'));
   const settings = toSettings(document, file);

@@ -149,7 +149,7 @@ export function selectTeam(configuration: Configuration, name: string | undefine
   const found = configuration.teams.find(({ team }) => team === name);
   if (found !== undefined) return { ...configuration, teams: [found] };
   throw new MusterdError('usage', `There is no team "${name}" in the configuration`, {
-    hint: `There is: ${configuration.teams.map(({ team }) => team).join(', ')}.`,
+    hint: `The teams are: ${configuration.teams.map(({ team }) => team).join(', ')}.`,
   });
 }
 
@@ -158,7 +158,7 @@ export function onlyTeam({ teams }: Configuration): Config {
   const [config, ...others] = teams;
   if (others.length === 0) return config;
   throw new MusterdError('usage', `There are several teams: ${teams.map(({ team }) => team).join(', ')}`, {
-    hint: 'Say which one with --team.',
+    hint: 'Choose one with --team.',
   });
 }
 

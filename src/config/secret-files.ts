@@ -107,7 +107,7 @@ export function judgeMode(
         message: `${path} belongs to another account (uid ${uid}), which can change it`,
       };
     return isReplaceable
-      ? { refused: false, message: `${path} can be replaced by others: they may write to its folder` }
+      ? { refused: false, message: `${path} can be replaced by other accounts: they may write to its folder` }
       : undefined;
   }
   const refused = (mode & 0o022) !== 0;
@@ -115,7 +115,7 @@ export function judgeMode(
   const octal = (mode & 0o777).toString(8);
   return {
     refused,
-    message: `${path} can be ${deed} by others than its owner (mode ${octal}); "chmod 600" ends that`,
+    message: `${path} can be ${deed} by accounts other than its owner (mode ${octal}); run "chmod 600"`,
   };
 }
 

@@ -129,9 +129,7 @@ export function sharedCredentials(
       const holder = holders.get(key);
       if (holder === undefined) holders.set(key, config.team);
       if (holder === undefined || holder === config.team) return [];
-      return [
-        complain(origins, path, `teams.${holder} has the same ${what}; each team needs one of its own`),
-      ];
+      return [complain(origins, path, `teams.${holder} has the same ${what}; each team needs its own`)];
     });
   });
 }

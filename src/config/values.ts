@@ -80,17 +80,17 @@ export const someShare = numeric(expecting('a number')).pipe(
 export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
-  .min(1, 'text is expected, and there is nothing')
+  .min(1, 'text is expected, but it is empty')
   .refine(
     (given) => !/[\p{Cc}\uFFFD]/u.test(given),
-    'it has control characters, or is no UTF-8. Save it as text in UTF-8',
+    'it has control characters, or is not UTF-8. Save it as text in UTF-8',
   );
 /** A secret that is too long to be guessed. */
 export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters'));
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: expecting('true or false'),
 });
-export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
+export const text = z.string('text is expected').trim().min(1, 'text is expected, but it is empty');
 export const zone = text.refine(isZone, 'the name of a time zone is expected, such as Europe/Berlin');
 /** Text, or a number, because people write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });

@@ -7,12 +7,12 @@ const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' ||
 export function readCallUrl(text: string): URL {
   const invalid = (problem: string) =>
     new MusterdError('configuration', `The address ${problem}`, {
-      hint: 'Give one with https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
+      hint: 'Give an address with https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
     });
   const url = URL.parse(text);
-  if (url === null) throw invalid('is no address');
+  if (url === null) throw invalid('is not a URL');
   const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-  if (!isSafe) throw invalid('has to be https; plain http is for loopback only');
-  if (url.username !== '' || url.password !== '') throw invalid('may not hold a name and a password');
+  if (!isSafe) throw invalid('must be https; plain http is allowed on loopback only');
+  if (url.username !== '' || url.password !== '') throw invalid('must not contain a name or a password');
   return url;
 }

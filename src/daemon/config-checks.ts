@@ -38,11 +38,11 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
 function mistakesInStatus({ status: { people } }: Config): readonly Mistake[] {
   const all = Object.entries(people);
   const complaintAbout = (name: string, own: string | undefined) => {
-    if (own === undefined) return 'tokenFile is missing: nobody could log in';
+    if (own === undefined) return 'tokenFile is missing for this person';
     if (name === '' || name.trim() !== name) return 'a name is expected, without white space around it';
-    if (name.includes(':')) return 'a name has no colon: browsers end it there';
+    if (name.includes(':')) return 'a name must not contain a colon: browsers cut it off there';
     const isShared = all.some(([other, given]) => other !== name && given.token === own);
-    return isShared ? 'this token is somebody else’s as well' : undefined;
+    return isShared ? 'another person has the same token' : undefined;
   };
   return all.flatMap(([name, { token: own }]) => {
     const message = complaintAbout(name, own);

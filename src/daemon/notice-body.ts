@@ -56,7 +56,7 @@ function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: bool
   });
   return {
     text: isFailing
-      ? `runs do not get to their end: ${list(groupWords)}`
+      ? `runs do not complete: ${list(groupWords)}`
       : `no complete run for too long: ${list(groupWords)}`,
     facts: { groups: rows },
     command: commandOf(team, 'status'),
@@ -123,12 +123,12 @@ function describeEvent(event: TeamEvent, facts: TeamFacts): NoticeContent {
 }
 
 const ends: Readonly<Record<TeamEvent, string>> = {
-  failing: 'runs get to their end again',
-  stale: 'the mirror is as new as it should be again',
-  'credentials-refused': 'the service takes the credentials again',
+  failing: 'runs complete again',
+  stale: 'the mirror is up to date again',
+  'credentials-refused': 'the service accepts the credentials again',
   'batch-waits': 'no batch needs a decision any more',
   'fields-held': 'no field needs a decision any more',
-  elsewhere: 'it is clear where this mirror is again',
+  elsewhere: 'the place of this mirror is known again',
 };
 
 export function describeNotice(
@@ -169,6 +169,6 @@ export const describeProbe = (id: string, team: string): NoticeFields => ({
   id,
   event: 'test',
   team,
-  text: `${team}: a test of notify.url by "musterd check"; nothing is to be done`,
+  text: `${team}: a test of notify.url by "musterd check"; no action is needed`,
   command: null,
 });

@@ -36,7 +36,7 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
       await noteDaemon(db, { teams: now, bySystemd, end });
       reportedTeams = now;
     } catch (error) {
-      log.warn({ err: error }, 'not said in the mirror that this daemon runs: trying again');
+      log.warn({ err: error }, 'heartbeat of this daemon not recorded in the mirror: trying again');
     }
   };
   const goRound = async () => {
@@ -55,7 +55,7 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
       await withTimeout(
         partingMs,
         round.then(() => say(how)),
-      ).catch((error: unknown) => log.warn({ err: error }, 'not said in the mirror that this daemon ends'));
+      ).catch((error: unknown) => log.warn({ err: error }, 'end of this daemon not recorded in the mirror'));
     },
   };
 }

@@ -14,7 +14,7 @@ export function validateSchedule(expression: string): string | undefined {
     return `a cron expression, not "${expression}" (${errors.map(({ message }) => message).join('; ')})`;
   }
   return longestGapMs(expression) === Number.POSITIVE_INFINITY
-    ? `a time that will come, not "${expression}"`
+    ? `an expression with a future time, not "${expression}"`
     : undefined;
 }
 

@@ -170,8 +170,7 @@ export function createTeller(options: TellerOptions): Teller {
     try {
       return await look();
     } catch (error) {
-      if (!closing.signal.aborted)
-        log.warn({ err: error }, 'cannot read what to notify people of: trying again');
+      if (!closing.signal.aborted) log.warn({ err: error }, 'notices not read from the mirror: trying again');
       return everyMs;
     }
   };

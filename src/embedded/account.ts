@@ -17,7 +17,7 @@ export const CHILD_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 export function asAccount<T>(account: Account | undefined, work: () => T): T {
   if (account === undefined) return work();
   if (process.seteuid === undefined || process.setegid === undefined || process.setgroups === undefined)
-    throw new MusterdError('mirror', 'Only the main thread of a process can take another account.');
+    throw new MusterdError('mirror', 'Only the main thread of a process can switch to another account.');
   const groups = process.getgroups?.() ?? [];
   process.setgroups([account.gid]);
   process.setegid(account.gid);
@@ -118,7 +118,7 @@ function makePrivate(folder: string): void {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = fs.lstatSync(folder);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
-    throw new Error(`${folder} belongs to somebody else, or is open to others`);
+    throw new Error(`${folder} belongs to another account, or other accounts can access it`);
 }
 
 /** Creates a new folder whose name begins with `prefix`. Removes older ones, which killed processes have left behind. */

@@ -51,7 +51,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
     const where =
       process.getuid?.() === 0
         ? 'As root, the embedded Postgres runs as "postgres" or "nobody": choose an empty MUSTERD_DATA_DIR that they can reach (not below /root)'
-        : 'Check who owns that folder and how much room there is, or set MUSTERD_DATA_DIR to another';
+        : 'Check the owner of that folder and its free disk space, or set MUSTERD_DATA_DIR to another folder';
     const { message, stderr } = error as { message: string; stderr?: string };
     const words = `The embedded Postgres could not be opened: ${stderr?.trim() || message}`;
     throw new MusterdError('mirror', words, { hint: `${where}, or set DATABASE_URL.`, cause: error });
@@ -101,7 +101,7 @@ async function attach(options: ServerOptions) {
   const leaving = new AbortController();
   let held = await useServer(options);
   const comeBack = async () => {
-    options.onWarning('the embedded Postgres has gone, or who started it was killed: starting it again');
+    options.onWarning('the embedded Postgres, or the process that started it, has ended: starting it again');
     while (!leaving.signal.aborted) {
       // A failed attempt is repeated.
       const wait = delay(500, undefined, { ref: false, signal: leaving.signal });

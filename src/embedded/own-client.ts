@@ -13,7 +13,7 @@ const LOCK = 1_836_413_796;
 export function createOwnClient(options: pg.ClientConfig): pg.Client {
   const client = new pg.Client({ ...options, ssl: false });
   const { connection } = client;
-  Object.assign(connection, { password: () => connection.emit('error', new Error('it is not ours')) });
+  Object.assign(connection, { password: () => connection.emit('error', new Error('not our Postgres')) });
   // Ignored here: if the server dies, the work that needs it reports the error.
   client.on('error', () => undefined);
   return client;

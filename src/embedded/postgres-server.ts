@@ -65,7 +65,7 @@ export async function useServer(options: ServerOptions): Promise<Server> {
   }
   own?.stop();
   const hint = words.includes('incompatible with server')
-    ? `Carry ${folder} over with pg_upgrade or with pg_dump of that version; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`
+    ? `Upgrade ${folder} with pg_upgrade, or with pg_dump of that version. Or move the folder away: musterd then makes a new mirror from the service (edits that were not pushed yet stay in the old folder).`
     : `Its log is ${join(folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`;
   throw new MusterdError('mirror', `The embedded Postgres did not start: ${words}`, { hint });
 }
@@ -77,7 +77,7 @@ function keepPort({ folder, account, onWarning }: ServerOptions, kept: number | 
   if (kept === undefined) asAccount(account, () => fs.writeFileSync(file, `${port}\n`, { mode: 0o600 }));
   else if (kept !== port)
     onWarning(
-      `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${port}; the number in ${file} names another one for good`,
+      `port ${kept} of the embedded Postgres is taken: it listens on ${port} until its next start; to change the port for good, edit the number in ${file}`,
     );
 }
 

@@ -36,6 +36,6 @@ export function chooseColumns(
   return {
     columns: kept.map(({ name }) => name),
     places: read.slice(0, mostColumns).map(({ place }) => place),
-    notes: left === 0 ? [] : [`${plural(left, 'more column')} not read: no more than ${mostColumns} are`],
+    notes: left === 0 ? [] : [`${plural(left, 'more column')} not read: at most ${mostColumns} are read`],
   };
 }

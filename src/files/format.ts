@@ -28,7 +28,7 @@ export function readFormat(wanted: string | undefined, file: string | undefined)
 export function readFormatToWrite(wanted: string | undefined, file: string | undefined): Format {
   const ending = extname(file ?? '').toLowerCase();
   if (wanted === undefined && ending !== '' && !Object.hasOwn(endings, ending))
-    throw new MusterdError('usage', `There is no output format with the ending ${ending}`, {
+    throw new MusterdError('usage', `No output format has the ending ${ending}`, {
       hint: `Give the file one of the endings ${Object.keys(endings).join(', ')}, or choose the format with --format.`,
     });
   return readFormat(wanted, file);

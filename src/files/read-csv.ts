@@ -74,8 +74,8 @@ async function readRecords(
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const at = typeof error['lines'] === 'number' ? error['lines'] + firstLine - 1 : firstLine;
-    throw new MusterdError('usage', `Line ${at}: the quotes of this CSV are not in order (${error.code})`, {
-      hint: 'A quote inside a quoted cell is written twice.',
+    throw new MusterdError('usage', `Line ${at}: the quotes of this CSV do not match (${error.code})`, {
+      hint: 'Double each quote inside a quoted cell.',
       cause: error,
     });
   }
@@ -138,7 +138,7 @@ export async function readCsv(given: string, { isRead, signal }: TableWishes): P
       { isRead },
       below.map(({ cells }) => cells.map(textOf)),
     );
-    const skipped = `line ${first[at]?.line} looks like the header: what is above it is not read`;
+    const skipped = `line ${first[at]?.line} looks like the header: the lines above it are not read`;
     head = { ...chosen, fewest, notes: [...(at > 0 ? [skipped] : []), ...chosen.notes], width: names.length };
     for (const record of below) takeRow(record, head);
     return head;

@@ -118,7 +118,7 @@ function* membersOf(text: string): Generator<WrittenRow> {
 }
 
 function requireEnd(text: string, at: number, line: number): void {
-  if (text.slice(at).trim() !== '') throw notReadable('JSON', 'it goes on after its list', line);
+  if (text.slice(at).trim() !== '') throw notReadable('JSON', 'it continues after its list', line);
 }
 
 export async function readJsonList(text: string, wishes: TableWishes): Promise<FileTable> {
@@ -205,8 +205,8 @@ async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal):
 /** Every value is kept as text, so that a phone number keeps its plus sign, and an id its digits. */
 export async function readYaml(text: string, wishes: TableWishes): Promise<FileTable> {
   if (text.length > longestYaml)
-    throw new MusterdError('usage', 'This YAML is too long to be read', {
-      hint: 'Use CSV or NDJSON for as many rows.',
+    throw new MusterdError('usage', 'This YAML is too long', {
+      hint: 'Use CSV or NDJSON for this many rows.',
     });
   const { signal } = wishes;
   const lineCounter = new LineCounter();

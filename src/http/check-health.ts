@@ -28,7 +28,7 @@ export async function askHealth(
 ): Promise<Health> {
   const port = Number(env['MUSTERD__status__port'] || 0);
   if (port === 0)
-    return { healthy: false, words: 'MUSTERD__status__port is not set: there is nobody to ask' };
+    return { healthy: false, words: 'MUSTERD__status__port is not set: there is no server to ask' };
   const host = reachable(env['MUSTERD__status__host'] || '127.0.0.1');
   const { promise, resolve, reject } = Promise.withResolvers<Health>();
   const signal = AbortSignal.timeout(timeoutMs);

@@ -56,11 +56,11 @@ export const holdReasons: Readonly<Record<HeldReason, ReasonWords>> = {
   ineffective: {
     words: 'taken without effect by the service',
     means:
-      'The service took it, and shows its own value still. Not sent again until one of the two values changes or somebody decides.',
+      'The service accepted it, but still shows its own value. Not sent again until one of the two values changes or somebody decides.',
   },
   unsupported: {
     words: 'cannot be sent',
-    means: 'The service has no way to take it, until the value changes or somebody decides.',
+    means: 'The service has no way to take it. Held until the value changes or somebody decides.',
   },
   returned: {
     words: 'edited before the user left and came back',
@@ -69,15 +69,15 @@ export const holdReasons: Readonly<Record<HeldReason, ReasonWords>> = {
   limit: {
     words: 'more than the limit',
     means:
-      'Nothing of it was sent, until one of the two values changes, somebody decides or, where it is about one field alone, the limit goes.',
+      'Not sent until one of the two values changes or somebody decides. A limit on a single field can also end by itself.',
   },
   review: {
     words: 'to be approved',
-    means: 'Nothing of it was sent, until somebody approves or rejects it.',
+    means: 'Not sent until somebody approves or rejects it.',
   },
   asked: {
     words: 'held on request',
-    means: 'Left alone on both sides until then.',
+    means: 'Left alone on both sides until the hold ends.',
   },
 };
 

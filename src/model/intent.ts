@@ -30,9 +30,9 @@ export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {
-  unknown: 'it is not known whether an update without the name keeps it: the first one goes alone',
+  unknown: 'it is not known if an update without the name keeps it: the first update goes alone',
   keeps: 'an update without the name keeps it',
-  clears: 'an update without the name clears it: the name goes along with every update',
+  clears: 'an update without the name clears it: the name is sent with every update',
 };
 
 /** A push that is recorded before it is sent, and open until its outcome is known. */

@@ -131,12 +131,12 @@ export const folderPrefix = 'folder ';
 
 /** The advice to a person if nothing is sent; empty if the mirror sends. */
 export function adviceOn(placing: Placing): string {
-  if (placing.verdict === 'copy') return 'If it is to send: musterd adopt --reason …';
+  if (placing.verdict === 'copy') return 'To let it send: musterd adopt --reason …';
   if (placing.verdict !== 'elsewhere') return '';
   const also = maybeAlso(placing)
     ? ' If this is only another name of the same server: musterd adopt --also --reason …'
     : '';
-  return `If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …${also}`;
+  return `If it has moved here: musterd adopt --reason …, and stop the other one. If it should be a copy: musterd adopt --as-copy --reason …${also}`;
 }
 
 /** One sentence about where the mirror is. */

@@ -20,7 +20,7 @@ function readBeside(name: string): Buffer {
       if (at === places.length - 1) throw error;
     }
   }
-  throw new Error(`${name} is nowhere`);
+  throw new Error(`${name} is missing`);
 }
 
 /** The typeface's style sheet maps letters to font files, so that a browser loads only the files that a page needs. */

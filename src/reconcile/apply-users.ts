@@ -138,11 +138,11 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
   notes.count('postponed', next);
   if (next > 0)
     notes.warn(
-      `${next} demotions wait for the next run: without a promotion of this one, which may fail, no administrator would be left`,
+      `${next} demotions wait for the next run: if a promotion of this run fails, no administrator would be left`,
     );
   if (whole > 0)
     notes.warn(
-      `${whole} demotions wait for a run that reads all users: no administrator would be left among those who were looked up`,
+      `${whole} demotions wait for a run that reads all users: no administrator would be left among the users that this run looked up`,
     );
 }
 

@@ -63,7 +63,7 @@ function doubtAbout(missing: Missing): string | null {
 
 /** The message to people about withheld rows, with the command to type. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
-  return `${resource}: ${reason}; none of them is marked as gone before somebody says "musterd approve ${hash} --reason …"`;
+  return `${resource}: ${reason}; none of them is marked as gone until a person runs "musterd approve ${hash} --reason …"`;
 }
 
 /** Reads the verdicts, but only if rows are missing. */

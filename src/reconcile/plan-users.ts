@@ -40,11 +40,11 @@ async function noteWhole({ users, members, unresolved }: Roster, notes: RunNotes
     if (!members.has(id)) unlisted += 1;
   });
   if (members.size === 0 && unlisted > 0)
-    notes.partial(`users: the team lists nobody, but ${unlisted} users are found`);
-  else if (unlisted > 0) notes.warn(`${unlisted} users are found whom the team does not list`);
+    notes.partial(`users: the team lists no members, but ${unlisted} users were found`);
+  else if (unlisted > 0) notes.warn(`${unlisted} users were found that the team does not list`);
   if (unresolved.length > 0) {
     notes.warn(
-      `${unresolved.length} members are answered by no lookup; insert addresses into mirror.user_lookups`,
+      `no lookup finds ${unresolved.length} members; insert their addresses into mirror.user_lookups`,
     );
   }
 }
@@ -56,7 +56,7 @@ export async function noteLook({ isWhole, roster }: Look, notes: RunNotes): Prom
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
   warnOfTwice(notes, 'users', differingOf(repeated));
   if (refusedLookups > 0)
-    notes.warn(`the service does not take ${refusedLookups} of the addresses to look users up by`);
+    notes.warn(`the service rejects ${refusedLookups} of the addresses that lookups use`);
   if (isWhole) await noteWhole(roster, notes);
 }
 
@@ -68,7 +68,7 @@ export function noteUnfound(
 ): void {
   const unanswered = edited.filter(({ id }) => !users.has(id));
   const lost = unanswered.filter(({ resolved }) => resolved).length;
-  if (lost > 0) notes.partial(`no lookup returns ${lost} edited users any more: their edits wait`);
+  if (lost > 0) notes.partial(`lookups no longer return ${lost} edited users: their edits wait`);
   const unknown = unanswered.length - lost;
   if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
@@ -101,7 +101,7 @@ export async function planEach(
     plans.filter((plan) => plan.case === 'unresolved' && resolved.has(plan.id)).map(({ id }) => id),
   );
   if (lost.size <= Math.max(3, population * 0.1)) return plans;
-  notes.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
+  notes.partial(`users: lookups no longer find ${lost.size} of ${population} users`);
   return plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan));
 }
 

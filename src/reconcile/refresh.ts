@@ -90,7 +90,7 @@ async function withListing<R>(
     notes.count(`${name}_read`, listing.count);
     if (listing.status === 'incomplete') notes.partial(`${name}: ${listing.because}`);
     else if (!listing.isOffered)
-      notes.warn(`${name}: the service has no such listing (404), which counts as an empty one`);
+      notes.warn(`${name}: the service has no such listing (404), so it counts as empty`);
     const differing = rows.differing();
     warnOfTwice(notes, name, differing);
     const others = own.others();

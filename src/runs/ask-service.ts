@@ -43,7 +43,7 @@ export async function askService(
   const { config, log, mirror: opened } = setup;
   const { login, isOwner } = await readLogin(opened.db.kysely);
   if (!isOwner) {
-    const words = `it is asked for the login that owns the mirror, which ${login} is not`;
+    const words = `only the login that owns the mirror may ask it, not ${login}`;
     return { reached: false, error: new MusterdError('denied', words) };
   }
   try {

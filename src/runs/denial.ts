@@ -27,7 +27,7 @@ export function describeDenial(error: unknown, command: string): unknown {
   const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
   return new MusterdError(
     'denied',
-    isPlain ? `This login may not do it: "${command}" needs ${needs} (${error.message})` : error.message,
+    isPlain ? `This login may not run "${command}": it needs ${needs} (${error.message})` : error.message,
     { hint: hint ?? 'What each login may do is in docs/guide.md, "Logins of people".', cause: error },
   );
 }

@@ -34,7 +34,7 @@ interface Acting {
 export async function actAs(tx: Transaction, settings: Settings, actor: string | undefined): Promise<Acting> {
   const { login, isOwner } = await readLogin(tx);
   if (!isOwner && actor !== undefined)
-    throw new MusterdError('usage', `--as is for the login that owns the mirror: ${login} acts as ${login}`, {
+    throw new MusterdError('usage', `Only the owner of the mirror may use --as: ${login} acts as ${login}`, {
       hint: 'Leave out --as and MUSTERD_ACTOR.',
     });
   const known = isOwner ? await tightenSettings(tx, settings) : await readFourEyes(tx, settings.team);
@@ -59,8 +59,8 @@ export async function decideFor(
   throw new MusterdError(
     'usage',
     isEditAlone
-      ? 'push.fourEyes: nobody approves what they edited themselves'
-      : 'The login that owns the mirror decides in the name of a person',
-    { hint: 'Say who: --as <person>, or MUSTERD_ACTOR.' },
+      ? 'push.fourEyes needs the name of the editor, who may not approve the edit'
+      : 'The login that owns the mirror must decide in the name of a person',
+    { hint: 'Name the person: --as <person>, or MUSTERD_ACTOR.' },
   );
 }

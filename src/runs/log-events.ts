@@ -12,7 +12,7 @@ export function logServiceEvent(log: Log, event: ServiceEvent): void {
       log.info({ ...event, kind: undefined }, 'retry');
       return;
     case 'throttled':
-      log.warn({ ...event, kind: undefined }, 'the service says 429: all calls wait');
+      log.warn({ ...event, kind: undefined }, 'the service answered 429: all calls wait');
       return;
     case 'warning':
       log.warn({ code: event.code }, event.message);

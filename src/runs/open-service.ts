@@ -26,7 +26,7 @@ function requireWhole(
   if ((id === undefined) === (key === undefined)) return;
   const [set, missing] = id === undefined ? [keyName, idName] : [idName, keyName];
   throw new MusterdError('configuration', `${set} is set, and ${missing} is not`, {
-    hint: 'An API Secret is the two together.',
+    hint: 'An API Secret needs both.',
   });
 }
 

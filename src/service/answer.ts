@@ -125,7 +125,7 @@ async function readLong(
   const bytes = body.take();
   await setImmediate();
   const { excess, hasLongNumber } = measureBounds(bytes);
-  if (excess !== null) return failure(head, 'too-large', `the answer is not taken: ${excess}`);
+  if (excess !== null) return failure(head, 'too-large', `the answer was rejected: ${excess}`);
   await setImmediate();
   return answerOf(head, await readLongJson(bytes, hasLongNumber), digest);
 }

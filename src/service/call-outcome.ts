@@ -67,9 +67,9 @@ const hints: Partial<Record<FailureReason, string>> = {
   tls: "check the base URL's host name and, for a private authority, MUSTERD_CA_FILE",
   'not-json': 'a proxy, a login page or another program may be answering in place of the service',
   redirect: 'redirects are never followed; set the base URL to where the service is',
-  encoded: 'something between here and the service compresses answers that were asked for uncompressed',
-  unframed: 'something between here and the service strips the length of answers',
-  'too-large': 'a page of a listing gets smaller with pages.size; no setting lets another answer be longer',
+  encoded: 'something between musterd and the service compresses answers without being asked',
+  unframed: 'something between musterd and the service strips the length of answers',
+  'too-large': 'a smaller pages.size makes listing pages smaller; no setting allows longer answers',
 };
 
 function hintForStatus(status: number): string | undefined {

@@ -114,7 +114,7 @@ export function openChannel(options: ServiceClientOptions): Channel {
   const call = createCall({ http, tokens, rate, skew, clock, concurrency, retry, random, signal, onEvent });
   const pages = { maxPages: options.maxPages ?? defaultMaxPages };
   if ('apiKey' in options.credentials) {
-    const message = 'the legacy team API key is planned for deprecation; an API secret takes its place';
+    const message = 'the legacy team API key is planned for deprecation; use an API secret instead';
     onEvent({ kind: 'warning', code: 'legacy-api-key', message });
   }
   return {

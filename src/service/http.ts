@@ -161,7 +161,7 @@ function classify(
     };
   }
   if (code.endsWith('_TIMEOUT')) return { reason: 'timeout', message: `no answer in time (${code})` };
-  return { reason: 'broken', message: `the connection broke before the answer was whole (${code})` };
+  return { reason: 'broken', message: `the connection broke before the answer was complete (${code})` };
 }
 
 function failWithoutHead(sent: boolean, reason: FailureReason, message: string, cause?: unknown): Failure {
@@ -250,7 +250,7 @@ function transfer(
         stop(fail('too-large', `the answer is longer than ${maxBytes} bytes`));
       },
       onResponseEnd: () => {
-        if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));
+        if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no headers'));
         onLength(body.size());
         end(readAnswer(head, body, isKnown));
       },

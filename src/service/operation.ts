@@ -69,7 +69,7 @@ export function nameOperation(operation: Operation): string {
 export function pathWithId(operation: Operation, id: Id): string {
   if (/^\d+$/.test(String(id))) return operation.path.replace('{id}', String(id));
   const name = nameOperation(operation);
-  throw new ServiceError(`${name} was not sent: an id has digits alone`, {
+  throw new ServiceError(`${name} was not sent: an id must be digits only`, {
     operation: name,
     phase: 'not-sent',
   });

@@ -43,7 +43,7 @@ const defaultSize = 100;
 
 function checkPath(path: string): void {
   if (allowedPath.test(path)) return;
-  throw new MusterdError('usage', 'The path has to begin with /v1/ and to be written as in a URL');
+  throw new MusterdError('usage', 'The path must begin with /v1/ and be encoded as in a URL');
 }
 
 export function createRawRequest(call: MakeCall, pages: PagesSettings): RawRequest {

@@ -74,7 +74,7 @@ function makers(
   if ('apiKey' in credentials) {
     const key = credentials.apiKey.reveal();
     if (!headerSafe.test(key)) {
-      throw new MusterdError('configuration', 'The API key is empty or holds characters that no header can');
+      throw new MusterdError('configuration', 'The API key is empty or is not valid in a header');
     }
     return new Map([['api-key', () => Promise.resolve(key)]]);
   }

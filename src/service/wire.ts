@@ -187,7 +187,7 @@ export function unexpected(reply: Reply, expected: string): ServiceError {
     phase: 'sent',
     status: reply.status,
     requestId: reply.requestId ?? undefined,
-    hint: 'The service, or something between here and it, does not follow the interface.',
+    hint: 'The service, or a proxy before it, does not follow the interface.',
   });
 }
 

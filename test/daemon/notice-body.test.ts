@@ -78,7 +78,7 @@ describe('describeNotice', () => {
 
   it('lists the groups whose runs fail, or the groups without a complete run for too long', () => {
     expect(of('failing')).toMatchObject({
-      text: `north: since ${since}, runs do not get to their end: users failed (service), listings partial\n\`musterd --team north status\``,
+      text: `north: since ${since}, runs do not complete: users failed (service), listings partial\n\`musterd --team north status\``,
       groups: [
         { group: 'users', since, outcome: 'failed', error: 'service', run: 7n },
         { group: 'listings', since, outcome: 'partial', error: null, run: null },

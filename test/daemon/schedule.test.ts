@@ -55,6 +55,6 @@ describe('validateSchedule', () => {
   it('accepts a cron expression that will match, and explains why another text is wrong', () => {
     expect(validateSchedule('*/15 * * * *')).toBeUndefined();
     expect(validateSchedule('often')).toMatch(/^a cron expression, not "often" \(.+\)$/);
-    expect(validateSchedule('0 0 5 * 1#2')).toBe('a time that will come, not "0 0 5 * 1#2"');
+    expect(validateSchedule('0 0 5 * 1#2')).toBe('an expression with a future time, not "0 0 5 * 1#2"');
   });
 });

@@ -120,7 +120,7 @@ describe('readTable of CSV', () => {
 
   it.each([
     ['id,name\n1,a\n2,"b\n3,c\n', 'Line'],
-    ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV are not in order'],
+    ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV do not match'],
   ])('refuses quotes that are not in order: %j', async (text, words) => {
     await expect(csv(text)).rejects.toThrow(words);
   });
@@ -152,7 +152,7 @@ describe('readTable of a hostile file', () => {
       const { columns, rows, notes } = await readTable(bytes(text), format, { ...wishes, isRead });
       expect([columns.length, columns[0], columns[1]]).toEqual([200, 'id', 'k0']);
       expect(new Set(rows.map(({ cells }) => cells.join()))).toEqual(new Set(['7']));
-      expect(notes).toEqual(['800 more columns not read: no more than 200 are']);
+      expect(notes).toEqual(['800 more columns not read: at most 200 are read']);
       const all = await plain(format, text);
       expect(Math.max(...all.rows.map(({ cells }) => cells.length))).toBe(200);
     },
@@ -262,7 +262,7 @@ describe('readTable of other formats', () => {
     ['json', '[,{}]', 'this is not JSON'],
     ['json', '[,]', 'this is not JSON'],
     ['json', '[{}\n{}]', 'this is not JSON'],
-    ['json', '[{}]\n\n[]', 'this is not JSON: it goes on after its list'],
+    ['json', '[{}]\n\n[]', 'this is not JSON: it continues after its list'],
     ['json', `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`, 'this is not JSON'],
     ['yaml', `- ${'['.repeat(100_000)}`, 'this is not YAML'],
     ['yaml', '- id: 1\n---\n- id: 2\n', 'This is not YAML: it is several documents'],

@@ -55,7 +55,7 @@ it('sync.approve approves all missing rows of a batch, and records the approver 
   expect(await waiting()).toEqual([['users', absenceHash('users', [1n]), 'too many', [1n]]]);
   expect(await waiting(42n)).toEqual([['tags', absenceHash('tags', [1n, 3n]), 'too many', [1n, 3n]]]);
   expect(await sql('select count(*)::int from sync.changes')).toEqual([[0]]);
-  await expect(approve(`'${all}'`)).rejects.toThrow(`Nothing is held in a batch ${all}`);
+  await expect(approve(`'${all}'`)).rejects.toThrow(`There is no held batch ${all}`);
 });
 
 it('sync.approve of some missing rows keeps all unnamed rows in the batch until the next run renames it', async () => {
@@ -101,8 +101,8 @@ it('sync.reject leaves missing rows undecided in their batch', async () => {
 it.each([
   [`'${all}', only_users => '{1,3}'`, 'User 3 is not in batch'],
   [`'${all}', only_edits => '{7}'`, `is not in batch ${all}`],
-  [`'${all}', team => 43`, 'Nothing is held in a batch'],
-  [`'ffffffffffff'`, 'Nothing is held in a batch'],
+  [`'${all}', team => 43`, 'There is no held batch'],
+  [`'ffffffffffff'`, 'There is no held batch'],
 ])('sync.approve(%s) fails with "%s" and leaves every missing row undecided', async (args, says) => {
   await withhold('tags', [3n], {}, 42n);
   await expect(approve(args)).rejects.toThrow(says);
@@ -111,7 +111,7 @@ it.each([
 
 it('sync.approve requires the team if rows with the same ids are missing in two teams', async () => {
   await withhold('tags', [1n, 2n, 10n], {}, 42n);
-  await expect(approve(`'${all}'`)).rejects.toThrow('is held in 2 teams');
+  await expect(approve(`'${all}'`)).rejects.toThrow('exists in 2 teams');
   expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
   expect(await waiting()).toHaveLength(1);
   expect(await waiting(42n)).toEqual([]);
@@ -123,8 +123,8 @@ it('sync.approve fails for a role that cannot see the team, and for a role that 
     delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
   const as = (text: string) => sql(`set session authorization ${role}; ${text}`);
   try {
-    await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('Nothing is held in a batch');
-    await expect(as(`select sync.approve('${all}', team => 41)`)).rejects.toThrow('Nothing is held');
+    await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('There is no held batch');
+    await expect(as(`select sync.approve('${all}', team => 41)`)).rejects.toThrow('There is no held');
     await sql(`reset session authorization; revoke musterd_approver from ${role};
       grant usage on schema sync to ${role}; grant execute on function sync.approve(text, text, bigint[], bigint[], bigint) to ${role};
       update mirror.team_roles set team_id = 41`);

@@ -135,7 +135,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];
     await database.db.transaction((tx) => approveEdits(tx, 41n, approval, edits));
-    const left = ['confirmed by who edited it', 'abc', 'approved', null, true];
+    const left = ['confirmed by its editor', 'abc', 'approved', null, true];
     expect(await written(12)).toEqual(['review', ...values, ...left]);
   });
 

@@ -261,8 +261,8 @@ describe.each([oldestServer()])('a hold on request, on $name,', (server) => {
     await run('delete from sync.leases');
     await lease(-1);
     for (const [of, answer] of [
-      [`41, 1, now()`, 'after now and within 100 years'],
-      [`41, 1, 'infinity'`, 'after now and within 100 years'],
+      [`41, 1, now()`, 'in the future and within 100 years'],
+      [`41, 1, 'infinity'`, 'in the future and within 100 years'],
       [`41, 2, 'tomorrow'`, 'Team 41 has no user 2'],
       [`40, 1, 'tomorrow'`, 'Team 40 has no user 1'],
       [`41, 1, 'tomorrow', 'why', '{phone,fax}'`, 'no user 1 with such fields'],

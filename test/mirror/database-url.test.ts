@@ -136,9 +136,9 @@ test.each([
   ['host=/run user=u', /does not begin with postgres:/],
   ['postgres://u:x/canary@h/m', /an @ or a # after its host/],
   ['postgres://h:70000/m', /has the port 70000\. A port/],
-  ['postgres://u:canary', /a port that is no number/],
-  ['postgres://[::1]x/m', /host that cannot be read/],
-  ['postgres://h%zz/m', /host that cannot be read/],
+  ['postgres://u:canary', /a port that is not a number/],
+  ['postgres://[::1]x/m', /host that is not valid/],
+  ['postgres://h%zz/m', /host that is not valid/],
   ['postgres:///m?host=a,b,c&port=1,2', /3 hosts and 2 ports/],
   ['postgres://h/m?target_session_attrs=x', /unknown target_session_attrs "x"/],
 ])('readConnectionUrl names the invalid part of %s in its error, and shows no password', (text, part) => {

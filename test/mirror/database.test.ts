@@ -269,7 +269,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     test('does not repeat a timed-out single statement after a stop signal', async () => {
       const stop = new AbortController();
       const stopped = open({ lockTimeoutMs: 30, statementTimeoutMs: 200, signal: stop.signal });
-      stop.abort(new MusterdError('stopped', 'Asked to stop'));
+      stop.abort(new MusterdError('stopped', 'Stopped on request'));
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
         for (const statement of [sql`select from public.t`, sql`select pg_sleep(30)`])
@@ -560,7 +560,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
           listener.href = url.href;
         });
         expect([error.message, error.hint]).toEqual([
-          expect.stringContaining('it asks for the password itself'),
+          expect.stringContaining('it asks for the password or its MD5'),
           expect.stringContaining('scram-sha-256'),
         ]);
         const lost = await new Promise<Error>((resolve) => {
@@ -572,7 +572,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
           });
           onTestFinished(() => listening.close());
         });
-        expect(lost.message).toContain('it asks for the password itself');
+        expect(lost.message).toContain('it asks for the password or its MD5');
         const queue = createSharedQueue({
           connection: connectionOptions(readConnectionUrl(listener.href)),
           migrate: true,
@@ -580,10 +580,10 @@ describe.each(servers())('createDatabase on $name', (server) => {
           work: async () => {},
           onError: () => {},
         });
-        await expect(queue).rejects.toThrow('it asks for the password itself');
+        await expect(queue).rejects.toThrow('it asks for the password or its MD5');
         const own = enter('a-canary', port);
-        await expect(own).rejects.toThrow('it is not ours');
-        await expect(readingUrl(listener.href)).rejects.toThrow('it is not ours');
+        await expect(own).rejects.toThrow('not our Postgres');
+        await expect(readingUrl(listener.href)).rejects.toThrow('not our Postgres');
         // What is heard is who wants in, each time, and no message with a password or what is made of it.
         expect(heard.match(/user\0/g)?.length).toBeGreaterThanOrEqual(5);
         expect(heard).not.toMatch(/canary|md5|p\0\0/);

@@ -507,9 +507,9 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       );
 
       it('an approval fails if it covers the approver’s own edit, and works if it names edits by another author', async () => {
-        await expect(decideAsKim('null')).rejects.toThrow('for 1 users: 1');
-        await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('for 1 users: 1');
-        await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('for 1 users: 1');
+        await expect(decideAsKim('null')).rejects.toThrow('these users: 1');
+        await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('these users: 1');
+        await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('these users: 1');
         expect(await decisionsNow()).toEqual([]);
         expect(await decideAsKim(`only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
           '1 role_id approved',

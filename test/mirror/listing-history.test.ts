@@ -314,7 +314,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
         expect(await tell('update mirror.users set role_id = 2 where team_id = 41 and id < 4')).toEqual([]);
         // Nothing is known of the other team's roles.
         expect(await tell('update mirror.users set role_id = 8 + id % 2 where id in (4, 5)')).toEqual([
-          'Nobody in team 41 has the role 8, 9: the service may not know it / Roles that somebody has: 1 (Agent), 2 (Owner).',
+          'No user of team 41 has the role 8, 9: the service may not know it / Roles of the users: 1 (Agent), 2 (Owner).',
         ]);
         expect(await tell(`update mirror.users set email = 'a@example.com' where id = 4`)).toEqual([]);
         expect(await tell('update mirror.users set role_id = 9 where team_id = 41 and id = 5')).toEqual([]);
@@ -325,7 +325,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
         );
         // One of them has it already.
         expect(await tell('update mirror.users set role_id = 9 where id = 5')).toEqual([
-          'Nobody in team 42 has the role 9: the service may not know it / Roles that somebody has: 8 (Theirs).',
+          'No user of team 42 has the role 9: the service may not know it / Roles of the users: 8 (Theirs).',
         ]);
         await force('update mirror.roles set gone_at = now() where role_id = 2');
         expect(await tell('update mirror.users set role_id = 2 where team_id = 41 and id = 30')).toHaveLength(

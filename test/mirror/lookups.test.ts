@@ -17,8 +17,8 @@ describe.each([oldestServer()])('mirror.user_lookups on $name', (server) => {
     await insert(41, most);
     await expect(insert(41, 1)).rejects.toMatchObject({
       code: '54000',
-      message: 'Team 41 has at most 200,000 addresses in mirror.user_lookups',
-      hint: 'mirror.forget_lookups() removes those that are no longer needed.',
+      message: 'Team 41 would have more than 200,000 addresses in mirror.user_lookups',
+      hint: 'Remove addresses that are no longer needed with mirror.forget_lookups().',
     });
     await insert(42, 5);
     expect(await run(`select mirror.forget_lookups(41, array['7'])`)).toEqual([[1n]]);

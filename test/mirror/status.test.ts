@@ -75,11 +75,11 @@ describe('the waiting edits in status', () => {
     expect(pendingLines({ pending: {}, isNotedOnly: false, lastSuccess })).toEqual(['none']);
     expect(pendingLines({ pending: {}, isNotedOnly: true, lastSuccess })).toEqual([
       'noted: none',
-      'without the edits made with triggers off: report.pending compares every user; run 12 did at 2026-03-01T09:00:00Z',
+      'without edits made with triggers off: run 12 compared all users at 2026-03-01T09:00:00Z, and report.pending compares them now',
     ]);
     expect(pendingLines({ pending: { waiting: 2, held: 1 }, isNotedOnly: true, lastSuccess: null })).toEqual([
       'noted: 2 waiting, 1 needs a decision',
-      'without the edits made with triggers off: report.pending compares every user; no run has yet',
+      'without edits made with triggers off: no run has compared all users yet, and report.pending compares them now',
     ]);
   });
 

@@ -142,10 +142,10 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run(`update mirror.users set email = 'own@example.com' where id = 1`, asApprover);
     await asActor(asEditor, 'Kim ', `update mirror.users set email = 'kim@example.com' where id = 2`);
     await run(`${holdLasting}; revoke musterd_editor from ${approver}`);
-    const refused = (of: string) => `edited what is to be approved, or may have, for ${of}`;
-    await expect(approve(asApprover, all)).rejects.toThrow(`${approver} ${refused('1 users: 1')}`);
+    const refused = (of: string) => `edited, or may have edited, ${of}`;
+    await expect(approve(asApprover, all)).rejects.toThrow(`${approver} ${refused('1 of these users: 1')}`);
     await expect(asActor(asApprover, 'kim', `select sync.approve(${all})`)).rejects.toThrow(
-      `${approver} for kim ${refused('2 users: 1, 2')}`,
+      `${approver} for kim ${refused('2 of these users: 1, 2')}`,
     );
     await run('rollback', asApprover);
     expect(await held()).toEqual([...untouched, other]);
@@ -186,13 +186,13 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   });
 
   it.each([
-    ['an unknown batch', `'dddddddddddd'`, 'Nothing is held in a batch dddddddddddd'],
+    ['an unknown batch', `'dddddddddddd'`, 'There is no held batch dddddddddddd'],
     [
       'a user of another batch',
       `'aaaaaaaaaaaa', only_users => '{1,4}'`,
       'User 4 is not in batch aaaaaaaaaaaa',
     ],
-    ['a batch of another team than was named', `'aaaaaaaaaaaa', team => 42`, 'Nothing is held in a batch'],
+    ['a batch of another team than was named', `'aaaaaaaaaaaa', team => 42`, 'There is no held batch'],
   ])('sync.approve and sync.reject refuse %s, and change nothing', async (_, args, told) => {
     for (const decide of [approve, reject]) await expect(decide(asApprover, args)).rejects.toThrow(told);
     expect(await held()).toEqual([...untouched, other]);
@@ -200,7 +200,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
 
   it('sync.approve requires the team if two teams have the same batch', async () => {
     await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
-    await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('is held in 2 teams');
+    await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('exists in 2 teams');
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
   });
 
@@ -223,7 +223,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       asStranger,
     );
     await expect(run('insert into public.bait values (1)', asApprover)).rejects.toThrow(
-      'A trigger decides nothing',
+      'A trigger cannot decide',
     );
     expect(await held()).toEqual([...untouched, other]);
   });

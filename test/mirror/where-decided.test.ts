@@ -35,8 +35,8 @@ const decide = (isolation = 'read committed') =>
 
 describe('a decision in SQL', () => {
   it.each([
-    ['in the recorded database', {}, 'Nothing is held in a batch'],
-    ['in a copy', { kind: 'copy' }, 'Nothing is decided in a copy'],
+    ['in the recorded database', {}, 'There is no held batch'],
+    ['in a copy', { kind: 'copy' }, 'Nothing can be decided in a copy'],
     ['in another database', { database: '1' }, 'This mirror was at another place'],
     ['on another server', { identifier: '1' }, 'This mirror was at another place'],
   ] as const)('sync.approve decides only in the recorded database: %s', async (_, differs, answer) => {
@@ -45,9 +45,9 @@ describe('a decision in SQL', () => {
   });
 
   it.each([
-    ['read committed', 'Nothing is held in a batch'],
-    ['repeatable read', 'does not see what is sent meanwhile'],
-    ['serializable', 'does not see what is sent meanwhile'],
+    ['read committed', 'There is no held batch'],
+    ['repeatable read', 'sees what is sent in the meantime'],
+    ['serializable', 'sees what is sent in the meantime'],
   ])('sync.approve in a %s transaction answers with "%s"', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });

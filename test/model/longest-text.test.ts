@@ -27,7 +27,7 @@ describe('the longest text, before sending and on reading', () => {
     const mirrorOf = (text: string) => ({ ...values, split: 'known' as const, [field]: written(text) });
     expect(unsendable(field, mirrorOf('1'.repeat(longestText)), base)).toBeUndefined();
     expect(unsendable(field, mirrorOf('1'.repeat(longestText + 1)), base)).toBe(
-      'no run could read more than 262144 characters back',
+      'a run could not read back more than 262144 characters',
     );
   });
 });

@@ -173,13 +173,13 @@ describe('a message about the address of the mirror', () => {
       'a copy without a reason',
       at({ ...records.copy, why: null }, there),
       'this is a copy, said by kim at 2026-03-01T00:00:00Z; it reads, and sends nothing',
-      'If it is to send: musterd adopt --reason …',
+      'To let it send: musterd adopt --reason …',
     ],
     [
       'a copy without an author',
       at({ ...records.copy, by: null }, there),
       'this is a copy, since 2026-03-01T00:00:00Z; it reads, and sends nothing',
-      'If it is to send: musterd adopt --reason …',
+      'To let it send: musterd adopt --reason …',
     ],
     ['a mirror at its own address', at(home, there), 'db-1:5432/muster or localhost:5432/muster', ''],
     ['a mirror that is not on record', at(null, {}), 'db-2:5432/muster, which the first run records', ''],
@@ -193,7 +193,7 @@ describe('a message about the address of the mirror', () => {
       'another server',
       { ...at(home, { identifier: '2' }), until: null },
       'this mirror was at db-1:5432/muster or localhost:5432/muster, and is at db-2:5432/muster now: nothing is sent from here',
-      'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …',
+      'If it has moved here: musterd adopt --reason …, and stop the other one. If it should be a copy: musterd adopt --as-copy --reason …',
     ],
   ])('states the address and the next step for %s', (_, placing, words, advice) => {
     expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);

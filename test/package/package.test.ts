@@ -226,7 +226,7 @@ test('the installed program shows the stack of an unexpected error with paths of
   });
   await database.close();
   expect(status).toBe(1);
-  expect(stderr).toMatch(/Something happened that should not have: TypeError: out of the blue/);
+  expect(stderr).toMatch(/Unexpected error: TypeError: out of the blue/);
   expect(stderr).toMatch(/ \(?file:\S+\/src\/mirror\/migrations\.ts:\d+:\d+/);
   expect(stderr).not.toMatch(/dist\/chunks/);
 });

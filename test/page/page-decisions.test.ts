@@ -182,7 +182,7 @@ describe('taking back a run on the page', () => {
     const { form } = await question();
     await edit([12], `email = 'mine@example.com'`);
     const { text } = await dora.press(form, 'Take back 2');
-    expect(text).toContain('Nothing was decided. What the run has moved has moved again while you looked.');
+    expect(text).toContain('Nothing was decided. The values that the run moved changed again');
     expect(text).toContain('What it moved');
     expect((await emails())[0]).toBe('sent11@example.com');
     await edit([11], `email = 'mine@example.com'`);
@@ -196,7 +196,7 @@ describe('taking back a run on the page', () => {
     const { text, form } = await question();
     expect(text).toContain('The next run sends them if nobody else has to approve them.');
     const done = await dora.press(form, 'Take back 2');
-    expect(done.text).toContain('It is set back in the mirror. Somebody else has to approve that');
+    expect(done.text).toContain('The values are set back in the mirror. Somebody else has to approve this');
     expect([done.status, await emails(), await decisions()]).toEqual([303, before, []]);
   });
 
@@ -258,7 +258,7 @@ describe('the form of a waiting batch', () => {
     const foreign = withField(form, 'row', form.ticks[0]?.pair[1] ?? '', String(other));
     const { status, text } = await dora.press(foreign, 'Approve');
     expect(status).toBe(303);
-    expect(text).toContain('Nothing was decided. 1 of the 2 rows were edited, or moved on the service');
+    expect(text).toContain('Nothing was decided. 1 of the 2 rows were edited, or changed on the service');
     expect(text).toContain('new11@example.com');
     const { question } = await press(form, 'Approve');
     expect((await dora.press(withField(question, 'row', String(other)), 'Approve')).text).toContain(
@@ -266,7 +266,7 @@ describe('the form of a waiting batch', () => {
     );
     await edit([12], `email = 'later@example.com'`);
     const moved = await dora.press(question, 'Approve');
-    expect(moved.text).toMatch(/1 of the 4 rows.*The others are ticked below.*It was edited, or has moved/s);
+    expect(moved.text).toMatch(/1 of the 4 rows.*The other rows are ticked.*It was edited, or changed/s);
     expect(moved.checked.length).toBe(3);
     expect(await decisions()).toEqual([]);
   });
@@ -293,7 +293,7 @@ describe('the form of a waiting batch', () => {
     const { question } = await press(form, 'Approve');
     await owned('delete from sync.absences where id = 13');
     const { status, text } = await dora.press(question, 'Approve');
-    expect([status, text]).toEqual([303, expect.stringContaining('It has 1 rows now, and not 2')]);
+    expect([status, text]).toEqual([303, expect.stringContaining('It has 1 rows now, not 2')]);
     const choice = { batch: missing, only: null, rows: 2, why: 'a test', actor: 'dora' };
     await expect(approve(setup(), choice)).rejects.toThrow('has 1 row now; 2 were shown');
     expect(await decisions()).toEqual([]);
@@ -356,7 +356,7 @@ describe('the form of one held field', () => {
       const { status, text } = await dora.press(one, 'Take the mirror’s');
       expect([status, text]).toEqual([
         303,
-        expect.stringContaining('Nothing was decided. It was edited, or has moved on the service'),
+        expect.stringContaining('Nothing was decided. It was edited, or changed on the service'),
       ]);
       expect(text).toContain(change.includes('later') ? 'later@example.com' : 'ada@example.com');
     }
@@ -444,7 +444,7 @@ describe('a long list of held fields', () => {
     const { asked, done } = await decide(form, 'Take the service’s');
     expect(asked.text).toContain(`Take the service’s 2 of ${ids.length + 2}?`);
     expect(asked.text).toContain('The mirror gets the value of the service; nothing is sent.');
-    expect(asked.text).toContain(`Waiting on: ${ids.length}.`);
+    expect(asked.text).toContain(`Still waiting: ${ids.length}.`);
     expect(await receiptOf(done)).toMatch(
       /2 email addresses to be as on the service by you at .*2 confirmed\./,
     );
@@ -467,7 +467,7 @@ describe('a long list of held fields', () => {
     expect(text).toContain('201 to 204 of 204');
     expect(links.filter((link) => link.includes('page=400'))).toEqual([]);
     const { asked } = await decide(formWith(forms, 'Take the service’s'), 'Take the service’s');
-    expect(asked.text).toContain('Waiting on: 200.');
+    expect(asked.text).toContain('Still waiting: 200.');
     expect((await decisions()).length).toBe(4);
   });
 
@@ -479,9 +479,7 @@ describe('a long list of held fields', () => {
     await owned(limited);
     const both = await dora.ask('/waiting?state=limit');
     expect(both.checked.length).toBe(2);
-    expect(both.text).toContain(
-      '2 roles would change in one run, more than 1. Nothing of it was sent, until',
-    );
+    expect(both.text).toContain('2 roles would change in one run, more than 1. Not sent until');
     expect((await dora.ask('/waiting?state=limit&ticks=none')).checked.length).toBe(0);
     await edit([13], role);
     await hold([13]);
@@ -518,7 +516,7 @@ describe('a long list of held fields', () => {
       why: 'a test',
       actor: 'dora',
     }));
-    await expect(resolveAll(setup(), all)).rejects.toThrow('is not as it was shown');
+    await expect(resolveAll(setup(), all)).rejects.toThrow('has changed since it was shown');
     expect(await decisions()).toEqual([]);
   });
 });
@@ -687,7 +685,7 @@ describe('a hold requested on the page of a user', () => {
     const form = formWith(forms, 'End it now');
     expect((await dora.press(form, 'End')).location).toBe(person);
     expect(await held()).toEqual([]);
-    expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. Nobody asks to hold it');
+    expect((await dora.press(form, 'End')).text).toContain('Nothing was decided. It is no longer held');
   });
 
   it('covers a field in conflict, and restores the conflict when the hold ends', async () => {
@@ -713,11 +711,11 @@ describe('a hold requested on the page of a user', () => {
 
   it.each([
     ['without a reason', { why: [' '] }, 'A reason is missing'],
-    ['without an end', { until: ['at'] }, 'The form does not say until when'],
-    ['until 30 February', { until: ['at'], at: ['2026-02-30T09:00'] }, 'The form does not say until when'],
-    ['until a past moment', { until: ['at'], at: ['2001-01-01T09:00'] }, 'would have ended already'],
-    ['without a field', { field: [] }, 'does not say which field'],
-    ['of an unknown field', { field: ['gone_at'] }, 'does not say which field'],
+    ['without an end', { until: ['at'] }, 'The end of the hold is missing'],
+    ['until 30 February', { until: ['at'], at: ['2026-02-30T09:00'] }, 'The end of the hold is missing'],
+    ['until a past moment', { until: ['at'], at: ['2001-01-01T09:00'] }, 'of the hold is in the past'],
+    ['without a field', { field: [] }, 'names no field'],
+    ['of an unknown field', { field: ['gone_at'] }, 'names no field'],
     ['with a reason that is too long', { why: ['x'.repeat(1_001)] }, 'is too long'],
   ])('rejects a hold %s, and shows the error above the form', async (_, fields, words) => {
     const { status, text } = await begin(fields);
@@ -730,7 +728,7 @@ describe('a hold requested on the page of a user', () => {
     const form = withField(await open(), 'field', 'phone');
     await owned('update mirror.users set gone_at = now() where id = 20');
     expect((await dora.ask(person)).text).not.toContain('Leave it alone');
-    expect((await dora.press(form, 'Hold')).text).toContain('Nobody with this id');
+    expect((await dora.press(form, 'Hold')).text).toContain('No user with this id');
     await owned('update mirror.users set gone_at = null where id = 20');
     await visit('dora', 'look', 'look');
     expect((await dora.ask(person)).forms).toEqual([]);
@@ -842,7 +840,7 @@ describe('the page with push.fourEyes', () => {
     );
     const { asked } = await press(form, 'Approve');
     expect(asked.text).toContain('Approve 4 of 6?');
-    expect(asked.text).toContain('Waiting on: 2.');
+    expect(asked.text).toContain('Still waiting: 2.');
     expect(await receiptOf((await decide(form, 'Withdraw')).done)).toMatch(
       /1 email address put back to what both sides last agreed on by you at/,
     );
@@ -877,7 +875,7 @@ describe('the page with push.fourEyes', () => {
         why: 'a test',
         actor: 'anna',
       });
-    await expect(take('ada@example.com')).rejects.toThrow('edited what is to be approved');
+    await expect(take('ada@example.com')).rejects.toThrow('edited, or may have edited');
     for (const value of ['ADA@example.com', 'other@example.com']) {
       expect(await take(value)).toMatchObject({ mirror: value, waits: true });
       // It is an edit of Anna's, to which nobody else has agreed.

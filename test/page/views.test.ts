@@ -387,10 +387,10 @@ describe('the waiting view of a batch', () => {
   it('shows up to three different reasons above the rows, and more than three beside each row', () => {
     const reasons = ['first', 'second', 'third', 'fourth'].map((one) => `${one} reason`);
     const few = textOf(show(listOf(reasons.slice(1))));
-    expect(few).toContain('Second reason. Third reason. Fourth reason. Nothing of it was sent');
+    expect(few).toContain('Second reason. Third reason. Fourth reason. Not sent until');
     expect(few.match(/reason\./g)).toHaveLength(3);
     expect(textOf(show(listOf(reasons)))).toMatch(
-      /limitNothing of it.*Name 0.*First reason\..*Name 1.*Second reason\..*Name 3.*Fourth reason\./,
+      /limitNot sent until.*Name 0.*First reason\..*Name 1.*Second reason\..*Name 3.*Fourth reason\./,
     );
   });
 });

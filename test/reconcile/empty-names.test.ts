@@ -57,7 +57,7 @@ describe('an empty name on the service', () => {
       const state = makeState({ service: { name } });
       const plan = planInLists(state, member, policy);
       expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
-      expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
+      expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
       expect(planInLists(applyPlan(state, plan), member, policy)).toMatchObject({
         moves: [],
         holds: [],
@@ -90,7 +90,7 @@ describe('an empty name on the service', () => {
     it('holds the full name in a resync, and gives the empty name as the reason', () => {
       const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
-      expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
+      expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
     });
 
     it('keeps the name of a user whom only the team listing shows, with an empty name', () => {

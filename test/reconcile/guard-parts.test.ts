@@ -87,7 +87,7 @@ describe('the limits on a run', () => {
 it('The guard names three held fields in a refusal, and counts further fields and waiting users', () => {
   const alone = (count: number) =>
     new Map(Array.from({ length: count }, (_, at) => [BigInt(at + 1), [hold({ detail: `why ${at + 1}` })]]));
-  const all = 'fields that limits of their own hold: ';
+  const all = 'fields held by limits on single fields: ';
   expect([0, 1, 3, 4, 5].map((count) => sayLimited(alone(count)))).toEqual([
     [],
     [`${all}email of 1: why 1`],
@@ -98,8 +98,8 @@ it('The guard names three held fields in a refusal, and counts further fields an
   expect([0, 2].map(sayLeft)).toEqual([[], ['2 users of an earlier batch wait for a decision']]);
   expect([0, 1, 2].map(sayReviewed)).toEqual([
     [],
-    ['1 user waits for a person to see it first'],
-    ['2 users wait for a person to see it first'],
+    ['1 user waits for a person to review it'],
+    ['2 users wait for a person to review it'],
   ]);
 });
 

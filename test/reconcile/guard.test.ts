@@ -239,7 +239,7 @@ describe('a review of each push', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
-    expect(left.reviewed).toEqual(['1 user waits for a person to see it first']);
+    expect(left.reviewed).toEqual(['1 user waits for a person to review it']);
     expect(judge({ edits: { 2: email(2), ...many(20) }, held })).toMatchObject({
       stopped: true,
       isNews: true,
@@ -250,7 +250,7 @@ describe('a review of each push', () => {
     const held = { 2: [holdOf(2n, email(2).email)] };
     const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
     expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
-    expect(verdict.reviewed).toEqual(['20 users wait for a person to see it first']);
+    expect(verdict.reviewed).toEqual(['20 users wait for a person to review it']);
     expect(verdict).toMatchObject({ stopped: false, isNews: false });
   });
 });
@@ -677,7 +677,7 @@ describe('a hold by a limit on one field', () => {
   });
 
   const today = (count: number) => new Set(Array.from({ length: count }, (_, at) => BigInt(at + 101)));
-  const tooMany = 'nothing else holds it any more, and too many users would be pushed within a day';
+  const tooMany = 'too many users would be pushed within a day; nothing else holds it now';
   const day = { reason: 'limit', isAlone: true, detail: tooMany };
   it.each<readonly [string, number, Edits, Partial<GuardSettings>, object | null]>([
     [
@@ -685,7 +685,7 @@ describe('a hold by a limit on one field', () => {
       1,
       {},
       { isReviewed: true },
-      { reason: 'review', detail: 'a person is to see it first' },
+      { reason: 'review', detail: 'a person must review it first' },
     ],
     [
       'stays if earlier runs used up the limit of the day',
@@ -719,7 +719,7 @@ describe('a hold by a limit on one field', () => {
       expect(again(said as NonNullable<Edits['held']>)).toMatchObject({ stays: ids, renewed: [] });
   });
 
-  const has = (id: number) => `user ${id} has or is to get the same email`;
+  const has = (id: number) => `user ${id} has or will get the same email`;
   it.each<readonly [string, Id, 'email' | 'roleId', FieldValue, string]>([
     ['an address that another user has', 11n, 'email', emailOf(12n), has(12)],
     ['a demotion that waits for a promotion', 1n, 'roleId', 4n, ''],

@@ -236,7 +236,7 @@ describe('a held field', () => {
       const state = { ...seen, held, edits: { email: { id: 1n, madeMs: 0 } } };
       const decisionNow = decisionOn(state, settings.maxRows, 'hold');
       expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
-        'what was decided about this edit is void: the service has another value than the one it was decided over',
+        'the decision about this edit is void: the service no longer has the value that it was based on',
       );
     },
   );
@@ -273,7 +273,7 @@ describe('the values of a hold', () => {
   const edits = { email: { id: 5n } } as unknown as UserState['edits'];
 
   const since =
-    'what was decided about this edit is void: the service has another value than the one it was decided over';
+    'the decision about this edit is void: the service no longer has the value that it was based on';
   const moved = { ...values, service: 'c@example.com' };
   it.each<[string, Hold | undefined, Values, string | undefined]>([
     ['no hold', undefined, moved, undefined],

@@ -146,7 +146,7 @@ describe('a run of the edits', () => {
     const places = { service, mirror, notes, monotonicMs: () => 0 };
     const { plans } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(pushOf)).toEqual([{ phone: '15550999' }]);
-    expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
+    expect(notes.warnings).toEqual(['the service rejects 1 of the addresses that lookups use']);
   });
 });
 
@@ -157,7 +157,7 @@ it('A run of the edits ends partial if no lookup returns an edited user', async 
   const places = { service, mirror, notes, monotonicMs: () => 0 };
   const { plans } = await planEdited(places, teamOf([]), { policy: holdAll, guard });
   expect(plans).toEqual([]);
-  expect(notes.reasons).toEqual(['no lookup returns 1 edited users any more: their edits wait']);
+  expect(notes.reasons).toEqual(['lookups no longer return 1 edited users: their edits wait']);
 });
 
 it('A run of the edits stays complete if one user of many has an unreadable field', async () => {
@@ -206,7 +206,7 @@ it.each([
   const { plans } = await planUsers(places, seen, { policy: holdAll, guard });
   expect(plans.map((plan) => plan.case)).toEqual(lost.map(() => 'unresolved'));
   expect(plans.every(({ write }) => write === null)).toBe(leaves);
-  expect(notes.reasons.filter((reason) => reason.includes('no lookup answers any more'))).toHaveLength(
+  expect(notes.reasons.filter((reason) => reason.includes('lookups no longer find'))).toHaveLength(
     leaves ? 1 : 0,
   );
 });
@@ -252,7 +252,7 @@ describe('a plan of one edit in a large team', () => {
     expect(await plan(again, 4n, { email: 'other@example.com' })).toMatchObject({ held: [] });
     expect(await plan(again, 5n, { email: ' taken@EXAMPLE.com' })).toMatchObject({
       sent: [{}],
-      held: [{ reason: 'limit', detail: `user ${size} has or is to get the same email` }],
+      held: [{ reason: 'limit', detail: `user ${size} has or will get the same email` }],
     });
     expect(takeRead()).toEqual([]);
     expect(

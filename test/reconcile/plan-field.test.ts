@@ -101,7 +101,7 @@ describe('a name that cannot be sent', () => {
 
   it('holds a name that consists of spaces only', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
-    expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
+    expect(unsendable('name', mirror, base)).toBe('the service does not accept an empty name');
   });
 });
 
@@ -151,7 +151,7 @@ it('A field that the service leaves out waits; if it was edited, a plan holds it
   const leftOut = (mirror: Partial<MirrorRow>) => ({ ...makeState({ mirror }), service: without('email') });
   expect(plan('email', leftOut({}))).toEqual({ kind: 'wait' });
   expect(holdIn(plan('email', leftOut({ email: 'anna@example.com' })))?.detail).toContain(
-    'edited here, and the service leaves it out',
+    'edited here, but the service now leaves it out',
   );
 });
 

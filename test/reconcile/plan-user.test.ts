@@ -69,7 +69,7 @@ describe('a user who left the team and came back', () => {
   it.each(fields)('holds an edit of %s from before, and neither pushes it nor changes base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
-    const detail = 'the user had left the team and came back; the edit from before waits';
+    const detail = 'the user left the team and came back; the earlier edit waits';
     expect(plan.holds).toMatchObject([{ field, reason: 'returned', detail, mirror: otherValues[field] }]);
     expect(plan).toMatchObject({ moves: [] });
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);

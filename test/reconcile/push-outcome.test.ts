@@ -264,7 +264,7 @@ describe('a hold after a push', () => {
     expect(resultOf(answered, new Map(), 3).holds).toMatchObject([
       {
         detail: expect.stringMatching(
-          /^it was sent once, as somebody agreed to, and had no effect: sent "/,
+          /^it was sent once after an approval and had no effect: sent "/,
         ) as string,
       },
     ]);
@@ -301,7 +301,7 @@ describe('the reason in a hold', () => {
       'a status, for a name that was sent along',
       refusal(400),
       { first: 'Anne', last: 'Berg' },
-      'the service answered 400, "error"; the name went along, which would be cleared',
+      'the service answered 400, "error"; the name was sent too, or it would be cleared',
     ],
     ['no known status', undefined, undefined, 'the service refused it'],
   ])('states how the service refused the value: with %s', (_, error, along, words) => {
@@ -313,22 +313,22 @@ describe('the reason in a hold', () => {
   it('states how often the service refused the value in a request with several users', () => {
     const refused = { outcomes: { phone: 'unsent' }, refusal: refusal(422) } as const;
     expect(detailOf({ intent: intentOf(sent.phone), seen: null, ...refused }, 2)).toBe(
-      'the service answered 422, "error", 3 times together with others',
+      'the service answered 422, "error", 3 times, together with other users',
     );
   });
 
   it.each([
-    ['+1 555 0177', '15550100', ': sent "15550177", shown "15550100", different from character 7 on'],
-    ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
-    ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", different from character 9 on'],
-    ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", different from character 8 on'],
+    ['+1 555 0177', '15550100', ': sent "15550177", shown "15550100", first difference at character 7'],
+    ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", first difference at character 1'],
+    ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", first difference at character 9'],
+    ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", first difference at character 8'],
   ])('names the first character in which %s and the shown %s differ', (phone, shownPhone, words) => {
     const answered = {
       intent: intentOf({ phone }),
       seen: { ...shown, phone: shownPhone },
       outcomes: { phone: 'ineffective' } as const,
     };
-    expect(detailOf(answered, 2)).toBe(`pushed 3 times to no effect or without an answer${words}`);
+    expect(detailOf(answered, 2)).toBe(`pushed 3 times without effect or answer${words}`);
   });
 
   it.each([
@@ -338,7 +338,7 @@ describe('the reason in a hold', () => {
   ] as const)('names no difference if the service shows %s', (_, seen) => {
     const answered = { intent: intentOf(sent.phone), seen, outcomes: { phone: 'missing' } as const };
     expect(holdOf(answered, 2)).toMatchObject({
-      detail: 'pushed 3 times to no effect or without an answer',
+      detail: 'pushed 3 times without effect or answer',
       service: base.phone,
     });
   });

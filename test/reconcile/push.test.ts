@@ -1147,7 +1147,7 @@ describe('a user whose pushes never get an answer', () => {
         {
           field: 'roleId',
           reason: 'ineffective',
-          detail: expect.stringContaining('pushed 3 times to no effect or without an answer: sent') as string,
+          detail: expect.stringContaining('pushed 3 times without effect or answer: sent') as string,
         },
       ],
     });
@@ -1289,7 +1289,7 @@ describe('a field that the service no longer shows', () => {
       ]),
     ]);
     expect(made.show(1n)).toMatchObject({ row: { phone: robin.phone }, base: { phone: '15550101' } });
-    expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
+    expect(notes.reasons).toEqual(['1 users wait: a field could not be read again before a push']);
   });
 
   it.each(hidden)('does not send the field again after a refusal: %s', async (_, hide) => {
@@ -1366,7 +1366,7 @@ describe('a push without effect', () => {
         {
           field: 'email',
           reason: 'ineffective',
-          detail: expect.stringContaining('pushed 3 times to no effect or without an answer: sent') as string,
+          detail: expect.stringContaining('pushed 3 times without effect or answer: sent') as string,
         },
       ],
     });

@@ -197,7 +197,7 @@ describe('refresh', () => {
 
   it('warns if the service does not have the listing, in a run and in a plan', async () => {
     const stage = createStage({ listing: { isOffered: false } });
-    const warnings = ['tags: the service has no such listing (404), which counts as an empty one'];
+    const warnings = ['tags: the service has no such listing (404), so it counts as empty'];
     await stage.run();
     expect(stage.notes).toMatchObject({ reasons: [], warnings });
     const planned = createRunNotes();
@@ -372,7 +372,7 @@ describe('refresh', () => {
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
     expect(notes.reasons).toEqual([
-      'tags: 2 of 3 rows are missing, more than half; none of them is marked as gone before somebody says "musterd approve 16f68f62e497 --reason …"',
+      'tags: 2 of 3 rows are missing, more than half; none of them is marked as gone until a person runs "musterd approve 16f68f62e497 --reason …"',
     ]);
   });
 

@@ -38,7 +38,7 @@ describe('a phone number in a file', () => {
   });
   it.each([
     ['(555) 010-0166', 'begin it with a plus sign, or give --country'],
-    ['1.5550100166E+10', 'a spreadsheet has made a number of it'],
+    ['1.5550100166E+10', 'a spreadsheet has turned it into a number'],
     ['+39 (0)6 1234567', 'write the (0) as 0, or leave it out'],
     ['+41 (0)(0)79 1234567', 'leave out the (0)'],
     ['15550100166.5', 'begin it with a plus sign'],
@@ -110,7 +110,7 @@ describe('a phone number in a file', () => {
     const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
     const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
     expect('digits' in read && (read.unsure ?? '')).toEqual(
-      isTaken ? '' : expect.stringMatching(/may lack its country code|is the country of/),
+      isTaken ? '' : expect.stringMatching(/may lack its country code|is the country code of/),
     );
   });
   it('wantedPhone clears a phone by an empty cell only if clearing is on, and skips an equal number', () => {
@@ -147,7 +147,7 @@ describe('a name in a file', () => {
     [{ first_name: 'Anna Maria', last_name: 'Berg' }, { value: { first: 'Anna Maria', last: 'Berg' } }],
     [{ first_name: 'Anna', last_name: 'Maria Berg' }, undefined],
     [{ name: 'Anna Maria Berg' }, undefined],
-    [{ last_name: 'Lind' }, { wrong: expect.stringContaining('is a guess: give both halves') }],
+    [{ last_name: 'Lind' }, { wrong: expect.stringContaining('is a guess: give first and last name') }],
   ])('wantedName changes a guessed split only if both halves are given and differ: %j', (given, asked) => {
     const guessed = { name: { first: 'Anna', last: 'Maria Berg' }, split: 'guessed' } as const;
     expect(wantedName(cellsOf(given), guessed)).toEqual(asked);
@@ -249,7 +249,7 @@ describe('a role in a file', () => {
     [{ role: 'Admin', role_id: '3' }, { wrong: 'role "Admin" and role_id 3 are not the same role' }],
     [{ role: 'Twice' }, { wrong: expect.stringContaining('several roles are called "Twice"') }],
     [{ role: 'Boss' }, { wrong: expect.stringContaining('Admin (1), Agent (2)') }],
-    [{ role_id: '99' }, { wrong: expect.stringContaining('nobody has the role 99') }],
+    [{ role_id: '99' }, { wrong: expect.stringContaining('no user has the role 99') }],
   ])('wantedRole returns a role, nothing or an error for %j', (given, asked) => {
     const cells = cellsOf(given);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
@@ -347,7 +347,7 @@ describe('the columns of a file', () => {
     const table = tableOf(columns, columns, columns);
     expect(() => requireColumns(table, readColumns(table, []))).toThrow(
       expect.objectContaining({
-        message: expect.stringMatching(new RegExp(`^${words}.*: it has "${columns.join('", "')}"$`)),
+        message: expect.stringMatching(new RegExp(`^${words}.*\\. Its columns: "${columns.join('", "')}"$`)),
         hint: expect.stringContaining('--map "'),
       }),
     );
@@ -382,8 +382,8 @@ describe('planImport', () => {
       ),
     );
     expect(problems).toEqual([
-      { line: 2, kind: 'ambiguous', reason: 'the email a@X.com is that of users 1, 2: give the id' },
-      { line: 3, kind: 'ambiguous', reason: 'the phone +1 555 0102 is that of users 2, 3: give the id' },
+      { line: 2, kind: 'ambiguous', reason: 'the email a@X.com belongs to users 1, 2: give the id' },
+      { line: 3, kind: 'ambiguous', reason: 'the phone +1 555 0102 belongs to users 2, 3: give the id' },
     ]);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
   });
@@ -406,7 +406,7 @@ describe('planImport', () => {
       {
         line: 4,
         kind: 'unmatched',
-        reason: 'it has no id, email or phone; the name is that of user 2',
+        reason: 'it has no id, email or phone; user 2 has this name',
         user_id: 2n,
       },
       { line: 5, kind: 'unmatched', reason: 'nobody in the team has the id 77' },
@@ -414,12 +414,12 @@ describe('planImport', () => {
     ]);
   });
   it.each([
-    [['1', 'c@x.com', '', '', ''], 'it is of user 1, and the email c@x.com is that of user 3'],
-    [['3', '', '15550101', '', ''], 'it is of user 3, and the phone 15550101 is that of user 1'],
-    [['3', '', '0555-0101', '', ''], 'it is of user 3, and the phone 0555-0101 is that of user 1'],
-    [['1', '', '+1 555 0102', '', ''], 'it is of user 1, and the phone +1 555 0102 is that of users 2, 3'],
-    [['1', '', '', 'A', 'B2'], 'it is of user 1, and the name A B2 is that of user 2'],
-    [['', 'c@x.com', '', 'A', 'B2'], 'it is of user 3, and the name A B2 is that of user 2'],
+    [['1', 'c@x.com', '', '', ''], 'it is of user 1, but the email c@x.com belongs to user 3'],
+    [['3', '', '15550101', '', ''], 'it is of user 3, but the phone 15550101 belongs to user 1'],
+    [['3', '', '0555-0101', '', ''], 'it is of user 3, but the phone 0555-0101 belongs to user 1'],
+    [['1', '', '+1 555 0102', '', ''], 'it is of user 1, but the phone +1 555 0102 belongs to users 2, 3'],
+    [['1', '', '', 'A', 'B2'], 'it is of user 1, but the name A B2 belongs to user 2'],
+    [['', 'c@x.com', '', 'A', 'B2'], 'it is of user 3, but the name A B2 belongs to user 2'],
     [['2', 'a@x.com', '15550102', 'A', 'B2'], undefined],
     [['1', '', '', 'A', ''], undefined],
     [['1', 'new@x.com', '+15550109', 'A', 'B9'], undefined],
@@ -487,7 +487,9 @@ describe('planImport', () => {
     const { problems, changes, notes } = plan(table, { clears: true });
     expect([problems, changes.map(({ field }) => field)]).toEqual([[], isNone ? [] : ['name']]);
     expect(notes).toEqual(
-      isNone ? [`2 cells of an error, which change nothing: line 2: ${cell}, line 2: ${cell}`] : [],
+      isNone
+        ? [`2 cells with a spreadsheet error, which change nothing: line 2: ${cell}, line 2: ${cell}`]
+        : [],
     );
   });
   it.each(['NULL', 'null'])('accepts %s as a name, and as no other value', (cell) => {
@@ -498,7 +500,7 @@ describe('planImport', () => {
     );
     const { problems, changes, notes } = plan(table, { clears: true });
     expect([problems, changes]).toMatchObject([[], [{ field: 'name', to: { first: cell } }]]);
-    expect(notes).toEqual([expect.stringMatching(/^4 cells of an error/)]);
+    expect(notes).toEqual([expect.stringMatching(/^4 cells with a spreadsheet error/)]);
   });
   it.each(['#N/A', 'undefined'])('matches no user if the id is %s, whatever the row contains', (cell) => {
     const said = plan(tableOf(['id', 'first_name', 'email'], [cell, 'Neu', 'c@x.com']));
@@ -538,7 +540,7 @@ describe('planImport', () => {
     const { problems, changes } = plan(table);
     expect([changes, problems]).toMatchObject([
       [],
-      [{ kind: 'unmatched', reason: expect.stringContaining('is that of user ') }],
+      [{ kind: 'unmatched', reason: expect.stringContaining('belongs to user ') }],
     ]);
   });
   it('reports the users without a row, and unusableRows lists unusable rows with their reasons', () => {
@@ -567,10 +569,10 @@ describe('planImport', () => {
       'row',
     ]);
     expect(unusable.rows).toMatchObject([
-      { id: 1n, first_name: 'a', email: 'new@x.com', line: 2, reason: expect.stringContaining('of user 1') },
+      { id: 1n, first_name: 'a', email: 'new@x.com', line: 2, reason: expect.stringContaining('user 1 has') },
       { id: undefined, last_name: 'B9', line: 3 },
-      { line: 4, phone: '15550109', reason: 'it is of user 3, as line 5 is' },
-      { line: 5, reason: 'it is of user 3, as line 4 is, and says something else' },
+      { line: 4, phone: '15550109', reason: 'it is of user 3, like line 5' },
+      { line: 5, reason: 'it is of user 3, like line 4, but has other values' },
       { line: 9, first_name: 'A', reason: 'no', row: 'A;B3;c@x.com' },
     ]);
     const withIds = tableOf(['Benutzer-ID', 'first_name', 'last_name'], ['77', 'A', 'B1']);

@@ -35,7 +35,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
   ],
   ['is edited', { now: { mirror: { ...mirror, email: 'newer@example.com' }, base } }, 'edited since', sets],
   ['is being sent', { hasOpenIntent: true }, 'the outcome of a push is not known yet', null],
-  ['moved on both sides', { kind: 'settle' }, 'both sides had moved there by themselves', null],
+  ['moved on both sides', { kind: 'settle' }, 'both sides were changed to the same value', null],
   ['belongs to a user who has gone', { now: undefined }, 'the user has gone', null],
   ['had a value that cannot be written', { old: null }, 'unsupported: there was no email before', null],
   ['has the old value already', { old: 'NEW@example.com', heldBecause: 'conflict' }, 'held: conflict', null],
@@ -48,7 +48,7 @@ it.each<[string, Partial<MovedField>, reason: string, offer: string | null]>([
   [
     'had a name with guessed halves',
     { ...guessed, oldWasWritten: false },
-    'where its first name ends is a guess',
+    'the split of the old name is a guess',
     "update mirror.users set first_name = 'Anne Marie', last_name = 'Berg' where team_id = 41 and id = 17;",
   ],
 ])('inverseOf does not set back a field that %s, and gives the reason', (_, more, reason, offer) => {

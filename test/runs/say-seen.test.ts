@@ -84,7 +84,7 @@ describe('the printed commands', () => {
 });
 
 it.each([
-  [{ ifService: 'x' }, 'give --edit or --if too'],
+  [{ ifService: 'x' }, 'also needs --edit or --if'],
   [{ edit: '12', if: 'x' }, 'give one of them'],
   [{ edit: 'x', ifService: '' }, 'not the number of an edit'],
 ])('readSeen refuses %j', (options, words) => {

@@ -115,7 +115,7 @@ describe.each(Object.entries(encodings))('a sheet of 187 rows in %s', (_, encode
       ['unmatched', 6],
     ]);
     expect(notInFile.map(({ user_id }) => user_id)).toEqual([181n, 182n, 183n, 184n, 185n]);
-    expect(notes).toEqual([expect.stringContaining('5 cells of an error')]);
+    expect(notes).toEqual([expect.stringContaining('5 cells with a spreadsheet error')]);
   });
 
   it('planImport proposes only true changes if no country is given', async () => {

@@ -15,7 +15,7 @@ async function readSheet(text: string) {
 }
 
 const anne = { first_name: 'Anne', last_name: 'Berg', email: 'anne@x.de' };
-const looksLike = (line: number) => `line ${line} looks like the header: what is above it is not read`;
+const looksLike = (line: number) => `line ${line} looks like the header: the lines above it are not read`;
 const byContent = (column: string, meaning: string) =>
   `the column "${column}" is read as ${meaning}, by its content`;
 

@@ -19,7 +19,7 @@ const person =
   '"team_id":41,"created_at":"2020-01-01T00:00:00Z","updated_at":"2020-01-01T00:00:00Z"},';
 const memberships = '{"memberships":[';
 
-const tooDeep = /: the answer is not taken: it is nested deeper than 512 levels$/;
+const tooDeep = /: the answer was rejected: it is nested deeper than 512 levels$/;
 const noJson = /: the answer claims to be JSON and is not$/;
 const other = /answered 200 without /;
 const taken = /^taken$/;

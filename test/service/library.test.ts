@@ -67,7 +67,7 @@ test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
     ])
       await expect(asks).rejects.toMatchObject({
         phase: 'not-sent',
-        message: expect.stringContaining('an id has digits alone') as string,
+        message: expect.stringContaining('an id must be digits only') as string,
       });
     expect(server.requests).toEqual([]);
   },

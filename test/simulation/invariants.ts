@@ -496,7 +496,7 @@ export function createInvariants(
 
   /** A shared address that nobody else has any more, on either side. A missing user keeps it until the mirror counts them as gone. */
   function isOver(detail: string, column: Column, mine: string | undefined): boolean {
-    const [, other] = /^user (\d+) has or is to get the same/.exec(detail) ?? [];
+    const [, other] = /^user (\d+) has or will get the same/.exec(detail) ?? [];
     if (other === undefined) return false;
     const there = service.team.users.get(Number(other));
     const here = people.stateNow(Number(other)).get(keyOf(Number(other), column))?.text ?? null;

@@ -80,7 +80,7 @@ describe('musterd check', () => {
     expect(code).toBe(0);
     expect(verdictOf(report, 'surveys: pages')).toMatchObject({
       verdict: 'note',
-      detail: 'the service has no such listing (404), which counts as an empty one',
+      detail: 'the service has no such listing (404), so it counts as empty',
     });
     expect(verdictOf(report, 'surveys: largest limit')).toBeUndefined();
     expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
@@ -112,9 +112,9 @@ describe('musterd check', () => {
       return found;
     };
     const of = (bytes: number, share: number) =>
-      `GET /v1/users/get: ${bytes} bytes, ${share} % of what may be read`;
+      `GET /v1/users/get: ${bytes} bytes, ${share} % of the allowed length`;
     expect(told(49_999)).toEqual([['longest answer', 'ok', of(49_999, 50)]]);
-    const advice = '; nobody is mirrored once it is longer than 100000 bytes, and no setting raises that';
+    const advice = '; if it exceeds 100000 bytes, no user is mirrored, and no setting raises this limit';
     expect(told(50_000)).toEqual([['longest answer', 'note', of(50_000, 50) + advice]]);
   });
 
@@ -170,14 +170,14 @@ describe('musterd check', () => {
 
   it.each([
     ['keeps-name', true, 'an update without the name keeps it'],
-    ['clears-name', false, 'an update without the name clears it: the name goes along with every update'],
+    ['clears-name', false, 'an update without the name clears it: the name is sent with every update'],
   ] as const)(
     'tests with --write-probe whether an update keeps the name (%s), restores the user, and status shows it',
     async (variant, keeps, words) => {
       await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
       await stage.run();
       const known = async () => /^names +(.*)$/m.exec((await stage.musterd('status')).stdout)?.[1];
-      expect(await known()).toContain('it is not known whether an update without the name keeps it');
+      expect(await known()).toContain('it is not known if an update without the name keeps it');
       const user = stage.emulator.team
         .users()
         .find(({ email, last }) => email !== null && email === email.toLowerCase() && /^\S+$/.test(last));

@@ -23,10 +23,10 @@ describe('error messages about a settings file', () => {
       '1:19: push.batchsize: there is no such setting; did you mean push.batchSize?',
     ],
     ['lease: {ttlMs: 1}\n', '1:16: lease.ttlMs: a whole number from 1000 to 2147483647, not 1'],
-    ['status: {people: {ann: {}}}\n', '1:24: status.people.ann: tokenFile is missing: nobody could log in'],
+    ['status: {people: {ann: {}}}\n', '1:24: status.people.ann: tokenFile is missing for this person'],
     [
       'status: {people: {ann: {token: a token of the two}, bo: {token: a token of the two}}}\n',
-      '1:24: status.people.ann: this token is somebody else’s as well\n1:57: status.people.bo: this token is somebody else’s as well',
+      '1:24: status.people.ann: another person has the same token\n1:57: status.people.bo: another person has the same token',
     ],
     [
       "status: {people: {' ann': {token: a token of ann alone}}}\n",
@@ -34,7 +34,7 @@ describe('error messages about a settings file', () => {
     ],
     [
       "status: {people: {'hr:ann': {token: a token of ann alone}}}\n",
-      '1:29: status.people.hr:ann: a name has no colon: browsers end it there',
+      '1:29: status.people.hr:ann: a name must not contain a colon: browsers cut it off there',
     ],
     [
       'status: {people: {ann: {token: a token of ann alone, may: all}}}\n',
@@ -46,10 +46,10 @@ describe('error messages about a settings file', () => {
     ['database: {migrate: no}\n', '1:21: database.migrate: true or false, not "no"'],
     ['database: {migrate: {}}\n', '1:21: database.migrate: true or false, not a mapping'],
     ['log: {level: loud}\n', '1:14: log.level: one of debug, info, warn, error, silent, not "loud"'],
-    ["team: ''\n", '1:7: team: text is expected, and there is nothing'],
+    ["team: ''\n", '1:7: team: text is expected, but it is empty'],
     ['team: [a]\n', '1:7: team: text, not a list'],
     ['database: {url: 5}\n', '1:17: database.url: text is expected'],
-    ["service: {apiKey: ''}\n", '1:19: service.apiKey: text is expected, and there is nothing'],
+    ["service: {apiKey: ''}\n", '1:19: service.apiKey: text is expected, but it is empty'],
     ['service: {apiKey: 5}\n', '1:19: service.apiKey: text is expected: write it in quotes'],
     ['rate: 3\n', '1:7: rate: a mapping is expected'],
     ['segments: 3\n', '1:11: segments: a list is expected'],
@@ -91,7 +91,7 @@ describe('error messages about a settings file', () => {
     ['schedule: {users: often}\n', '1:19: schedule.users: a cron expression, not "often" ('],
     [
       'schedule: {listings: "0 0 5 * 1#2"}\n',
-      '1:22: schedule.listings: a time that will come, not "0 0 5 * 1#2"',
+      '1:22: schedule.listings: an expression with a future time, not "0 0 5 * 1#2"',
     ],
     ['schedule: {counts: "61 * * * *"}\n', '1:20: schedule.counts: a cron expression, not "61 * * * *" ('],
     ['service: {baseUrl: nowhere}\n', "1:20: service.baseUrl: The service's base URL is not a URL. Give it"],
@@ -103,12 +103,12 @@ describe('error messages about a settings file', () => {
       'database: {url: "postgres://canary@x/y?sslmode=x"}\n',
       '1:17: database.url: DATABASE_URL has an unknown sslmode',
     ],
-    ['ping: {url: "http://canary.example"}\n', '1:13: ping.url: The address has to be https'],
+    ['ping: {url: "http://canary.example"}\n', '1:13: ping.url: The address must be https'],
     [
       'ping: {url: "https://canary:x@a.example"}\n',
-      '1:13: ping.url: The address may not hold a name and a password',
+      '1:13: ping.url: The address must not contain a name or a password',
     ],
-    ['notify: {url: "http://canary.example"}\n', '1:15: notify.url: The address has to be https'],
+    ['notify: {url: "http://canary.example"}\n', '1:15: notify.url: The address must be https'],
     [
       'notify: {secret: "whsec_canary of no base64"}\n',
       '1:18: notify.secret: After whsec_, base64 of at least 16',

@@ -88,14 +88,14 @@ describe('choosing one of several teams', () => {
 
   it('musterd lists the teams and asks for --team if no team is chosen', () => {
     const said = complaint(() => north({ MUSTERD_TEAM: '' }), 'usage');
-    expect(said).toBe('There are several teams: south, north / Say which one with --team.');
+    expect(said).toBe('There are several teams: south, north / Choose one with --team.');
   });
 
   it('musterd rejects an unknown team and lists the known teams', () => {
     expect(complaint(() => north({}, 'west'), 'usage')).toBe(
-      'There is no team "west" in the configuration / There is: south, north.',
+      'There is no team "west" in the configuration / The teams are: south, north.',
     );
-    expect(complaint(() => loadConfig(undefined, {}, 'west'), 'usage')).toContain('There is: default.');
+    expect(complaint(() => loadConfig(undefined, {}, 'west'), 'usage')).toContain('The teams are: default.');
     expect(loadConfig(undefined, { MUSTERD__team: 'west' }, 'west').team).toBe('west');
   });
 });
@@ -420,7 +420,7 @@ teams:
           mode,
           isTold
             ? [
-                `${file}:1:26: service.secretKeyFile: ${ours} can be replaced by others: they may write to its folder`,
+                `${file}:1:26: service.secretKeyFile: ${ours} can be replaced by other accounts: they may write to its folder`,
               ]
             : [],
         ]);
@@ -457,7 +457,7 @@ teams:
             : ['service: {secretKeyFile: of-a-mode}\n', {}];
           const where = isVariable ? named : `${file}:1:26: service.secretKeyFile`;
           const words = (deed: string) =>
-            `${where}: ${path} can be ${deed} by others than its owner (mode ${mode.toString(8)}); "chmod 600" ends that`;
+            `${where}: ${path} can be ${deed} by accounts other than its owner (mode ${mode.toString(8)}); run "chmod 600"`;
           if ((mode & 0o022) !== 0) expect(() => load(yaml, env)).toThrow(words('changed'));
           else expect(load(yaml, env).warnings).toEqual((mode & 0o044) === 0 ? [] : [words('read')]);
         }
@@ -482,7 +482,7 @@ teams:
       const at = (yaml: string, mode: number) =>
         loadConfiguration(write('settings.yaml', yaml, mode), { KEY: 'x' }).warnings;
       const words = (deed: string, mode: string) =>
-        `settings: ${file} can be ${deed} by others than its owner (mode ${mode}); "chmod 600" ends that`;
+        `settings: ${file} can be ${deed} by accounts other than its owner (mode ${mode}); run "chmod 600"`;
       for (const yaml of secrets) {
         expect([yaml, at(yaml, 0o600)]).toEqual([yaml, []]);
         expect(at(yaml, 0o644)).toEqual([words('read', '644')]);

@@ -36,7 +36,7 @@ describe('a copied data folder of the embedded server', () => {
     expect(run.stdout).toContain(`is at folder ${copied} now`);
     expect(run.stdout).not.toContain('--also');
     const also = await copy.musterd('adopt', '--also', '--reason', 'x', '--yes');
-    expect(also).toMatchObject({ code: 64, stderr: expect.stringContaining('but a copy of it') as string });
+    expect(also).toMatchObject({ code: 64, stderr: expect.stringContaining('a copy of the one') as string });
     expect((await copy.musterd('reconcile')).code).toBe(3);
     expect(service.updates()).toBe(0);
     expect(service.emailOf(user)).toBe(email);

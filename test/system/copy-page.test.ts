@@ -75,7 +75,7 @@ describe('the page of a daemon whose mirror was copied', () => {
       expect(page).not.toMatch(/<form method="post"|type="checkbox"|musterd approve/);
     }
     expect(await get('/')).toContain('<h1>1 thing to do</h1>');
-    expect(textOf(await get('/waiting'))).toContain('whatever is approved here would not be sent');
+    expect(textOf(await get('/waiting'))).toContain('edits approved here would not be sent');
   });
 
   it('shows no warning and offers forms again after musterd adopt', async () => {
@@ -100,7 +100,7 @@ describe('the page of a daemon whose mirror was copied', () => {
     expect(await place()).toEqual(['copy']);
     const answer = await visitor.press(question.forms[0] as PageForm, 'Approve');
     expect(answer.status).toBe(303);
-    expect(answer.text).toContain('Nothing is decided in a copy');
+    expect(answer.text).toContain('Nothing can be decided in a copy');
     expect(await copy.sql(`select count(*) from report.decisions`)).toEqual([[0n]]);
 
     const glance = await get('/');
@@ -109,7 +109,7 @@ describe('the page of a daemon whose mirror was copied', () => {
     const waiting = await get(`/waiting/${batch}`);
     expect(waiting).not.toMatch(/<form method="post"|type="checkbox"|act-bar|class="badge"|class="pill act"/);
     expect(textOf(waiting)).toContain(
-      'Nothing is decided in a copy: whatever is approved here would not be sent.',
+      'Nothing can be decided in a copy: edits approved here would not be sent.',
     );
     expect(service.updates()).toBe(0);
   });

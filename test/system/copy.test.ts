@@ -319,7 +319,7 @@ describe('the recorded address of a mirror', () => {
     expect((await copy.musterd('adopt', '--yes')).code).toBe(64);
     const asked = await copy.musterd('adopt', '--reason', 'x');
     expect(asked.code).toBe(64);
-    expect(asked.stderr).toContain('Stop the other one first.');
+    expect(asked.stderr).toContain('Stop musterd elsewhere first.');
     expect(asked.stderr).toContain('add --yes to do this');
     expect((await copy.musterd('adopt', '--as-copy', '--also', '--reason', 'x', '--yes')).code).toBe(64);
     expect((await copy.musterd('reconcile')).code).toBe(3);

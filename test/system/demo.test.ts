@@ -157,7 +157,7 @@ describe('reportNews, which prints the runs of the demo', () => {
 
   it('prints that limits hold single fields, and not "No push", if the limits did not stop the run', () => {
     const said = reports().run({ refusal, reasons: refusal.reasons, counts: { users_read: 1, held: 1 } });
-    expect(said).toContain('Limits on single fields hold them; the run went on with everything else\n');
+    expect(said).toContain('Limits on single fields hold them; the run continued with other changes\n');
     expect(said).not.toContain('No push');
   });
 

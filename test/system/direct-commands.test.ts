@@ -235,7 +235,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     else expect(ended.result).toMatchObject({ outcome: isConfirmed ? ofTag : outcome });
     if (isConfirmed || outcome === 'refused') return;
     expect(ended.stderr).toMatch(
-      /^unknown: look in the app before you send it again\n {2}\w+ .*\n {2}.*X-Request-Id/m,
+      /^unknown: check in the app before you send it again\n {2}\w+ .*\n {2}.*X-Request-Id/m,
     );
     if (subject === 'message') expect(ended.stderr).toContain(`local_id ${String(ended.result['local_id'])}`);
   });
@@ -274,7 +274,7 @@ describe('a command that sends at once', () => {
 
   it.each([
     ['insert', 1, 0, 'Nothing was sent: the ledger cannot be written'],
-    ['update', 0, 1, 'Warning: the ledger says "unknown"'],
+    ['update', 0, 1, 'Warning: the ledger has "unknown"'],
   ])('without %s rights in the ledger, exits %i after %i requests', async (event, code, count, words) => {
     const role = `teller_${process.pid}`;
     await sql(`create role ${role} login password 'for this test';
@@ -374,7 +374,7 @@ describe('musterd schedule', () => {
       const { code, stderr } = await musterd(['schedule', ...args, '--if', `${digest}`], {});
       const now = (await shownAs(id))['digest'];
       expect({ code, count: writes().length }).toEqual({ code: 64, count: 2 });
-      expect(stderr).toContain(`the digest of message ${id} is ${now} now, and not ${digest}`);
+      expect(stderr).toContain(`the digest of message ${id} is now ${now}, not ${digest}`);
     }
   });
 
@@ -440,8 +440,8 @@ describe('a command with wrong arguments', () => {
 
   it.each([
     ['schedule create --inbox x', 'No inbox is called "x"\n  Give the id or the name of one:\n  4'],
-    ['schedule create --at 2031-01-15T08:00Z', 'Say which inbox it is sent from: --inbox'],
-    ['schedule create --inbox INBOX --list 5 --text x', 'Say when it is sent: --at'],
+    ['schedule create --at 2031-01-15T08:00Z', 'Name the inbox that sends it: --inbox'],
+    ['schedule create --inbox INBOX --list 5 --text x', 'Give the time to send it: --at'],
     [`${create} --user nobody`, 'No user matches "nobody"\n  Give an id, an email, a phone number or a'],
     [`${create} --user e`, 'No user matches "e"\n  Did you mean one of these? Name one by the id:\n'],
     [`${create} --user STRANGER`, 'is not a member of inbox'],
@@ -450,11 +450,11 @@ describe('a command with wrong arguments', () => {
     [`${create} --list 5`, 'content has no text, no template, no attachment and no gallery'],
     ['schedule show 12', 'The service has no scheduled message 12'],
     ['schedule cancel 12', 'The service has no scheduled message 12'],
-    ['schedule update 12', 'Say what is to change'],
+    ['schedule update 12', 'Say what to change'],
     ['tag create \u00a0', 'A tag needs a name of 1 to 300 characters'],
     [`tag create ${'x'.repeat(301)}`, 'A tag needs a name of 1 to 300 characters'],
     [read, '--inbox and --user'],
-    [`${read} --user 1`, 'Say whose conversation was read: --target'],
+    [`${read} --user 1`, 'Name the other side of the conversation: --target'],
     [`${read} --user MEMBER --target 1 --target 1`, '--target has 1 twice'],
     [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],
     [`${read} --user MEMBER --target 1 --reassign nobody`, 'No user matches "nobody"'],

@@ -94,7 +94,7 @@ describe('musterd export', () => {
     await stage.sql('update sync.user_periods set side = null');
     const { stdout, stderr } = await musterd('--as-of', '2020-01-01T08:00+01:00');
     expect(stdout.split('\r\n').filter((line) => line !== '')).toHaveLength(1);
-    expect(stderr).toContain('The roster was not recorded yet then');
+    expect(stderr).toContain('The roster was not recorded at that time');
   });
 
   it('writes no cell that a spreadsheet would run (S64)', async () => {
@@ -136,9 +136,9 @@ describe('musterd export', () => {
   it.each([
     [['nothing'], '"nothing" cannot be exported'],
     [['--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
-    [['-o', 'roster.xlsx'], 'There is no output format with the ending .xlsx'],
+    [['-o', 'roster.xlsx'], 'No output format has the ending .xlsx'],
     [['-o', 'roster.csv.gz'], 'or choose the format with --format'],
-    [['tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
+    [['tags', '--as-of', '2026-01-01'], '--as-of cannot be used with tags'],
     [['--as-of', 'yesterday'], '"yesterday" is not a time'],
     [['-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   ])('exits 64 for the arguments %j and prints %j', async (args, words) => {
@@ -217,7 +217,7 @@ describe('musterd export of 100,000 users', () => {
     const { code, stderr } = await runMusterd(['export'], stage.env, (text) => {
       if (text.includes('90000500,')) askToStop();
     });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Asked to stop')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Stopped on request')]);
   });
 
   it('exits 0 without an error when the reader closes the pipe', async () => {

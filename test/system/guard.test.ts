@@ -59,7 +59,7 @@ describe('the guard', () => {
     expect((await stage.plan()).cost).toMatchObject({ users: 30 });
     const run = await musterd(['reconcile']);
     expect(run.code).toBe(3);
-    expect(run.stdout).toContain('Pushes to 30 users need a decision; the run went on with everything else');
+    expect(run.stdout).toContain('Pushes to 30 users need a decision; the run continued with other changes');
     expect(run.stdout).toContain(`musterd approve ${hash}`);
     expect(run.stdout).not.toMatch(/report\.held|not complete/);
     const status = await musterd(['status']);
@@ -87,7 +87,7 @@ describe('the guard', () => {
     const run = await musterd(['reconcile']);
     expect(run.code).toBe(4);
     expect(run.stdout).toContain('1 pushed');
-    expect(run.stdout).toContain('the run ended there: nothing was pulled, and nothing new was sent');
+    expect(run.stdout).toContain('the run stopped: nothing was pulled, and nothing new was sent');
     expect(run.stdout).not.toContain('nothing was written');
   });
 

@@ -161,7 +161,7 @@ describe('musterd import --dry-run', () => {
     expect(shown.stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
     expect(shown.stdout.match(/^\| push /gm)).toHaveLength(30);
     expect(shown.stdout).toMatch(
-      /^- `the guard will hold it: .* more than the limit of \d+.*; with --reason it is approved as it is`$/m,
+      /^- `the guard will hold it: .* more than the limit of \d+.*; --reason approves it as it is`$/m,
     );
     expect(shown.stdout).toMatch(
       / 30 users to change; pushing costs \d+ requests, about \d+ s at the rate limit\.$/m,
@@ -169,11 +169,11 @@ describe('musterd import --dry-run', () => {
     const eyes = { MUSTERD__push__fourEyes: 'true', MUSTERD_ACTOR: 'kim' };
     const seen = await musterd(['import', path, '--dry-run', '--markdown'], eyes);
     expect(seen.stdout).toMatch(
-      /the guard will hold it: .*; then somebody else has to approve it \(push\.fourEyes\)/,
+      /the guard will hold it: .*; another person must approve it \(push\.fourEyes\)/,
     );
     const one = inYaml([{ id: ids[0] ?? 0, email: 'one@example.com' }]);
     const always = { ...eyes, MUSTERD__push__approve: 'always' };
-    const waits = 'it waits for somebody else to approve it';
+    const waits = 'it waits until another person approves it';
     expect((await musterd(['import', one, '--dry-run', '--markdown'], always)).stdout).toContain(waits);
     expect((await musterd(['import', one, '--dry-run', '--markdown'], eyes)).stdout).not.toContain(waits);
   });
@@ -216,9 +216,9 @@ describe('musterd import --dry-run', () => {
   it('refuses --markdown and --exit-code without --dry-run, and --unusable with the imported file', async () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
-      [[path, '--markdown'], '--markdown and --exit-code go with --dry-run'],
-      [[path, '--exit-code'], '--markdown and --exit-code go with --dry-run'],
-      [[path, '--dry-run', '--unusable', path], '--unusable names the file that is imported'],
+      [[path, '--markdown'], '--markdown and --exit-code need --dry-run'],
+      [[path, '--exit-code'], '--markdown and --exit-code need --dry-run'],
+      [[path, '--dry-run', '--unusable', path], '--unusable must name another file'],
     ] as const) {
       const { code, stderr } = await musterd(['import', ...args]);
       expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);

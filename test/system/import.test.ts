@@ -112,7 +112,7 @@ describe('musterd import', () => {
         {
           line: 2,
           kind: 'contradictory',
-          reason: `it is of user ${one.id}, and the email ${two.email} is that of user ${two.id}: correct it, or give --trust-ids`,
+          reason: `it is of user ${one.id}, but the email ${two.email} belongs to user ${two.id}: correct it, or give --trust-ids`,
         },
       ];
       expect(said).toMatchObject({ code: 64, applied: false, problems });
@@ -170,7 +170,7 @@ describe('musterd import', () => {
       await stage.sql(`create role musterd_clerk login password 'p' in role musterd_editor`);
       const clerk = { DATABASE_URL: loginAt(stage.url, 'musterd_clerk', 'p') };
       const path = file(`id,phone,email\n${id},0151-23450148,new@example.com\n`);
-      const detail = '49 is the country of 49301234567: "0151-23450148" has none';
+      const detail = '49 is the country code of 49301234567: "0151-23450148" has none';
       expect(await imported(path, '--dry-run')).toMatchObject({
         changes: [
           { field: 'email', state: 'waiting', reason: null },
@@ -257,7 +257,7 @@ describe('musterd import', () => {
 
     it.each([
       [['nowhere.csv'], 'nowhere.csv cannot be read (ENOENT)'],
-      [['x.csv', '--map', 'phone'], '--map "phone" is not a column'],
+      [['x.csv', '--map', 'phone'], '--map "phone" is not of the form'],
       [['x.csv', '--map', 'Nothing=phone'], 'there is no column "Nothing"'],
       [['x.csv', '--only', 'colour'], '--only "colour"'],
       [['x.csv', '--country', 'de'], '--country "de" is not a calling code'],

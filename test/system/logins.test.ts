@@ -131,7 +131,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
     if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
       const unsaid = await runMusterd(args, env);
-      expect([unsaid.code, unsaid.stderr]).toEqual([64, expect.stringContaining('Say who: --as <person>')]);
+      expect([unsaid.code, unsaid.stderr]).toEqual([64, expect.stringContaining('Name the person: --as')]);
       env.MUSTERD_ACTOR = 'ada';
     }
     const ended = await endOf(args, env);
@@ -140,7 +140,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
       isMay ? code : 77,
       isMay
         ? expect.not.stringMatching(/permission denied|^ +at .*:\d+:\d+/m)
-        : expect.stringContaining(`This login may not do it: "musterd ${nameOf(command)}" needs ${needs}`),
+        : expect.stringContaining(`This login may not run "musterd ${nameOf(command)}": it needs ${needs}`),
     ]);
   });
 });
@@ -152,7 +152,7 @@ it('musterd sql suggests an allowed statement to an editor for each refused one'
     const env = { DATABASE_URL: loginAt(team.url, editor.role) };
     for (const [statement, hint] of [
       [`update mirror.users set name = 'X'`, 'To change a name, set first_name and last_name.'],
-      [`update mirror.users set role_id = 1`, 'musterd_role_editor role_id'],
+      [`update mirror.users set role_id = 1`, 'musterd_role_editor may update role_id'],
       ['delete from mirror.users', 'The service alone creates and removes users.'],
       [
         `insert into mirror.users (team_id, id, phone) select team_id, id, '15550100' from mirror.users
@@ -227,7 +227,7 @@ it('musterd refuses --as from an approver, and records the login as the person w
     const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
     expect([said.code, said.stderr]).toEqual([
       64,
-      expect.stringContaining(`--as is for the login that owns the mirror: ${team.carol.role} acts as`),
+      expect.stringContaining(`Only the owner of the mirror may use --as: ${team.carol.role} acts as`),
     ]);
     expect((await runMusterd(['approve', batch, '--reason', 'seen'], env)).code).toBe(0);
     expect(

@@ -204,9 +204,9 @@ describe('a copied mirror after "musterd adopt --as-copy"', () => {
   });
 
   it('refuses every decision, by command and in SQL, and says that the mirror is a copy', async () => {
-    await expectRefused('Nothing is decided or sent in a copy');
+    await expectRefused('Nothing can be decided or sent in a copy');
     await expect(copy.sql(`select * from sync.approve('${batch}')`)).rejects.toThrow(
-      'Nothing is decided in a copy: whatever is approved here would not be sent',
+      'Nothing can be decided in a copy: edits approved here would not be sent',
     );
   });
 

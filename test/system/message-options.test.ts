@@ -30,13 +30,13 @@ describe('readSendTime', () => {
     ['tomorrow', berlin, '--at "tomorrow" is not a time'],
     ['2027-02-30 09:00', berlin, '--at "2027-02-30 09:00" is not a time'],
     ['2027-01-15', berlin, '--at "2027-01-15" is not a time'],
-    ['2027-01-15 09:00', undefined, '--at "2027-01-15 09:00" is in no zone: Add --zone Europe/Berlin'],
+    ['2027-01-15 09:00', undefined, '--at "2027-01-15 09:00" has no time zone: Add --zone Europe/Berlin'],
     ['2027-01-15 09:00', 'Berlin', '--zone "Berlin" is not a time zone'],
-    ['2027-03-28 02:30', berlin, 'In Europe/Berlin it is never 2027-03-28 02:30: clocks skip that time'],
+    ['2027-03-28 02:30', berlin, '2027-03-28 02:30 does not exist in Europe/Berlin: clocks skip that time'],
     [
       '2027-10-31 02:30',
       berlin,
-      'In Europe/Berlin it is 2027-10-31 02:30 twice: clocks are set back: Say which: --at 2027-10-31T00:30:00Z or --at 2027-10-31T01:30:00Z.',
+      '2027-10-31 02:30 occurs twice in Europe/Berlin: clocks are set back: Choose one: --at 2027-10-31T00:30:00Z or --at 2027-10-31T01:30:00Z.',
     ],
     ['2027-01-15 09:10', berlin, '--at "2027-01-15 09:10" is not on a quarter of an hour'],
     ['2027-01-15 09:00:30', berlin, 'is not on a quarter of an hour'],
@@ -69,8 +69,8 @@ describe('readNumbers', () => {
   });
 
   it.each([
-    [[''], '--to is empty, or one of its entries is'],
-    [['14155550123,'], '--to is empty, or one of its entries is'],
+    [[''], '--to or one of its entries is empty'],
+    [['14155550123,'], '--to or one of its entries is empty'],
     [['14155550123,+14155550123'], '--to has +14155550123 twice'],
     [['14155550123', '14155550123'], '--to has 14155550123 twice'],
     [['+44 20 7946 0000'], '--to "+44 20 7946 0000" is not a phone number in E.164 form'],
@@ -133,18 +133,18 @@ describe('readMessage', () => {
   });
 
   it.each<[MessageOptions, string]>([
-    [{}, 'Say who gets the message'],
+    [{}, 'Name the recipients'],
     [{ list: '' }, 'A message needs recipients'],
     [{ conversation: '' }, 'A message needs recipients'],
     [{ to, list: '5' }, 'Give one of --to, --list and --conversation'],
     [{ list: '5', template: 'x' }, '--template "x" is not an id of the service'],
-    [{ list: '5', isEmail: 'maybe' }, '--is-email is true or false'],
+    [{ list: '5', isEmail: 'maybe' }, '--is-email must be true or false'],
     [{ list: '5', zone: 'Berlin' }, '--zone "Berlin" is not a time zone'],
     [{ list: '5', gallery: ['{'] }, '--gallery is not JSON'],
-    [{ list: '5', gallery: ['{"name":"x"}'] }, 'An entry of --gallery lacks a key, has another key'],
-    [{ list: '5', attachment: ['{"url":"x"}'] }, 'An entry of --attachment lacks a key'],
+    [{ list: '5', gallery: ['{"name":"x"}'] }, 'An entry of --gallery has a missing or unknown key'],
+    [{ list: '5', attachment: ['{"url":"x"}'] }, 'An entry of --attachment has a missing or unknown key'],
     [{ list: '5', attachment: [image.replace('"a.png"', '1')] }, 'a value that is not text'],
-    [{ list: '5', attachment: ['1'] }, 'An entry of --attachment lacks a key'],
+    [{ list: '5', attachment: ['1'] }, 'An entry of --attachment has a missing or unknown key'],
   ])('refuses the options %j: %s', (options, words) => {
     expect(refusalOf(() => create(options))).toContain(words);
   });
@@ -188,12 +188,12 @@ describe('readMessage', () => {
     [
       { content: { text: 'x' } },
       { text: 'y' },
-      'The service does not show whom this message goes to: give --to again',
+      'The service does not show the recipients of this message: give --to again',
     ],
     [
       { list_id: 5, content: { gallery: [{ url: 'u', size: 1 }] } },
       { text: 'y' },
-      'An entry of --gallery lacks a key',
+      'An entry of --gallery has a missing or unknown key',
     ],
   ])('refuses to change the scheduled message %j by the options %j: %s', (meta, options, words) => {
     expect(
@@ -223,7 +223,7 @@ const ended = (phase: 'not-sent' | 'sent' | 'answered', status?: number) =>
 
 it.each([
   [ended('not-sent'), 'unsent'],
-  [new MusterdError('stopped', 'Asked to stop'), 'unsent'],
+  [new MusterdError('stopped', 'Stopped on request'), 'unsent'],
   [ended('answered', 400), 'refused'],
   [ended('answered', 401), 'refused'],
   [ended('answered', 404), 'refused'],

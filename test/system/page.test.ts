@@ -408,7 +408,7 @@ describe('the page that lists held edits', () => {
     expect(await faultsOn(page, 'light')).toEqual([]);
     await shoot(page, 'batch-own-1280-light');
     await press(page, /^Approve/);
-    await page.getByText('Waiting on: ').waitFor();
+    await page.getByText('Still waiting: ').waitFor();
     expect(await faultsOn(page, 'light')).toEqual([]);
     await shoot(page, 'question-own-1280-light');
   });

@@ -122,7 +122,7 @@ describe('musterd resync --adopt-service', () => {
     expect(plan).toMatchObject({
       code: 1,
       complete: false,
-      reasons: ['users: no lookup answers any more for 30 of 30 users'],
+      reasons: ['users: lookups no longer find 30 of 30 users'],
     });
     expect(await resync('--apply')).toMatchObject({ code: 1, complete: false });
     expect(await resolved()).toEqual(before);

@@ -65,7 +65,7 @@ describe('musterd with push.approve: always', () => {
     expect(planned.code).toBe(3);
     expect(JSON.parse(planned.stdout)).toMatchObject({
       limit: [],
-      review: ['3 users wait for a person to see it first'],
+      review: ['3 users wait for a person to review it'],
       batches: [first, second],
       changes: expect.arrayContaining([
         expect.objectContaining({
@@ -84,7 +84,7 @@ describe('musterd with push.approve: always', () => {
     for (const args of [['plan'], ['plan', '--markdown']]) {
       const { stdout } = await musterd(...args);
       expect(stdout).toContain(`batch ${first}, edited by Anna at `);
-      expect(stdout).toContain('3 users wait for a person to see it first');
+      expect(stdout).toContain('3 users wait for a person to review it');
     }
   });
 
@@ -103,7 +103,7 @@ describe('musterd with push.approve: always', () => {
     ];
     expect(await stage.sql('select reason, detail, decided_by from report.held')).toEqual([voided]);
     const { code, stdout } = await musterd('approve', await batchOf(a));
-    const words = `What waits now: 1 user in ${await batchOf(a)}.`;
+    const words = `Batches that wait now: 1 user in ${await batchOf(a)}.`;
     expect([code, stdout]).toEqual([3, expect.stringContaining(words)]);
   });
 
@@ -163,7 +163,7 @@ describe('musterd with push.approve: always', () => {
     expect([unnamed.code, unnamed.stderr]).toEqual([64, expect.stringContaining('--as')]);
     const own = await musterd('approve', batch, '--as', ' anna');
     expect(own.code).toBe(64);
-    expect(own.stderr).toContain(`edited what is to be approved, or may have, for 1 users: ${a}`);
+    expect(own.stderr).toContain(`edited, or may have edited, 1 of these users: ${a}`);
     // Users are named as everywhere else.
     const only = (...args: readonly string[]) => args.flatMap((who) => ['--only', who]);
     for (const wrong of ['b@example.com,', 'nobody@example.com'])
@@ -184,7 +184,7 @@ describe('musterd with push.approve: always', () => {
     writeFileSync(file, `id,email\n${c},c@example.com\n`);
     expect((await musterd('import', file, '--yes')).code).toBe(64);
     const imported = await musterd('import', file, '--yes', '--reason', 'HR', '--as', 'Anna');
-    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('somebody else has to')]);
+    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('another person must')]);
     await stage.run();
     expect(sent().length).toBe(2);
     expect((await musterd('approve', await batchOf(c), '--as', 'Anna')).code).toBe(64);
@@ -205,7 +205,7 @@ describe('musterd with push.approve: always', () => {
     const another = await resolve('kims@example.com', '--as', 'Kim');
     expect([another.code, another.stdout]).toEqual([
       3,
-      expect.stringContaining('before somebody else agrees'),
+      expect.stringContaining('until another person approves it'),
     ]);
     await stage.run();
     expect((await resolve('else@example.com', '--as', 'Kim')).code).toBe(3);

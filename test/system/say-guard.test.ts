@@ -10,14 +10,14 @@ it.each([
     push: {},
     refused: ['30 users'],
     why: undefined,
-    says: [`${held}; with --reason it is approved as it is`],
+    says: [`${held}; --reason approves it as it is`],
   },
   { push: {}, refused: ['30 users'], why: 'moved', says: ['approved beyond the limit: 30 users'] },
   {
     push: { fourEyes: true },
     refused: ['30 users'],
     why: 'moved',
-    says: [`${held}; then somebody else has to approve it (push.fourEyes)`],
+    says: [`${held}; another person must approve it (push.fourEyes)`],
   },
   { push: { fourEyes: true }, refused: [], why: undefined, says: [] },
   { push: { approve: 'always' }, refused: [], why: undefined, says: [] },
@@ -25,13 +25,13 @@ it.each([
     push: { approve: 'always', fourEyes: true },
     refused: [],
     why: 'moved',
-    says: ['it waits for somebody else to approve it (push.approve, push.fourEyes)'],
+    says: ['it waits until another person approves it (push.approve, push.fourEyes)'],
   },
   {
     push: { approve: 'always', fourEyes: true },
     refused: ['30 users'],
     why: undefined,
-    says: [`${held}; then somebody else has to approve it (push.fourEyes)`],
+    says: [`${held}; another person must approve it (push.fourEyes)`],
   },
 ] as const)('sayGuard returns what happens to an import with $push if the guard refuses $refused', (row) => {
   const config = configSchema.parse({ push: row.push });

@@ -37,7 +37,7 @@ describe('a run of only the edited users that sends a new address', () => {
     expect(await pushEdits()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { users_read: 2 } });
     expect(having(field, value)).toEqual([two?.id]);
     expect(await held()).toEqual([
-      [String(one?.id), field, 'limit', `user ${two?.id} has or is to get the same ${field}`],
+      [String(one?.id), field, 'limit', `user ${two?.id} has or will get the same ${field}`],
     ]);
     // Whoever was looked up for the brake's sake alone is left to the run that reads everybody.
     expect(await mirrored(two?.id, field)).toBe(before);

@@ -73,7 +73,7 @@ describe('musterd sql', () => {
     expect(refused.stderr).toMatch(/Refused: cannot execute DELETE.*\n {2}Add --write/);
     const torn = await sql('delete from public.t; select nope', '--write');
     expect(torn.code).toBe(1);
-    expect(torn.stderr).toContain('None of the 2 statements was kept.');
+    expect(torn.stderr).toContain('All 2 statements were rolled back.');
     const open = await sql('begin; delete from public.t', '--write');
     expect(open.code).toBe(1);
     expect(open.stderr).toContain('left open');
@@ -103,7 +103,7 @@ describe('musterd sql', () => {
       process.stdin.isTTY = true;
       const { code, stdout, stderr } = await sql();
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr).toMatch(/No query is given\n.*"musterd status" prints the line that opens psql/);
+      expect(stderr).toMatch(/No query is given\n.*"musterd status" prints the command that opens psql/);
     } finally {
       process.stdin.isTTY = isTTY;
     }
@@ -155,7 +155,7 @@ describe('musterd sql', () => {
     });
     const lines = written.join('').split('\n');
     expect(lines.filter((line) => line.startsWith('│'))).toHaveLength(1001);
-    expect(lines.at(-2)).toBe('(2345 rows, 1345 more than shown; --format csv has all)');
+    expect(lines.at(-2)).toBe('(2345 rows, 1345 more than shown; --format csv prints all)');
     expect(written.join('')).not.toContain('\x1b');
   });
 

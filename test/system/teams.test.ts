@@ -140,7 +140,7 @@ teams:
     async (...args) => {
       const { code, stdout, stderr } = await musterd(args);
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr).toContain('There are several teams: north, south\n  Say which one with --team.');
+      expect(stderr).toContain('There are several teams: north, south\n  Choose one with --team.');
     },
   );
 
@@ -193,7 +193,7 @@ teams:
     });
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /"level":"warn".*MUSTERD__status__people__ann__tokenFile: .*can be read by others/,
+      /"level":"warn".*MUSTERD__status__people__ann__tokenFile: .*can be read by accounts other/,
     );
   });
 });

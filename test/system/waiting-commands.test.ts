@@ -65,7 +65,7 @@ describe('a command that waits for another run', () => {
       explain: () => ({ code: 1, told: undefined }),
       createLog: () => createLog({ level: 'silent' }),
     };
-    return { context, lines, stop: () => stop.abort(new MusterdError('stopped', 'Asked to stop')) };
+    return { context, lines, stop: () => stop.abort(new MusterdError('stopped', 'Stopped on request')) };
   };
 
   const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
@@ -85,7 +85,7 @@ describe('a command that waits for another run', () => {
     stop();
     expect(await ended).toMatchObject({
       code: 'stopped',
-      message: 'Asked to stop before anything was written',
+      message: 'Stopped before anything was written',
     });
     expect(said()).toEqual([
       expect.stringMatching(

@@ -66,7 +66,7 @@ const shared = (field: 'email' | 'phone'): Play => ({
       `update mirror.users set ${field} = '${someone(stage, one.id)[field]}' where id = ${one.id}`,
     );
   },
-  says: `has or is to get the same ${field}`,
+  says: `has or will get the same ${field}`,
   wayOut: resolveAll,
   freed: (stage) => {
     const one = stage.emulator.team.users().find(({ id }) => id === Number(stage.updates()[0]?.['id']));

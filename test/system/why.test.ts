@@ -88,7 +88,7 @@ describe('adviceFor', () => {
   const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
-    ['a service that does not answer', { plan: undefined }, 'before the service answers'],
+    ['a service that does not answer', { plan: undefined }, 'until the service answers'],
     ['equal sides', {}, 'Nothing: both sides agree.'],
     [
       'an unreadable field',
@@ -163,12 +163,12 @@ describe('adviceFor', () => {
     ['a user whom no lookup answers', { plan: plan('unresolved') }, 'mirror.user_lookups'],
     ['a user whom the service no longer lists', { plan: plan('missing') }, '600.0 s apart'],
     ['a user whom only the mirror has', { plan: plan('stranger') }, 'waits for a person'],
-    ['a user whom neither side has', { plan: plan('forget') }, 'forgets'],
+    ['a user whom neither side has', { plan: plan('forget') }, 'removes it there'],
     ['a user who has left the team', { plan: plan('waiting') }, 'has left the team'],
     [
       'a user whom the service shows in an older version',
       { plan: plan('waiting'), state: { ...state, stale: true } },
-      'The service shows the user older than before',
+      'The service shows an older version of the user',
     ],
     [
       'a user whom only the ledger has',
@@ -420,7 +420,7 @@ describe('musterd why', () => {
     const { report } = await why(String(id));
     expect(report).toMatchObject({ presence: 'waiting', service: { older: true } });
     expect(report.fields.map(({ decision }) => decision)).toEqual(['wait', 'wait', 'wait', 'wait']);
-    expect(report.next).toContain('older than before');
+    expect(report.next).toContain('an older version');
     const run = await stage.run();
     expect(run.counts).toMatchObject({ stale: 1 });
     expect(run.counts).not.toHaveProperty('pulled');

@@ -127,7 +127,7 @@ export function setField(body: Record<string, unknown>, path: readonly string[],
     return;
   }
   if (next === '') {
-    if (rest.length > 0) throw new MusterdError('usage', '--field: [] can only stand at the end of a key');
+    if (rest.length > 0) throw new MusterdError('usage', '--field: [] is allowed only at the end of a key');
     const list = body[step];
     body[step] = [...(Array.isArray(list) ? (list as unknown[]) : []), value];
     return;

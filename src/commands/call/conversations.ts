@@ -17,9 +17,9 @@ export const conversationsRead = (context: Context, options: ReadOptions): Promi
     const { service, team } = caller;
     const { target, reassign } = options;
     if (options.inbox === undefined || options.user === undefined)
-      throw new MusterdError('usage', 'Say which inbox and who has read it: --inbox and --user');
+      throw new MusterdError('usage', 'Name the inbox and the user who has read it: --inbox and --user');
     if (target === undefined)
-      throw new MusterdError('usage', 'Say whose conversation was read: --target', {
+      throw new MusterdError('usage', 'Name the other side of the conversation: --target', {
         hint: 'For example --target 14155550123.',
       });
     const targets = readEntries('target', target);

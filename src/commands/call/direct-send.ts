@@ -88,12 +88,12 @@ export async function confirmSend(
   if (yes) return true;
   const ask = askAtTerminal(context);
   if (ask === undefined) {
-    const why = context.json ? '--json asks no question' : 'stdin or stderr is not a terminal';
+    const why = context.json ? 'with --json, musterd cannot ask first' : 'stdin or stderr is not a terminal';
     throw new MusterdError('usage', `Nothing was sent: ${why}`, {
-      hint: 'To send it, add --yes. It is sent at once, and nobody approves it.',
+      hint: 'To send it, add --yes. It is sent at once, without an approval.',
     });
   }
-  const isAgreed = await ask('Send it now? Nobody approves it.');
+  const isAgreed = await ask('Send it now, without an approval?');
   if (!isAgreed) printLine(context.err, 'Nothing was sent.');
   return isAgreed;
 }
@@ -115,7 +115,7 @@ export function showOutcome(
   if (unrecorded !== null)
     printLine(
       context.err,
-      printable(`Warning: the ledger says "unknown", since the outcome could not be recorded: ${unrecorded}`),
+      printable(`Warning: the ledger has "unknown"; the outcome could not be recorded: ${unrecorded}`),
     );
   if (outcome === 'refused' || outcome === 'unsent') {
     printLine(
@@ -130,10 +130,10 @@ export function showOutcome(
   const ids = [
     ...(id === undefined ? [] : [`id ${id}`]),
     ...(localId === undefined ? [] : [`local_id ${localId}`]),
-    requestId === null ? 'no X-Request-Id came' : `X-Request-Id ${requestId}`,
+    requestId === null ? 'no X-Request-Id' : `X-Request-Id ${requestId}`,
   ].join(', ');
   if (isUnknown) {
-    printLine(context.err, 'unknown: look in the app before you send it again');
+    printLine(context.err, 'unknown: check in the app before you send it again');
     if (error instanceof Error) printLine(context.err, printable(`  ${error.message}`));
     printLine(context.err, printable(`  ${ids}`));
   } else if (!context.json) printLine(context.out, printable(`${words}: ${ids}`));

@@ -44,15 +44,15 @@ export function readSendTime(at: string, zone: string | undefined): string {
     );
   const hasOffset = /(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text);
   if (!hasOffset && zone === undefined)
-    throw usage(`--at "${shown}" is in no zone`, 'Add --zone Europe/Berlin, or an offset such as +01:00.');
+    throw usage(`--at "${shown}" has no time zone`, 'Add --zone Europe/Berlin, or an offset such as +01:00.');
   const moments = hasOffset || zone === undefined ? [wallMs] : momentsOf(wallMs, zone);
   const [ms] = moments;
   if (ms === undefined)
-    throw usage(`In ${zone} it is never ${shown}: clocks skip that time`, 'Give another time.');
+    throw usage(`${shown} does not exist in ${zone}: clocks skip that time`, 'Give another time.');
   if (moments.length > 1)
     throw usage(
-      `In ${zone} it is ${shown} twice: clocks are set back`,
-      `Say which: --at ${moments.map(inIso).join(' or --at ')}.`,
+      `${shown} occurs twice in ${zone}: clocks are set back`,
+      `Choose one: --at ${moments.map(inIso).join(' or --at ')}.`,
     );
   if (ms % quarterMs !== 0 || /\.\d*[1-9]/.test(text))
     throw usage(
@@ -66,8 +66,7 @@ export function readSendTime(at: string, zone: string | undefined): string {
 /** @throws MusterdError `usage` if an entry is empty or given twice */
 export function readEntries(option: string, given: readonly string[]): readonly string[] {
   const entries = given.flatMap((text) => text.split(/[,;\n]/)).map((entry) => entry.trim());
-  if (entries.length === 0 || entries.includes(''))
-    throw usage(`--${option} is empty, or one of its entries is`);
+  if (entries.length === 0 || entries.includes('')) throw usage(`--${option} or one of its entries is empty`);
   const keys = entries.map((entry) => entry.replace(/^\+/, ''));
   const twice = entries.find((_, at) => keys.indexOf(keys[at] ?? '') !== at);
   if (twice === undefined) return entries;
@@ -118,8 +117,8 @@ function readMedia<M extends Media>(option: M, entries: readonly unknown[]): Med
     if (!isStrange && needed.every((key) => given.some(([name]) => name === key)))
       return Object.fromEntries(given.map(([key, value]) => [names[key], value]));
     throw usage(
-      `An entry of --${option} lacks a key, has another key, or a value that is not text`,
-      `Its keys are ${Object.keys(names).join(', ')}; ${needed.join(', ')} must be there.`,
+      `An entry of --${option} has a missing or unknown key, or a value that is not text`,
+      `Its keys are ${Object.keys(names).join(', ')}; required: ${needed.join(', ')}.`,
     );
   });
   return read as unknown as MediaEntries[M];
@@ -160,14 +159,14 @@ function readTargets({ to, list, conversation }: MessageOptions, shown: Targets 
   if (shown?.listId !== undefined || shown?.conversationId !== undefined)
     return { listId: shown.listId, conversationId: shown.conversationId } as Targets;
   throw shown === undefined
-    ? usage('Say who gets the message: --to, --list or --conversation')
-    : usage('The service does not show whom this message goes to: give --to again');
+    ? usage('Name the recipients: --to, --list or --conversation')
+    : usage('The service does not show the recipients of this message: give --to again');
 }
 
 function readIsEmail(text: string | undefined): boolean | undefined {
   if (text === undefined || text === '') return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw usage(`--is-email is true or false, and not "${printable(text)}"`);
+  throw usage(`--is-email must be true or false, not "${printable(text)}"`);
 }
 
 /**
@@ -181,7 +180,7 @@ export function readMessage(
 ): ScheduleRequest {
   const { text, template, at, zone, attachment, gallery, isEmail } = options;
   const executeAt = at === undefined ? shown?.executeAt : readSendTime(at, zone);
-  if (executeAt === undefined) throw usage('Say when it is sent: --at');
+  if (executeAt === undefined) throw usage('Give the time to send it: --at');
   if (zone !== undefined) requireZone(zone);
   const content = shown?.content ?? {};
   return dropEmpty({

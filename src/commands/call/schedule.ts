@@ -35,7 +35,7 @@ async function readSender(
   shownInbox?: Id,
 ): Promise<{ ids: { inboxId: Id; userId?: Id }; notes: Record<string, string> }> {
   const inboxText = inbox ?? (shownInbox === undefined ? undefined : String(shownInbox));
-  if (inboxText === undefined) throw usage('Say which inbox it is sent from: --inbox');
+  if (inboxText === undefined) throw usage('Name the inbox that sends it: --inbox');
   const found = await requireNamedInbox(service, inboxText);
   const sender =
     user === undefined || user === '' ? undefined : await requireNamedMember(service, team, user, found);
@@ -76,7 +76,7 @@ interface Shown {
 /** @throws MusterdError `usage` if the service has no such message */
 async function readShown(service: ServiceClient, idText: string): Promise<Shown> {
   const id = readId('The message', idText);
-  if (id === undefined) throw usage('Say which message: its id on the service');
+  if (id === undefined) throw usage('Name the message by its id on the service');
   const message = await service.schedule(id);
   if (message === null) throw usage(`The service has no scheduled message ${id}`, 'Look for it in the app.');
   const fields = encodeShown(message) as JsonObject;
@@ -98,7 +98,7 @@ async function readExpected(
   if (message.op === 'delete') throw usage(`Message ${message.id} is cancelled already`);
   if (expected === undefined || expected === digest) return shown;
   throw usage(
-    `Nothing was sent: the digest of message ${message.id} is ${digest} now, and not ${printable(expected)}`,
+    `Nothing was sent: the digest of message ${message.id} is now ${digest}, not ${printable(expected)}`,
     `Look at it again: musterd schedule show ${message.id}`,
   );
 }
@@ -160,12 +160,12 @@ function changesOf(shown: Partial<ScheduleRequest>, { fields }: Shown, body: Jso
 const howOptions = new Set(['as', 'if', 'json', 'yes', 'zone']);
 
 const hidden =
-  'The service never shows the sender or is_email: they are sent only if given here. Fields that musterd does not know are not sent.';
+  'The service never shows the sender or is_email: they are sent only if you give them. Fields unknown to musterd are not sent.';
 
 export const scheduleUpdate = (context: Context, options: ScheduleOptions, text: string): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
     if (Object.keys(options).every((name) => howOptions.has(name)))
-      throw usage('Say what is to change', 'For example --text or --at.');
+      throw usage('Say what to change', 'For example --text or --at.');
     const shown = await readExpected(context, caller, text, options.if);
     const { id } = shown.message;
     const before = shownRequest(shown.message, options);

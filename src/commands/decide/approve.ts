@@ -22,8 +22,8 @@ function choiceOf(context: Context, options: ApproveOptions, hash: string) {
   const { actor, why = '' } = confirmationOf(context, options);
   const only = options.only?.map((who) => who.trim()) ?? null;
   if (only?.includes('') === true)
-    throw new MusterdError('usage', '--only names a user by an id, an email, a phone number or a name', {
-      hint: 'One field alone is named behind a dot: 17.email.',
+    throw new MusterdError('usage', '--only needs a user: an id, an email, a phone number or a name', {
+      hint: 'To name one field of a user, add it after a dot: 17.email.',
     });
   return { batch: hash.toLowerCase(), only, why, actor };
 }
@@ -91,17 +91,16 @@ function showRows(context: Context, { resource, decision, approved, waiting, res
   );
   printLine(context.out, 'The next complete run marks them as gone, if they are still missing.');
   if (rest !== null)
-    printLine(context.out, `To approve the others as well: musterd approve ${rest}, with the same options`);
+    printLine(context.out, `To approve the other rows too: musterd approve ${rest}, with the same options`);
 }
 
 /** Why a field is left as it is, by outcome. */
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
-  moved:
-    'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
-  ended: 'not edited any more: taken back, or both sides have it',
-  asked: 'held on request. When that ends, they still wait in the batch',
-  held: 'held for a reason that this does not decide. "musterd held" shows it, and what does',
-  'on its way': 'being sent, or of unknown outcome. The next run finds out what became of them',
+  moved: 'edited here or changed by the service since they were held. Run "musterd plan" to see them',
+  ended: 'no longer edited: taken back, or the same on both sides',
+  asked: 'held on request. After that hold they still wait in the batch',
+  held: 'held for a reason that needs another decision. Run "musterd held" to see the command',
+  'on its way': 'being sent, or of unknown outcome. The next run reads their outcome',
   gone: 'of users who have left',
 };
 
@@ -152,21 +151,21 @@ function showBatch(
   if (approved > 0)
     printLine(
       context.out,
-      'The next run sends them, as long as these edits last and the service is as it was seen.',
+      'The next run sends them if neither the edits nor the values of the service have changed by then.',
     );
   if (rejected > 0)
     printLine(
       context.out,
       revert
         ? 'The mirror is set back to the values that both sides last agreed on.'
-        : 'They stay in the mirror, and are not sent for as long as these edits last.',
+        : 'They stay in the mirror, and are not sent until they are edited again.',
     );
   if (left.some((row) => isWaiting(row, 'approve')))
     printLine(
       context.out,
       now.length === 0
-        ? 'No batch waits now: "musterd held" shows what does.'
-        : `What waits now: ${now.map(({ hash, users }) => `${plural(users, 'user')} in ${hash}`).join(', ')}.`,
+        ? 'No batch waits now. Run "musterd held" to see the fields that wait.'
+        : `Batches that wait now: ${now.map(({ hash, users }) => `${plural(users, 'user')} in ${hash}`).join(', ')}.`,
     );
   return code;
 }

@@ -47,7 +47,7 @@ function printFields(context: Context, rows: readonly HeldRow[], as: string): vo
   const [command] = sayDecideEach(rows);
   if (command === undefined) return;
   const other = command.includes(' --take ') ? '--take service' : 'musterd reject';
-  printLine(context.err, printable(`The first is decided as it is here by: ${command}${as}, or ${other}`));
+  printLine(context.err, printable(`To decide the first field: ${command}${as}, or ${other}`));
 }
 
 const batchColumns: PrintedColumns<Batch> = {

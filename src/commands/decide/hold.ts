@@ -22,7 +22,7 @@ function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why:
   const why = reasonOf(reason) ?? '';
   if (end === true) {
     if (until === undefined && reason === undefined) return 'end';
-    throw new MusterdError('usage', '--end goes with neither --until nor --reason');
+    throw new MusterdError('usage', '--end cannot be combined with --until or --reason');
   }
   const wish = { end: readUntil(until), why };
   if (why === '') throw new MusterdError('usage', '--reason is missing: say why the fields are held');
@@ -44,7 +44,7 @@ export async function holdCommand(
     if (wish === 'end') {
       const ended = await endHold(setup, team, { id, fields: wanted });
       if (context.json) printJson(context, { user_id: id, ended });
-      else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
+      else if (ended.length === 0) printLine(context.err, `No field of ${name} was held on request.`);
       else printLine(context.out, `${name}: no longer held: ${ended.join(', ')}`);
     } else {
       const { actor } = confirmationOf(context, options);
@@ -59,5 +59,5 @@ export async function holdCommand(
 function printAsked(context: Context, name: string, { held, before, until }: RequestedHolds): void {
   printLine(context.out, `${name}: held until ${showTime(until)}: ${held.join(', ')}`);
   for (const { field, reason } of before)
-    printLine(context.out, `${field} was held already (${reason}), and is again when that ends`);
+    printLine(context.out, `${field} was held already (${reason}), and stays held after that`);
 }

@@ -46,8 +46,8 @@ export async function resolveCommand(
 ): Promise<ExitCode> {
   if (options.batch !== undefined) return resolveTogether(context, options, options.batch, userText);
   if (userText === undefined || fieldName === undefined)
-    throw new MusterdError('usage', 'Missing user and field: name both, or a --batch', {
-      hint: '"musterd held" lists the held fields.',
+    throw new MusterdError('usage', 'Missing user and field: give both, or --batch', {
+      hint: 'Run "musterd held" to list the held fields.',
     });
   const field = readField(fieldName);
   const take = readTake(field, options.take);
@@ -85,7 +85,7 @@ async function resolveTogether(
 ): Promise<ExitCode> {
   const { take, edit, if: value, ifService } = options;
   if (take !== 'mirror' && take !== 'service')
-    throw new MusterdError('usage', 'A batch is resolved with --take mirror or --take service');
+    throw new MusterdError('usage', '--batch needs --take mirror or --take service');
   if ([userText, edit, value, ifService].some((given) => given !== undefined))
     throw new MusterdError(
       'usage',
@@ -113,8 +113,8 @@ async function resolveTogether(
 }
 
 const questions = {
-  mirror: 'Send what the mirror has, in place of what the service has?',
-  service: 'Give the mirror what the service has, and end this edit?',
+  mirror: 'Replace the value of the service with the value of the mirror?',
+  service: 'Replace the value of the mirror with the value of the service, and end this edit?',
 } as const;
 
 /** Shows the held field and asks the person. @throws MusterdError `usage` without a terminal */
@@ -134,8 +134,8 @@ function unseen({ id, ...now }: HeldNow, take: string, as: string): MusterdError
   const column = columnOf(now.field);
   return new MusterdError(
     'usage',
-    `Say which ${column} of user ${id} you have seen, with --if or --edit, and --if-service: the mirror has ${sayValue(now.mirror)}, the service ${sayValue(now.service)} now`,
-    { hint: `Nothing was decided. If that is what you mean: ${sayResolve(id, now, take)}${as}` },
+    `Confirm the ${column} of user ${id} that you saw, with --if or --edit, and --if-service: now the mirror has ${sayValue(now.mirror)}, the service ${sayValue(now.service)}`,
+    { hint: `Nothing was decided. To decide about these values: ${sayResolve(id, now, take)}${as}` },
   );
 }
 
@@ -160,8 +160,8 @@ function show(context: Context, { id, name, field, detail, edited, edit, ...valu
 function inWords({ id, field, name, mirror, base, waits, fourEyes }: ResolvedField): string {
   const what = `${columnOf(field)} of ${id} ${name}`;
   if (waits) {
-    const whose = fourEyes ? 'somebody else agrees to it (push.fourEyes)' : 'somebody approves it';
-    return `${what}: ${showValue(mirror)} is not sent before ${whose}; "musterd plan" shows its batch`;
+    const whose = fourEyes ? 'another person approves it (push.fourEyes)' : 'a person approves it';
+    return `${what}: ${showValue(mirror)} is not sent until ${whose}; run "musterd plan" to see its batch`;
   }
   const isSame = field === 'name' ? samePair(mirror as NamePair, base as NamePair) : mirror === base;
   return isSame

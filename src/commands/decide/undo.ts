@@ -80,7 +80,7 @@ function printPlan(context: Context, run: bigint, { changes, left }: UndoPlan, a
   if (offers.length > 0)
     printLine(
       context.err,
-      'To set the rest back nevertheless, look at it first and run this with "musterd sql --write":',
+      'To set the remaining fields back too, check these statements and run them with "musterd sql --write":',
     );
   for (const offer of offers) printLine(context.err, offer);
   if (changes.length === 0) return;

@@ -29,12 +29,12 @@ function readWhat(text: string): string {
 function readAsOf(text: string | undefined, what: string): string | undefined {
   if (text === undefined) return undefined;
   if (!isKnownAsOf(what))
-    throw new MusterdError('usage', `What ${what} were at a time is not exported`, {
-      hint: `--as-of goes with ${exportable.filter(isKnownAsOf).join(' and ')}.`,
+    throw new MusterdError('usage', `--as-of cannot be used with ${what}`, {
+      hint: `Past values are known only of ${exportable.filter(isKnownAsOf).join(' and ')}.`,
     });
   if (Number.isNaN(momentMs(text)))
     throw new MusterdError('usage', `"${text}" is not a time`, {
-      hint: 'Write it as in 2026-03-01 or 2026-03-01T08:00:00Z; without a zone it is in UTC.',
+      hint: 'Write it like 2026-03-01 or 2026-03-01T08:00:00Z; without a zone, it is UTC.',
     });
   return /[Zz]|[+-]\d\d:?\d\d$/.test(text.slice(10)) ? text : `${text}Z`;
 }
@@ -83,7 +83,7 @@ export async function exportCommand(
     if (asOf !== undefined && exported === 'users' && (await isBeforeRecord(setup.mirror.db, asOf)))
       printLine(
         err,
-        'The roster was not recorded yet then: only users who have not changed since are known.',
+        'The roster was not recorded at that time: only users who have not changed since then are exported.',
       );
     return exitCode.ok;
   });

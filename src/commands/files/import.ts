@@ -114,7 +114,7 @@ function whyNot(
     return { code: exitCode.usage, why };
   }
   if (expect !== undefined && expect !== hash) {
-    const why = `this import is ${hash}, not ${expect}: other rows, values or bases, so nothing is applied`;
+    const why = `this import is ${hash}, not ${expect}: rows, values or bases differ, so nothing is applied`;
     return { code: exitCode.refused, why };
   }
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing would change' } : undefined;
@@ -146,9 +146,9 @@ export async function importCommand(
   file: string,
 ): Promise<ExitCode> {
   if (options.unusable !== undefined && resolve(options.unusable) === resolve(file))
-    throw new MusterdError('usage', '--unusable names the file that is imported: name another file');
+    throw new MusterdError('usage', '--unusable must name another file than the imported one');
   if (options.dryRun !== true && (options.markdown === true || options.exitCode === true))
-    throw new MusterdError('usage', '--markdown and --exit-code go with --dry-run');
+    throw new MusterdError('usage', '--markdown and --exit-code need --dry-run');
   const request = await readRequest(context, options, file);
   return withMirror(context, async (setup) => {
     const preview = await previewImport(setup, request);

@@ -57,7 +57,7 @@ function createTableAnswers(context: Shown): Answers {
           out,
           more === 0
             ? `(${plural(count, 'row')})`
-            : `(${count} rows, ${more} more than shown; --format csv has all)`,
+            : `(${count} rows, ${more} more than shown; --format csv prints all)`,
         );
       }
     },

@@ -52,16 +52,16 @@ export function sayGuard(
 ): readonly string[] {
   const heldAs = (reason: string) => {
     if (push.fourEyes)
-      return `the guard will hold it: ${reason}; then somebody else has to approve it (push.fourEyes)`;
+      return `the guard will hold it: ${reason}; another person must approve it (push.fourEyes)`;
     return why === undefined
-      ? `the guard will hold it: ${reason}; with --reason it is approved as it is`
+      ? `the guard will hold it: ${reason}; --reason approves it as it is`
       : `approved beyond the limit: ${reason}`;
   };
   const isSeenByAnother = push.approve === 'always' && push.fourEyes && refused.length === 0;
   return [
     ...refused.map(heldAs),
     ...limited.map((reason) => `will be held on its own: ${reason}`),
-    ...(isSeenByAnother ? ['it waits for somebody else to approve it (push.approve, push.fourEyes)'] : []),
+    ...(isSeenByAnother ? ['it waits until another person approves it (push.approve, push.fourEyes)'] : []),
   ];
 }
 

@@ -25,8 +25,8 @@ export async function runShortcut(
 ): Promise<void> {
   const [word = '', name] = text.trim().replace(/;$/, '').split(/\s+/);
   if (word !== '\\d' && word !== '\\d+')
-    throw new MusterdError('usage', `${word} is not known here`, {
-      hint: '\\d and \\d <view> are; for the others use psql.',
+    throw new MusterdError('usage', `${word} is not supported`, {
+      hint: 'Use \\d or \\d <view>; use psql for other commands.',
     });
   if (name === undefined) {
     const relations = await relationsOf(mirror);
@@ -37,7 +37,7 @@ export async function runShortcut(
   }
   const found = await relationOf(mirror, name);
   if (found === null)
-    throw new MusterdError('usage', `No view or table is named "${name}"`, { hint: '\\d lists them.' });
+    throw new MusterdError('usage', `No view or table is named "${name}"`, { hint: 'List them with \\d.' });
   printLine(context.out, `${found.relation.schema}.${found.relation.name}: ${found.relation.comment}`);
   return printColumns(
     context,

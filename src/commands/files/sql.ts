@@ -22,7 +22,7 @@ export interface SqlOptions {
 
 function readAnswerFormat({ format }: SqlOptions, json: boolean): AnswerFormat {
   if (json && format !== undefined && format !== 'json')
-    throw new MusterdError('usage', `--json and --format ${format} do not go together`);
+    throw new MusterdError('usage', `--json and --format ${format} cannot be combined`);
   const answerFormat = json ? 'json' : (format ?? 'table');
   const found = answerFormats.find((name) => name === answerFormat);
   if (found !== undefined) return found;
@@ -36,7 +36,7 @@ async function readSql(query: string | undefined, file: string | undefined): Pro
   if (query !== undefined) return query;
   if (file === undefined && process.stdin.isTTY === true)
     throw new MusterdError('usage', 'No query is given', {
-      hint: 'Give one, or a file with -f. "musterd status" prints the line that opens psql on this mirror.',
+      hint: 'Give a query, or a file with -f. "musterd status" prints the command that opens psql on this mirror.',
     });
   if (file === undefined || file === '-') return await readStream(process.stdin);
   try {
@@ -66,12 +66,12 @@ async function runStatements(
     for (const statement of statements) await answers.show((sink) => session.run(statement, sink));
     if (isOne) await session.run(commit, nothing);
   } catch (error) {
-    if (isOne) printLine(err, `None of the ${plural(statements.length, 'statement')} was kept.`);
+    if (isOne) printLine(err, `All ${plural(statements.length, 'statement')} were rolled back.`);
     throw error;
   }
   if (isWriting && session.isInTransaction())
-    throw new MusterdError('mirror', 'The transaction was left open, so nothing of it was kept', {
-      hint: 'End it with commit.',
+    throw new MusterdError('mirror', 'The transaction was left open, so it was rolled back', {
+      hint: 'End the transaction with commit.',
     });
   const states = after === undefined ? [] : await showSettled(session, answers, after);
   await answers.end();
@@ -108,14 +108,14 @@ async function showSettled(
 /** True if --wait is given. @throws MusterdError `usage` if it is given without --write */
 function readWaits({ write, wait }: SqlOptions): boolean {
   if (wait !== undefined && write !== true)
-    throw new MusterdError('usage', '--wait is for statements that write', {
+    throw new MusterdError('usage', '--wait needs a statement that may write', {
       hint: 'Add --write.',
     });
   return wait !== undefined;
 }
 
 const beyondTables =
-  'DATABASE_URL names a superuser, or a role that may use programs or files of the server: a statement that only reads reaches those as well. Use a member of musterd_reader for SQL that you did not write.';
+  'DATABASE_URL names a superuser, or a role that may use programs or files of the server. Read-only statements can use these too. For SQL that you did not write, connect as a member of musterd_reader.';
 
 /** Runs SQL on the mirror, from the argument, a file or stdin. */
 export async function sqlCommand(

@@ -146,7 +146,7 @@ function print(context: Context, explanation: Explanation, as: string): void {
     edit: ({ field }) => holdOn(field)?.edit,
   };
   printRows(context, columns, explanation.fields);
-  for (const command of commands) line(`Decided as it is here by: ${command}${as}, or --take service`);
+  for (const command of commands) line(`To decide it: ${command}${as}, or --take service`);
   if (openPush !== null) {
     const sent = Object.keys(openPush.intent.sent) as Field[];
     line(

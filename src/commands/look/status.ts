@@ -98,11 +98,11 @@ export function pendingLines({
   if (!isNotedOnly) return [edits];
   const last =
     lastSuccess === null
-      ? 'no run has yet'
-      : `run ${lastSuccess.run_id} did at ${when(lastSuccess.started_at)}`;
+      ? 'no run has compared all users yet'
+      : `run ${lastSuccess.run_id} compared all users at ${when(lastSuccess.started_at)}`;
   return [
     `noted: ${edits}`,
-    `without the edits made with triggers off: report.pending compares every user; ${last}`,
+    `without edits made with triggers off: ${last}, and report.pending compares them now`,
   ];
 }
 

@@ -35,8 +35,8 @@ function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
   if (as === 'also') return [`This mirror is known at ${was}, and would be known at ${at} as well.`];
   const isAt = `On record it is at ${was}; it is at ${at} now.`;
   return as === 'copy'
-    ? [isAt, 'It would be a copy: it goes on reading, sends nothing, and nothing is decided in it.']
-    : [isAt, `It would be at home at ${at} alone, and send from there. Stop the other one first.`];
+    ? [isAt, 'It would be a copy: runs read the service, but send nothing, and nothing can be decided.']
+    : [isAt, `It would be at home only at ${at}, and send from there. Stop musterd elsewhere first.`];
 }
 
 function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: AdoptedPlace): void {
@@ -52,7 +52,7 @@ function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: 
   else {
     line(`This mirror is at home at ${addressesInWords(known)} now: the next run sends what waits.`);
     if (before.verdict === 'elsewhere' && before.known !== null)
-      line(`Whatever still runs at ${addressesInWords(before.known)} goes on by itself: stop it.`);
+      line(`If musterd still runs at ${addressesInWords(before.known)}, stop it there.`);
   }
 }
 
@@ -62,7 +62,7 @@ export async function adoptCommand(context: Context, options: AdoptOptions): Pro
   const { actor, why } = confirmationOf(context, options);
   if (why === undefined)
     throw new MusterdError('usage', '--reason is missing: say why', {
-      hint: "Such as musterd adopt --reason 'db-1 was replaced by db-2'",
+      hint: "For example: musterd adopt --reason 'db-1 was replaced by db-2'",
     });
   return withMirrorOf(context, async ({ configuration: { teams }, mirror: { db } }) => {
     const { placing, isNews } = await foreseeAdoption(db, as, why);

@@ -40,7 +40,7 @@ export async function eachTeam<R>(
     if (context.signal.aborted) {
       const error = errorInJson(context.signal.reason);
       ends.push({ code: exitCode.partial, json: { name, exit_code: exitCode.partial, error } });
-      if (!context.json) printLine(context.out, `${name}: not begun`);
+      if (!context.json) printLine(context.out, `${name}: not started`);
       continue;
     }
     try {

@@ -127,8 +127,8 @@ function printRefusal(
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // "Nothing new": the counts can include pushes of an earlier run, because their outcome is read first.
   const what = stopped
-    ? 'the run ended there: nothing was pulled, and nothing new was sent'
-    : 'the run went on with everything else';
+    ? 'the run stopped: nothing was pulled, and nothing new was sent'
+    : 'the run continued with other changes';
   for (const reason of reasons)
     line(`${paint(context, 'yellow', isReview ? 'held (review):' : 'held (limit):')} ${printable(reason)}`);
   if (batches.length === 0) {

@@ -69,7 +69,7 @@ function print(context: Context, report: ResyncReport, changes: readonly Planned
   if (openPushes > 0)
     printLine(
       context.err,
-      `${plural(openPushes, 'push', 'pushes')} without a known outcome: read back first, never sent again by this`,
+      `${plural(openPushes, 'push', 'pushes')} without a known outcome: a run reads them back first, and resync never sends them again`,
     );
   for (const reason of notes.reasons)
     printLine(context.err, `${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);

@@ -81,6 +81,6 @@ function readBlock(file: number | undefined, { at, length }: Exclude<KeptBlock, 
     if (read === 0) break;
     done += read;
   }
-  if (done < length) throw new Error('A file for rows on their way to Postgres has lost some of them');
+  if (done < length) throw new Error('A temporary file of rows for Postgres has lost some rows');
   return block;
 }

@@ -16,7 +16,7 @@ export async function checkServer(db: Database, isReading = false): Promise<void
   );
   const [server] = rows;
   if (server === undefined)
-    throw new MusterdError('mirror', 'Postgres did not answer a question about itself.');
+    throw new MusterdError('mirror', 'Postgres did not return its version and settings.');
   if (server.version < 150_000) {
     const major = Math.floor(server.version / 10_000);
     throw refused(`Postgres ${major} is too old.`, 'musterd needs Postgres 15 or newer.');

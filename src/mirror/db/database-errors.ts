@@ -1,6 +1,6 @@
 import { MusterdError } from '../../errors.ts';
 
-export const asksForPassword = 'it asks for the password itself, and nothing proves that it is Postgres';
+export const asksForPassword = 'it asks for the password or its MD5, and nothing proves that it is Postgres';
 
 /** The SQLSTATE of an error from Postgres, or of its cause. */
 export function sqlState(error: unknown): string | undefined {
@@ -15,11 +15,11 @@ export function sqlState(error: unknown): string | undefined {
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',
-  '25P03': 'A transaction was idle for too long and was ended; the next run tries again.',
-  '53100': 'Its disk is full. Make room; musterd goes on by itself at the next run.',
+  '25P03': 'It ended a transaction that was idle for too long; the next run tries again.',
+  '53100': 'Its disk is full. Free some space; the next run continues.',
   '53200': 'It is out of memory.',
-  '53300': 'It has no free connection. Raise max_connections, or put PgBouncer before it.',
-  '57P01': 'It was told to end the connection, or is shutting down.',
+  '53300': 'It has no free connection. Raise max_connections, or put PgBouncer in front of it.',
+  '57P01': 'An administrator ended the connection, or it is shutting down.',
   '57P02': 'It crashed and is recovering.',
   '57P03': 'It is starting or shutting down. Try again in a moment.',
 };
@@ -38,7 +38,7 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   const state = sqlState(error);
   if (state !== undefined && !(state in OUT_OF_ORDER) && !state.startsWith('08')) return error;
   const words = error instanceof Error ? error.message : String(error);
-  return new MusterdError('mirror', `Postgres at ${shown} failed in the middle of work: ${words}`, {
+  return new MusterdError('mirror', `Postgres at ${shown} failed during the work: ${words}`, {
     hint:
       (state === undefined ? undefined : OUT_OF_ORDER[state]) ?? 'Nothing was lost; run the command again.',
     cause: error,
@@ -67,7 +67,7 @@ export function noneFree(
     'mirror',
     `None of the ${maxConnections} connections to Postgres at ${shown} was free within ${freeTimeoutMs / 1000} s`,
     {
-      hint: 'They wait for something in the database (pg_stat_activity and pg_locks say for what), or daemon.concurrency is too high for it.',
+      hint: 'Statements are waiting (pg_stat_activity and pg_locks show for what), or daemon.concurrency is too high for this database.',
     },
   );
 }
@@ -90,10 +90,10 @@ function connectHint(error: unknown, words: string): string {
     return 'musterd encrypts connections to other machines. Switch on TLS in Postgres, or add sslmode=disable to DATABASE_URL if the network itself is safe.';
   }
   if (/certificate|self.signed|altnames|issuer/i.test(words)) {
-    return 'The server could not prove who it is. Name its certificate authority with sslrootcert=<file> in DATABASE_URL (sslmode=no-verify encrypts without any proof).';
+    return 'The server could not prove its identity. Name its certificate authority with sslrootcert=<file> in DATABASE_URL (sslmode=no-verify encrypts without any proof).';
   }
   if (words === asksForPassword) {
-    return "Without TLS, musterd logs in by SCRAM alone. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
+    return "Without TLS, musterd logs in only by SCRAM. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
   }
   if (words.includes('SASL') || words.includes('password')) return 'DATABASE_URL needs a password.';
   return 'Check that Postgres runs and that DATABASE_URL names its host and port.';

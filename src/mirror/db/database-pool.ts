@@ -211,7 +211,7 @@ function guard(
   };
   return {
     query: ((text: unknown, values?: readonly unknown[]) => {
-      if (typeof text !== 'string') throw new MusterdError('mirror', 'Cursors are not used here.');
+      if (typeof text !== 'string') throw new MusterdError('mirror', 'Cursors are not supported.');
       return send(text, values ?? []);
     }) as PostgresPoolClient['query'],
     release: (destroy) => {

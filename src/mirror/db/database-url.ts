@@ -111,14 +111,14 @@ function refuseRepeated(given: URLSearchParams) {
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
   if (repeated === undefined) return;
   const parameterName = parameters.includes(repeated) ? repeated : 'a parameter';
-  refuse(`DATABASE_URL has ${parameterName} more than once.`, 'Leave all but one out.');
+  refuse(`DATABASE_URL has ${parameterName} more than once.`, 'Give it once.');
 }
 
 /** The TLS of a mode; `name` is the option it was read from. */
 function readMode(mode: string | undefined, name: string): Tls | undefined {
   if (mode === undefined) return undefined;
   if (!modes.includes(mode)) {
-    const what = name === 'PGSSLMODE' ? `PGSSLMODE is "${mode}", which is no sslmode.` : '';
+    const what = name === 'PGSSLMODE' ? `PGSSLMODE is "${mode}", which is not an sslmode.` : '';
     refuse(what || `DATABASE_URL has an unknown sslmode "${mode}".`, `Use one of ${modes.join(', ')}.`);
   }
   return mode === 'disable' || mode === 'no-verify' ? mode : 'verify-full';
@@ -127,14 +127,14 @@ function readMode(mode: string | undefined, name: string): Tls | undefined {
 function tlsInUrl(parameterOf: ParameterOf): Tls | undefined {
   const mode = readMode(parameterOf('sslmode'), 'sslmode');
   const ssl = parameterOf('ssl');
-  const plainly = 'Use sslmode alone: disable, no-verify or verify-full.';
+  const plainly = 'Use only sslmode: disable, no-verify or verify-full.';
   if (parameterOf('uselibpqcompat') !== undefined)
-    refuse('DATABASE_URL has uselibpqcompat, which has no effect here.', plainly);
+    refuse('DATABASE_URL has uselibpqcompat, which musterd does not support.', plainly);
   if (ssl !== undefined && ssl !== 'true' && ssl !== '1')
-    refuse('DATABASE_URL has ssl with another value than true.', plainly);
+    refuse('DATABASE_URL has ssl with a value other than true.', plainly);
   const wantsTls = ssl !== undefined || parameterOf('sslnegotiation') === 'direct';
   if (wantsTls && (mode === 'disable' || mode === 'no-verify'))
-    refuse(`DATABASE_URL asks for TLS and has sslmode=${mode}.`, plainly);
+    refuse(`DATABASE_URL asks for TLS but has sslmode=${mode}.`, plainly);
   const named = certificates.some((name) => parameterOf(name) !== undefined);
   return mode ?? (wantsTls || named ? 'verify-full' : undefined);
 }
@@ -172,7 +172,7 @@ function hostsIn(inUrl: string, parameterOf: ParameterOf, environment: Environme
   const places = inUrl.split(',').map((place) => {
     const [whole, host = '', port = ''] = /^(\[[^\]]*\]|[^[:]*)(?::(.*))?$/s.exec(place) ?? [];
     if (whole === undefined || /%(?![0-9a-f]{2})/i.test(host))
-      refuse('DATABASE_URL has a host that cannot be read.', form);
+      refuse('DATABASE_URL has a host that is not valid.', form);
     return { host: decoded(host), port };
   });
   const listOf = (name: 'host' | 'port') => {
@@ -193,7 +193,7 @@ function inPairs(hosts: string, ports: string): readonly HostAddress[] {
   const wrong = numbers.find((port) => !/^\d{0,5}$/.test(port) || Number(port) > 65_535 || port === '0');
   if (wrong !== undefined)
     refuse(
-      `DATABASE_URL has ${/^\d+$/.test(wrong) ? `the port ${wrong}` : 'a port that is no number'}.`,
+      `DATABASE_URL has ${/^\d+$/.test(wrong) ? `the port ${wrong}` : 'a port that is not a number'}.`,
       `A port is a number from 1 to 65535. ${form}`,
     );
   return names.map((host, at) => ({

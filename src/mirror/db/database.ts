@@ -200,7 +200,7 @@ async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T
         throw new Failure('mirror', `Postgres aborted a transaction ${tries} times: ${words}`, {
           hint:
             state === '57014'
-              ? 'A statement took longer than it may: the server is busy, or its statistics are old ("analyze" renews them).'
+              ? 'A statement took longer than allowed: the server is busy, or its statistics are old ("analyze" renews them).'
               : 'Another session holds locks on the same tables for a long time; see pg_stat_activity and pg_locks.',
           cause: error,
         });
@@ -238,7 +238,7 @@ function describeCommitError(error: unknown): unknown {
       'mirror',
       'A statement failed inside a transaction and its error was swallowed.',
       {
-        hint: 'Postgres undid the whole transaction. This is a mistake in musterd; please report it.',
+        hint: 'Postgres rolled back the whole transaction. This is a bug in musterd; please report it.',
         cause: error,
       },
     );
@@ -247,7 +247,7 @@ function describeCommitError(error: unknown): unknown {
   const unknown = error instanceof MusterdError || state === undefined || state === '40003';
   if (!unknown) return error;
   return new MusterdError('mirror', 'The connection to Postgres broke during a commit.', {
-    hint: 'Whether it happened is unknown; the next run reads again and goes on from what it finds.',
+    hint: 'It is unknown if the commit happened; the next run reads again and continues from there.',
     cause: error,
   });
 }

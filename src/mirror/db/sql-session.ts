@@ -131,14 +131,14 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
 /** Refuses statements that would not have their usual effect here. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
   if (keyword === 'copy')
-    throw new MusterdError('usage', 'COPY does not go through musterd sql', {
-      hint: 'Select the rows and give --format csv; or use psql, whose line "musterd status" prints.',
+    throw new MusterdError('usage', 'musterd sql cannot run COPY', {
+      hint: 'Use select with --format csv, or psql: "musterd status" prints its command.',
     });
   if (!isWriting && (transactionWords.has(keyword) || keyword === 'prepare'))
     throw new MusterdError(
       'usage',
-      `${keyword.toUpperCase()}: each statement is a read-only transaction of its own here`,
-      { hint: 'Leave it out; or start with --write, where transactions are yours.' },
+      `${keyword.toUpperCase()}: without --write, each statement runs in its own read-only transaction`,
+      { hint: 'Leave it out, or add --write to control transactions yourself.' },
     );
 }
 
@@ -179,7 +179,7 @@ async function answer(
 const isSaid = (part: unknown) => part !== null && part !== undefined;
 
 function failCopy(connection: { sendCopyFail(words: string): void }): void {
-  connection.sendCopyFail('there is nothing to copy from');
+  connection.sendCopyFail('there is no data to copy');
 }
 
 const windowBefore = 50;
@@ -223,13 +223,13 @@ function describeSqlError(
   const hints = [
     hint,
     missing
-      ? '"musterd sql" and \\d list what there is; a new database has its tables after "musterd migrate".'
+      ? '"\\d" in "musterd sql" lists tables and views. In a new database, "musterd migrate" creates them.'
       : undefined,
     code === '42501' && statement.keyword === 'delete' && message.includes('user_lookups')
-      ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
+      ? 'To remove addresses, run "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
       : undefined,
     code === '42501' && message === 'permission denied for table users'
-      ? 'Editors (musterd_editor) update first_name, last_name, name_split, email and phone, and musterd_role_editor role_id. The service alone creates and removes users.'
+      ? 'musterd_editor may update first_name, last_name, name_split, email and phone; musterd_role_editor may update role_id. The service alone creates and removes users.'
       : undefined,
   ];
   const hintWords = hints.filter((hint) => hint !== undefined).join(' ');

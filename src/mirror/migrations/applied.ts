@@ -42,7 +42,7 @@ export async function readApplied(db: Queryable): Promise<AppliedFiles> {
 
 const newer = (what: string) =>
   new MusterdError('mirror', `The schema is newer than this musterd: it has ${what}.`, {
-    hint: 'Update musterd. A schema goes back only by restoring a backup.',
+    hint: 'Update musterd. To go back to an older schema, restore a backup.',
   });
 
 function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
@@ -51,7 +51,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       'mirror',
       `The schema was made by a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
-        hint: 'Nothing was changed. Dump it with the musterd that made it, restore that into an empty database with 0.1.0, and migrate that one.',
+        hint: 'Nothing was changed. Dump it with its own musterd, restore the dump with 0.1.0 into an empty database, and migrate that database.',
       },
     );
   }
@@ -77,5 +77,5 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
     const texts = applied.repeatable.get(name);
     return texts !== undefined && texts.at(-1) !== checksum && texts.includes(checksum);
   });
-  if (overtaken !== undefined) throw newer(`another text of ${overtaken.name}`);
+  if (overtaken !== undefined) throw newer(`a newer text of ${overtaken.name}`);
 }

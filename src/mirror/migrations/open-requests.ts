@@ -87,12 +87,12 @@ export async function requireNoOpenRequests(tx: Transaction, keep: KeepRequests 
   throw new MusterdError(
     'mirror',
     [
-      `This version sends messages by commands alone. ${plural(open.length, 'open request')} of 0.1.0 would be deleted:`,
+      `This version sends messages only by commands. ${plural(open.length, 'open request')} of 0.1.0 would be deleted:`,
       ...open.slice(0, mostListed).map(inWords),
       ...more,
     ].join('\n'),
     {
-      hint: 'Nothing was changed. Let the earlier version finish them, or write all of them to a file first: musterd migrate --drop-requests <file>',
+      hint: 'Nothing was changed. Let the earlier version finish these requests, or write them to a file first: musterd migrate --drop-requests <file>',
     },
   );
 }

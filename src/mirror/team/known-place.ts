@@ -127,8 +127,8 @@ export const notHome = (placing: Placing): MusterdError =>
   new MusterdError(
     'copy',
     placing.verdict === 'copy'
-      ? 'Nothing is decided or sent in a copy'
-      : `Nothing is decided or sent here: ${placeInWords(placing)}`,
+      ? 'Nothing can be decided or sent in a copy'
+      : `Nothing can be decided or sent here: ${placeInWords(placing)}`,
     {
       hint: `${placing.verdict === 'copy' ? `T${placeInWords(placing).slice(1)}. ` : ''}${adviceOn(placing)}`,
     },

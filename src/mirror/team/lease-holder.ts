@@ -35,7 +35,7 @@ export function leaseHeld(team: string, holder: Holder | undefined, isLocked: bo
   const expiry = holder?.expires_at.toISOString();
   return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${holderWords}`, {
     hint: isLocked
-      ? 'It is in the middle of a transaction, or somebody else holds its row of sync.leases; see pg_stat_activity and pg_locks.'
+      ? 'That run is in a transaction, or another session locks its row of sync.leases; see pg_stat_activity and pg_locks.'
       : `Wait for it to end. If its machine is gone, the lease expires by itself at ${expiry}.`,
   });
 }

@@ -47,16 +47,16 @@ const lockedMs = 2_000;
 const lost = (team: string) =>
   new MusterdError(
     'lease-lost',
-    `This run of team "${team}" lost its lease: it stalled, or the database was away`,
+    `This run of team "${team}" lost its lease: it stalled, or the database was unreachable`,
     {
-      hint: 'Nothing is lost: the next run takes up where this one stopped.',
+      hint: 'Nothing is lost: the next run continues where this one stopped.',
     },
   );
 
 /** @throws MusterdError `stopped` */
 function endIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
-  throw new MusterdError('stopped', 'Asked to stop before anything was written', { cause: signal.reason });
+  throw new MusterdError('stopped', 'Stopped before anything was written', { cause: signal.reason });
 }
 
 /**

@@ -100,7 +100,7 @@ export const exportColumns = (what: string): readonly string[] => listingOf(what
 
 function listingOf(what: string): Listing {
   const listing = listings[what];
-  if (listing === undefined) throw new Error(`nothing is called ${what}`);
+  if (listing === undefined) throw new Error(`no export is called ${what}`);
   return listing;
 }
 

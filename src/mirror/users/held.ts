@@ -92,7 +92,7 @@ export async function askHolds(
   );
   const until = times[0]?.until ?? null;
   if (times[0]?.isOver === true)
-    throw new MusterdError('usage', `The hold would have ended already, at ${until?.toISOString()}`);
+    throw new MusterdError('usage', `The end of the hold is in the past: ${until?.toISOString()}`);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
     select field, held_before as reason
     from sync.hold(${teamId}, ${userId}, ${until}::timestamptz, ${why}, ${fields.map(columnOf)}::text[])`

@@ -61,7 +61,7 @@ function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   const parts = [
     isMine &&
       html`Your own edit: somebody else has to approve it. <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button> `,
-    hasMoved(row, context) && html`<b>It was edited, or has moved on the service, while you looked.</b> `,
+    hasMoved(row, context) && html`<b>It was edited, or changed on the service, while you looked.</b> `,
     detail !== '' && html`${visible(capital(shownDetail(context, detail)))}. `,
     row.requestId !== null && html`X-Request-Id <code>${row.requestId}</code>. `,
   ].filter((part) => part !== false);

@@ -85,4 +85,4 @@ export const hasBanner = (context: PageContext): boolean => isCopy(context) || c
 /** True if this mirror is a copy. The page shows this beside the team and in the browser's tab. */
 export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing) !== undefined;
 
-export const nothingDecided = 'Nothing is decided in a copy: whatever is approved here would not be sent';
+export const nothingDecided = 'Nothing can be decided in a copy: edits approved here would not be sent';

@@ -3,18 +3,18 @@ import { document } from './document.ts';
 import { type Html, html } from './html.ts';
 
 const words: Readonly<Record<number, readonly [string, string]>> = {
-  401: ['Who are you?', 'Give your name and your token of status.people as the password.'],
+  401: ['Who are you?', 'Enter your name, and your token from status.people as the password.'],
   403: [
     'Not from here',
-    'Without status.people, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
+    'Without status.people, only the machine that runs this page can open it. A form is accepted only from this page, and only until the server restarts.',
   ],
-  404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
+  404: ['There is no such page', 'It may be gone, or this role may not see its team.'],
   400: [
     'This request cannot be read',
-    'There is something in it that no page of musterd sends. Nothing was decided; go back, and load the page again.',
+    'It contains something that no page of musterd sends. Nothing was decided; go back, and load the page again.',
   ],
-  413: ['This form is too long', 'A form of this page is never so long. Nothing was decided.'],
-  429: ['Too many attempts', 'Wait for a minute.'],
+  413: ['This form is too long', 'No form of this page is this long. Nothing was decided.'],
+  429: ['Too many attempts', 'Wait a minute, then try again.'],
   42501: [
     'This role may not read that',
     'The page reads with the rights of the role that musterd connects as. docs/operations.md says what this view needs.',

@@ -22,8 +22,8 @@ export interface Notes {
 const mostNotes = 200;
 
 const known: ReadonlyMap<string, string> = new Map([
-  ['gone', 'It is agreed that they are gone. The next complete run marks them so, if it does not find them.'],
-  ['undone', 'It is set back in the mirror. Somebody else has to approve that before it is sent.'],
+  ['gone', 'Approved. The next complete run marks them as gone, if it does not find them.'],
+  ['undone', 'The values are set back in the mirror. Somebody else has to approve this before it is sent.'],
 ]);
 
 export function createNotes(): Notes {
@@ -46,7 +46,7 @@ function decidingOn(by: Deciding, team: string, context: PageContext): Config {
     throw new MusterdError('usage', words);
   };
   if (isCopy(context)) return refuse(nothingDecided);
-  if (config === undefined || context.decide === null) return refuse('Nobody decides about this team here');
+  if (config === undefined || context.decide === null) return refuse('No decisions about this team here');
   return mayDecide(context) ? config : refuse(context.decide.barred ?? '');
 }
 

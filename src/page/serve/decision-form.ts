@@ -28,14 +28,14 @@ export const unreadable = (what: string): MusterdError =>
 /** @throws MusterdError `usage` if a value has a NUL character or is too long */
 export function requireReadable(form: URLSearchParams): void {
   for (const [name, value] of form) {
-    if (value.includes('\0')) throw unreadable('a text has a NUL character in it');
+    if (value.includes('\0')) throw unreadable('a text contains a NUL character');
     if (value.length > longestText && name !== 'back') throw unreadable(`"${name.slice(0, 20)}" is too long`);
   }
 }
 
 export function only(form: URLSearchParams, name: string): string {
   const [value = '', ...others] = form.getAll(name);
-  if (others.length > 0) throw unreadable(`"${name}" stands in it twice`);
+  if (others.length > 0) throw unreadable(`"${name}" is in it twice`);
   return value;
 }
 
@@ -58,15 +58,15 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const known = (Object.keys(verbs) as Verb[]).find((one) => one === word);
   if (known === undefined) throw unreadable('it names no action, such as approve');
   const all = only(form, 'rows');
-  if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
+  if (!/^\d{1,9}$/.test(all)) throw unreadable('it lacks the number of shown rows');
   const batch = only(form, 'batch') || null;
   // Withdrawing an edit without a batch means that the service's value wins.
   const verb = known === 'withdraw' && batch === null ? 'service' : known;
-  if (ofBatch.has(verb) && batch === null) throw unreadable('it is not of this list');
+  if (ofBatch.has(verb) && batch === null) throw unreadable('it is not in this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
   const rows = form.get('ticks') === null ? null : readRows(keys);
-  if (rows === null && (batch === null || verb !== 'approve')) throw unreadable('it is not of this list');
-  if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
+  if (rows === null && (batch === null || verb !== 'approve')) throw unreadable('it is not in this list');
+  if (verb === 'value' && rows?.length !== 1) throw unreadable('another value needs exactly one field');
   return { verb, batch, rows, all: Number(all) };
 }
 

@@ -18,7 +18,7 @@ export async function servePage({ host, port, log, ...options }: ServePageOption
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) throw error;
-    throw new MusterdError('usage', `Nobody can listen on ${host} port ${port} (${code})`, {
+    throw new MusterdError('usage', `musterd cannot listen on ${host} port ${port} (${code})`, {
       hint: 'Give another port with --port (0: any free port). A daemon shows the same page at its status.port.',
       cause: error,
     });

@@ -51,7 +51,7 @@ const refuse = (words: string): never => {
 /** The address of the receipt of a decision. @throws MusterdError `usage` if nothing was decided */
 const doneAt = (decision: bigint | null): string =>
   decision === null
-    ? refuse('All of it was edited, or has moved on the service, while you looked')
+    ? refuse('All rows were edited, or changed on the service, while you looked')
     : `/waiting?done=${decision}`;
 
 function endOf(form: URLSearchParams) {
@@ -62,7 +62,7 @@ function endOf(form: URLSearchParams) {
     const [at = Number.NaN] = 'moment' in typed ? momentsOf(Date.parse(typed.moment), shownZone()) : [];
     return readUntil(new Date(at).toISOString());
   } catch {
-    return refuse('The form does not say until when: choose a time, or type one');
+    return refuse('The end of the hold is missing: choose a time, or type one');
   }
 }
 
@@ -78,7 +78,7 @@ async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
   const moves = changes.map(({ userId, field, from, to }) => [userId, field, from, to]);
   const seen = shownDigest({ edit: run, mirror: null, service: moves });
   if (form.get('confirmed') !== null && only(form, 'seen') !== seen)
-    refuse('What the run has moved has moved again while you looked. Look at it and press again');
+    refuse('The values that the run moved changed again while you looked. Look at them and press again');
   return {
     question: {
       verb: 'undo',
@@ -102,10 +102,10 @@ async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
 /** Begins or ends a hold on fields of a user. It needs no confirmation, because it sends nothing. */
 async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
   const person = await readPerson(reader, form.get('user') ?? '');
-  if (person === null || person.row.gone_at !== null) return refuse('Nobody with this id is in the team now');
+  if (person === null || person.row.gone_at !== null) return refuse('No user with this id is in the team');
   const named = form.getAll('field');
   if (named.length === 0 || !named.every((one) => ['all', ...fieldColumns].includes(one)))
-    throw unreadable('it does not say which field');
+    throw unreadable('it names no field');
   const wanted = { id: person.id, fields: named.includes('all') ? fields : named.map(readField) };
   const leased = leasedHere(config);
   const setup = { config, log: by.log, mirror: by.mirror };
@@ -115,7 +115,7 @@ async function holdOf(by: Deciding, { config, form, actor }: Posted, reader: Pag
     question: null,
     carryOut: async () => {
       if (wish !== null) await holdFields(setup, leased, wish);
-      else if ((await endHold(setup, leased, wanted)).length === 0) refuse('Nobody asks to hold it any more');
+      else if ((await endHold(setup, leased, wanted)).length === 0) refuse('It is no longer held on request');
       return '';
     },
   };
@@ -129,8 +129,8 @@ function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly Field
   if (moved > 0)
     refuse(
       all.length === 1
-        ? 'It was edited, or has moved on the service, while you looked. Look at it and press again'
-        : `${count(moved)} of the ${count(all.length)} rows were edited, or moved on the service, while you looked. The others are ticked below; look at them and press again`,
+        ? 'It was edited, or changed on the service, while you looked. Look at it and press again'
+        : `${count(moved)} of the ${count(all.length)} rows were edited, or changed on the service, while you looked. The other rows are ticked below; look at them and press again`,
     );
 }
 
@@ -165,7 +165,7 @@ function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: 
   if (rows === null) {
     if (total === all) return null;
     return refuse(
-      total === 0 ? 'None of it waits any more' : `It has ${count(total)} rows now, and not ${count(all)}`,
+      total === 0 ? 'No row of it waits now' : `It has ${count(total)} rows now, not ${count(all)}`,
     );
   }
   if (rows.length === 0) refuse('No row is ticked. Tick those that you want to decide');
@@ -174,7 +174,7 @@ function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: 
   return now.length > 0
     ? now
     : refuse(
-        'Nothing of what is ticked is decided by that: what a limit holds is approved or rejected, and of all else a side is chosen',
+        'This decides none of the ticked rows: approve or reject the rows that a limit holds, and choose a side for other rows',
       );
 }
 
@@ -199,7 +199,7 @@ export async function subjectOf(by: Deciding, posted: Posted, reader: PageReader
       rows: now ?? [],
       number,
       all: whole,
-      besides: whole === number ? '' : `Waiting on: ${count(whole - number)}.`,
+      besides: whole === number ? '' : `Still waiting: ${count(whole - number)}.`,
       sending: await readSending(reader),
       values: {
         verb,

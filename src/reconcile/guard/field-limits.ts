@@ -78,8 +78,8 @@ export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
 
 /** Each field limit and its message. */
 export const limitWords = {
-  email: (other: Id) => `user ${other} has or is to get the same email`,
-  phone: (other: Id) => `user ${other} has or is to get the same phone`,
+  email: (other: Id) => `user ${other} has or will get the same email`,
+  phone: (other: Id) => `user ${other} has or will get the same phone`,
   roles: (changes: number, max: number) => `${changes} roles would change in one run, more than ${max}`,
   administrators: () => 'no administrator would be left',
 } as const;

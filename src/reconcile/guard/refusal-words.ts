@@ -14,20 +14,20 @@ export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   if (all.length === 0) return [];
   const named = all.slice(0, namedBrakes).join('; ');
   const more = all.length > namedBrakes ? `; and ${all.length - namedBrakes} more` : '';
-  return [`fields that limits of their own hold: ${named}${more}`];
+  return [`fields held by limits on single fields: ${named}${more}`];
 }
 
 export const sayLeft = (users: number): readonly string[] =>
   users === 0 ? [] : [`${users} users of an earlier batch wait for a decision`];
 
 export const sayReviewed = (users: number): readonly string[] =>
-  users === 0 ? [] : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first`];
+  users === 0 ? [] : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to review it`];
 
 /** The reason to hold a push that no limit on single fields holds. */
 export function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<Hold, 'reason' | 'detail'> {
   if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; ') };
   return isReviewed
-    ? { reason: 'review', detail: 'a person is to see it first' }
+    ? { reason: 'review', detail: 'a person must review it first' }
     : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
 }
 
@@ -39,6 +39,6 @@ export function stillWaits(
   isReviewed: boolean,
 ): Hold | undefined {
   if (isReviewed) return { field, ...whyHeld([], true), ...values, edit };
-  const detail = 'nothing else holds it any more, and too many users would be pushed within a day';
+  const detail = 'too many users would be pushed within a day; nothing else holds it now';
   return isTooMuch ? { field, reason: 'limit', detail, ...values, isAlone: true } : undefined;
 }

@@ -74,7 +74,7 @@ export function voidDetail(
 ): string | undefined {
   if (hold?.decision === undefined || !isSameEdit(hold, known)) return undefined;
   if (!sameValue(hold.field, hold.mirror, values.mirror) || isAsSeen(hold, values, known)) return undefined;
-  return 'what was decided about this edit is void: the service has another value than the one it was decided over';
+  return 'the decision about this edit is void: the service no longer has the value that it was based on';
 }
 
 /** True if a limit on a whole run or a review holds the edit. It then waits for a person even after the limit has ended. */

@@ -33,13 +33,13 @@ import { isTooLong, longestText } from '../../model/longest-text.ts';
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
   const value = field === 'name' ? `${mirror.name.first} ${mirror.name.last}` : mirror[field];
   if (typeof value === 'string' && isTooLong(value))
-    return `no run could read more than ${longestText} characters back`;
+    return `a run could not read back more than ${longestText} characters`;
   return field === 'name' ? unsendableName(mirror, base) : flawOf(field, mirror[field]);
 }
 
 function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined {
   const whole = joinName(mirror.name);
-  if (whole === '') return 'the service takes no empty name';
+  if (whole === '') return 'the service does not accept an empty name';
   if (mirror.split === 'known') return undefined;
   const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
     (half) => mirror.name[half] !== base.name[half],
@@ -86,7 +86,7 @@ function staysHeld(
 
 /** The reason to hold a name that the service no longer shows. */
 export const emptiedDetail =
-  'the service shows no name any more, and an empty name is never taken over a name: decide with "musterd resolve"';
+  'the service no longer shows a name, and an empty name never replaces a name: decide with "musterd resolve"';
 
 /** True if the service's name is empty and the known name is not. */
 export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
@@ -120,8 +120,7 @@ function planUnread(field: Field, state: UserOnBothSides): Decision {
   const mayBeEmpty = field !== 'name' && isText(field);
   const isEdited = base !== undefined && !sameBytes(field, mirror, base);
   if (!mayBeEmpty || !isEdited || unreadOf(field, base, service) !== 'left out') return { kind: 'wait' };
-  const detail =
-    'edited here, and the service leaves it out, where it had a value before: emptied, or not shown';
+  const detail = 'edited here, but the service now leaves it out: it was emptied there, or is not shown';
   return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 

@@ -54,7 +54,7 @@ function holdOfGone(
   { held, edits }: Pick<UserState, 'held' | 'edits'>,
 ): Hold {
   const service = (field === 'name' ? joinName(agreed.name) : agreed[field]) as ServiceValue;
-  const detail = 'the user had left the team and came back; the edit from before waits';
+  const detail = 'the user left the team and came back; the earlier edit waits';
   const values = { base: agreed[field], mirror: mirror[field], service };
   const { hold } = holdField(field, 'returned', detail, values);
   const before = holdOn(field, { held });

@@ -75,7 +75,7 @@ export async function prepare(
     patchedFields(sentOf(state.id)).some((field) => isUnread(field, state)),
   );
   if (unread.length > 0)
-    notes.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
+    notes.partial(`${unread.length} users wait: a field could not be read again before a push`);
   const again = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];

@@ -76,7 +76,7 @@ function holdOf(
     case 'unsent': {
       const isGivenUp = answered.refusal !== undefined && count >= maxTries;
       return isGivenUp
-        ? hold('refused', `${sayRefusal(answered)}, ${count} times together with others`)
+        ? hold('refused', `${sayRefusal(answered)}, ${count} times, together with other users`)
         : undefined;
     }
     case 'confirmed':
@@ -91,13 +91,13 @@ function holdOf(
 /** The reason to give up a push without effect; `undefined` if it is tried again. */
 function whyInVain(field: Field, { intent, outcomes }: AnsweredIntent, count: number, maxTries: number) {
   if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
-    return 'it was sent once, as somebody agreed to, and had no effect';
-  return count < maxTries ? undefined : `pushed ${count} times to no effect or without an answer`;
+    return 'it was sent once after an approval and had no effect';
+  return count < maxTries ? undefined : `pushed ${count} times without effect or answer`;
 }
 
 function sayRefusal({ intent, refusal }: AnsweredIntent): string {
   const label = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
-  const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
+  const along = intent.along === undefined ? '' : '; the name was sent too, or it would be cleared';
   const how =
     refusal === undefined ? 'the service refused it' : `the service answered ${refusal.status ?? 400}`;
   return `${how}${label}${along}`;
@@ -111,7 +111,7 @@ function differenceOf(field: Field, { intent, seen }: AnsweredIntent): string {
   const sent = canonicalValue(field, intent.sent as UserValues);
   const [sentLetters, shownLetters] = [Array.from(sent), Array.from(value)];
   const at = sentLetters.findIndex((character, index) => character !== shownLetters[index]);
-  return `: sent "${sent}", shown "${value}", different from character ${(at < 0 ? sentLetters.length : at) + 1} on`;
+  return `: sent "${sent}", shown "${value}", first difference at character ${(at < 0 ? sentLetters.length : at) + 1}`;
 }
 
 const isShown = (field: Field, seen: ServiceUser | null): seen is ServiceUser =>

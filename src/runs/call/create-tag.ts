@@ -48,7 +48,7 @@ export async function findTags(service: ServiceClient, name: string): Promise<re
   return await listTags(service, name).catch((error: unknown) => {
     if (!(error instanceof MusterdError) || error instanceof ServiceError) throw error;
     throw new MusterdError('service', `${error.message}. Nothing was sent`, {
-      hint: 'Without it, a second tag of this name could be made. Try again later.',
+      hint: 'Without the listing, a second tag of this name could be created. Try again later.',
     });
   });
 }

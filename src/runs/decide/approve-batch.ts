@@ -232,7 +232,7 @@ export async function reject(
 ): Promise<DecidedBatch> {
   const { teamId, absence } = await readWaiting(setup, decision.batch);
   if (absence !== undefined)
-    throw new MusterdError('usage', 'Nothing to reject: rows that nobody approves stay unchanged');
+    throw new MusterdError('usage', 'Nothing to reject: rows without an approval stay unchanged');
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
   return await asPerson(setup.mirror.db, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);

@@ -70,7 +70,7 @@ function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
 function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';
-  if (kind === 'settle') return 'both sides had moved there by themselves';
+  if (kind === 'settle') return 'both sides were changed to the same value';
   if (heldBecause !== null) return `held: ${heldBecause}`;
   if (hasOpenIntent) return 'the outcome of a push is not known yet';
   if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
@@ -79,7 +79,7 @@ function reasonToLeave(moved: MovedField): string | undefined {
     return isService ? 'changed on the service since' : 'edited since';
   // The same value was set again since, so it is meant to stay.
   if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
-  if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
+  if (isGuess(moved)) return 'the split of the old name is a guess: set first_name and last_name by hand';
   return unwritable(field, moved.old);
 }
 

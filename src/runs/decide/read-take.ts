@@ -21,7 +21,7 @@ export function readValue(field: Field, text: string): FieldValue {
 
 /** @throws MusterdError `usage`, like `readValue` */
 export function readTake(field: Field, text: string | undefined): WinningValue {
-  if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
+  if (text === undefined) throw new MusterdError('usage', 'Missing --take: mirror, service, or a value');
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
 }
 
@@ -52,14 +52,11 @@ export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptio
   }
   if (edit === undefined) {
     if (service === undefined) return undefined;
-    throw new MusterdError(
-      'usage',
-      '--if-service names the value that you saw of the service: give --edit or --if too',
-    );
+    throw new MusterdError('usage', '--if-service also needs --edit or --if');
   }
   const id = /^\d{1,19}$/.test(edit) ? BigInt(edit) : maxId + 1n;
   if (id <= maxId) return { kind: 'edit', edit: id, service };
   throw new MusterdError('usage', `--edit "${printable(edit)}" is not the number of an edit`, {
-    hint: '"musterd held" shows it.',
+    hint: 'Run "musterd held" to see the number.',
   });
 }

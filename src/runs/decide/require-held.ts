@@ -33,25 +33,19 @@ export function refusalOf(
   const what = `The ${column} of user ${id}`;
   const usage = (message: string, hint: string) => new MusterdError('usage', message, { hint });
   if (answer === 'asked')
-    return usage(
-      `${what} is held because somebody asked for it`,
-      `End it with "musterd hold ${id} ${column} --end".`,
-    );
+    return usage(`${what} is held on request`, `End it with "musterd hold ${id} ${column} --end".`);
   if (answer === 'gone')
     return usage(`User ${id} is not in the team now`, 'The field stays held until the user is back.');
   if (answer === 'on its way')
-    return usage(
-      `${what} is being sent, or nobody knows yet whether it arrived`,
-      'The next run finds out what became of it.',
-    );
+    return usage(`${what} is being sent, or its outcome is not known yet`, 'The next run reads its outcome.');
   if (answer === 'own')
     return usage(
-      `Whoever decides edited what is to be approved, of user ${id}`,
+      `The approver edited, or may have edited, user ${id}`,
       'Somebody else has to approve it (push.fourEyes).',
     );
   return usage(
     `${what} was edited since it was held: the mirror has ${sayValue(mirror?.[field])} now`,
-    'The next run looks at it again; "musterd held" shows what it makes of it.',
+    'After the next run, "musterd held" shows if it is still held.',
   );
 }
 
@@ -61,7 +55,7 @@ export function requireHeld(state: UserState, field: Field): HeldField {
   const hold = held.find((row) => row.field === field);
   if (hold === undefined) {
     throw new MusterdError('usage', `The ${columnOf(field)} of user ${id} is not held`, {
-      hint: '"musterd held" lists the held fields; a field that is not held is edited in mirror.users.',
+      hint: 'Run "musterd held" to list held fields. Edit other fields in mirror.users.',
     });
   }
   if (mirror === undefined || base === undefined || mirror.gone) throw refusalOf('gone', state, field);

@@ -28,11 +28,11 @@ export async function resolveBatch(
     const held = await readHeldFields(tx, teamId, { batch });
     const open = held.filter(({ state, reason }) => state === 'rejected' || !isApprovable(reason));
     if (open.length === 0)
-      throw new MusterdError('usage', `No field of a batch ${printable(batch)} needs a side to be chosen`, {
+      throw new MusterdError('usage', `No field of batch ${printable(batch)} needs to be resolved`, {
         hint:
           held.length > 0
-            ? `Decide about it with musterd approve ${batch}, or musterd reject ${batch}.`
-            : 'Nothing was decided. "musterd held" shows the batches that there are now.',
+            ? `To decide about the batch: musterd approve ${batch}, or musterd reject ${batch}.`
+            : 'Nothing was decided. Run "musterd held" to see the batches that wait.',
       });
     const resolutions = open.map((row) => {
       const { edit } = seenOf(row);

@@ -60,7 +60,7 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
     }
   };
   if (isSeen()) return;
-  const what = `The ${columnOf(field)} of user ${id} is not as it was`;
+  const what = `The ${columnOf(field)} of user ${id} has changed since it was`;
   const hint = 'Nothing was decided. Look at it again before you decide.';
   // This message has no values, because a page shows the present values itself, if its settings allow that.
   if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
@@ -69,7 +69,7 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
     `the service ${sayValue(shown)}`,
     ...(edit === undefined ? [] : [`the edit is number ${edit}`]),
   ];
-  throw new MusterdError('usage', `${what} seen: ${now.join(', ')} now`, { hint });
+  throw new MusterdError('usage', `${what} seen: now ${now.join(', ')}`, { hint });
 }
 
 export interface ResolvedField {

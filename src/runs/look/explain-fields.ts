@@ -36,8 +36,8 @@ function becauseOf(
   if (rule === 'unread') {
     const shown = service?.[field];
     return isUnreadable(shown)
-      ? `the service shows what cannot be read: ${shown.unreadable}`
-      : 'the service leaves it out, where it had a value before: emptied, or not shown';
+      ? `the service shows an unreadable value: ${shown.unreadable}`
+      : 'the service now leaves it out: it was emptied there, or is not shown';
   }
   if (rule === 'conflict' && (decision === 'pull' || decision === 'push'))
     return `policy.${field} is ${policy[field]}`;
@@ -91,30 +91,30 @@ function list(words: readonly string[]): string {
 /** Says what happens next, in one sentence. */
 export function adviceFor(facts: ExplainedFacts): string {
   const { plan, open } = facts;
-  if (plan === undefined) return 'Nobody can say what happens next before the service answers.';
+  if (plan === undefined) return 'What happens next is unknown until the service answers.';
   if (open !== null) return afterOpenPush(open, facts.quietUntil);
   switch (plan.case) {
     case 'merge':
       return afterMerge(plan, facts);
     case 'adopt':
       return facts.state.service === undefined
-        ? 'The next run takes the name and role from the team listing; no lookup answers for the member.'
+        ? 'The next run takes the name and role from the team listing; no lookup finds the member.'
         : 'The next run adopts the user from the service.';
     case 'return':
       return holdsOf(plan).length === 0
         ? "The user is back: the next run adopts the service's values again."
         : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(holdsOf(plan).map(({ field }) => columnOf(field)))}.`;
     case 'unresolved':
-      return 'The team lists the member and no lookup answers. Nothing is pulled or pushed until mirror.user_lookups has an address that does.';
+      return 'The team lists the member, but no lookup finds the user. Nothing is pulled or pushed until mirror.user_lookups has an address that finds the user.';
     case 'missing':
       return `Neither the team listing nor a lookup shows the user, who is marked as gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
     case 'stranger':
       return 'Only the mirror has this user, and the interface gives no way to create one: the row waits for a person.';
     case 'forget':
-      return 'Nobody has this user any more but the bookkeeping, which the next run forgets.';
+      return 'Only the bookkeeping still has this user. The next run removes it there.';
     case 'waiting':
       if (facts.state.stale === true)
-        return 'The service shows the user older than before, as a cache or a replica that lags does: nothing is pulled or pushed until it shows a newer row, or has shown this one in three runs over half an hour.';
+        return 'The service shows an older version of the user, perhaps from a stale cache or replica. Nothing is pulled or pushed until it shows a newer row, or the same row in three runs over half an hour.';
       return facts.state.mirror === undefined
         ? 'Nothing happens: only the ledger knows this user.'
         : 'The user has left the team: the row stays as it is unless they come back.';
@@ -137,7 +137,7 @@ function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly s
   return [
     ...say(others, 'one of the two values changes'),
     ...say(byMirror, "the mirror's value changes"),
-    ...say(limited, 'nothing limits it any more, one of the two values changes,'),
+    ...say(limited, 'the limit no longer applies, one of the two values changes,'),
   ];
 }
 

@@ -37,12 +37,12 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   if (known === null) return homeAt(here, now);
   if (!isSameDatabase(known, here))
     refuse(
-      'This is another database than the one on record, not another address of it',
+      'This is another database, not another address of the database on record',
       'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
     );
   if (here.address.at.startsWith(folderPrefix))
     refuse(
-      'The folder of an embedded server is not another address of the one on record, but a copy of it',
+      'This folder of an embedded server is a copy of the one on record, not another address of it',
       'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
     );
   if (known.addresses.some((address) => isSameAddress(address, here.address))) return null;
@@ -118,7 +118,7 @@ export async function adoptPlace(
     if (place === null) return { before, after: before, isNews: false };
     if (!(await writePlace(tx, before.known, place, moveOf(before.known, place, why))))
       throw new MusterdError('mirror', 'Another person has just recorded the place of this mirror', {
-        hint: '"musterd status" shows it.',
+        hint: 'Run "musterd status" to see the place.',
       });
     await dropForeignTransactions(tx);
     for (const team of teams) await wakeForEdits(tx, team);

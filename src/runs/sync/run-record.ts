@@ -150,7 +150,7 @@ export function createRecord({
       const waiting = isUnchanged ? null : { teamId: id, atLeast: refusal === null ? 0 : 1 };
       const ended = await finish(outcome, reasons, waiting, { isUnchanged }).catch((error: unknown) => {
         if (!(error instanceof LockedError)) throw error;
-        return finish('partial', [...reasons, `what waits was not counted: ${error.message}`], null);
+        return finish('partial', [...reasons, `waiting edits were not counted: ${error.message}`], null);
       });
       return { team: { id, name }, runId, groups, warnings, refusal, sendBlock: sendBlock ?? null, ...ended };
     },

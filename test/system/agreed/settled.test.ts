@@ -46,10 +46,10 @@ describe('sync.settled', () => {
     await reconcile();
     const batch = await team.batchOf(id, 'phone');
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'phone', 'held', `a person is to see it first (batch ${batch})`, null, 'review'],
+      [BigInt(id), 'phone', 'held', `a person must review it first (batch ${batch})`, null, 'review'],
     ]);
     await expect(settled(team.bob, `timeout => '0', raise => true`)).rejects.toThrow(
-      `Not everything is on the service: phone of user ${id}: held, review`,
+      `Some edits are not on the service: phone of user ${id}: held, review`,
     );
     expect(await team.carol.approve(batch)).toEqual(['approved']);
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'waiting']]);
@@ -150,12 +150,12 @@ describe('sync.settled', () => {
     await team.bob.edit(id, `phone = '15550100'`);
     await expect(team.bob.sql(statement)).rejects.toThrow(words);
     await team.bob.sql('rollback');
-    await expect(settled(team.bob)).rejects.toThrow('failed or was rolled back: there are no edits of it');
+    await expect(settled(team.bob)).rejects.toThrow('failed or was rolled back, so it made no edits');
     await team.bob.sql(`update mirror.users set phone = '15550100' where id = ${id}`);
     expect(await settled(team.bob)).toEqual([]);
     const unchanged = `update mirror.users set phone = phone where id = ${id}`;
     expect((await team.musterd('sql', '--write', '--wait', '1', unchanged)).stderr).toMatch(
-      /^NOTICE: {2}Transaction \d+ edited nothing$/m,
+      /^NOTICE: {2}Transaction \d+ has not edited any user$/m,
     );
     await team.bob.edit(id, `phone = ' 15550101\u00a0', email = E'\tada@example.com '`);
     expect(await team.bob.sql(`select phone, email from mirror.users where id = ${id}`)).toEqual([

@@ -39,7 +39,7 @@ export function readMapping(text: string): Mapping {
   const at = text.lastIndexOf('=');
   const meaning = importColumns.find((name) => name === text.slice(at + 1).trim());
   if (at < 1 || meaning === undefined)
-    throw new MusterdError('usage', `--map "${text}" is not a column, "=" and a field`, {
+    throw new MusterdError('usage', `--map "${text}" is not of the form column=field`, {
       hint: `Name the column and its field, such as --map "Work email=email"; the fields are ${importColumns.join(', ')}.`,
     });
   return { column: text.slice(0, at).trim(), meaning };
@@ -72,7 +72,7 @@ export function readColumns(table: FileTable, mappings: readonly Mapping[]): Col
       throw new MusterdError(
         'usage',
         `The columns "${columns[before]}" and "${columns[place]}" are both read as ${meaning}`,
-        { hint: `Say which one it is: --map "${columns[before]}=${meaning}".` },
+        { hint: `Choose one: --map "${columns[before]}=${meaning}".` },
       );
     places.set(meaning, place);
   };
@@ -156,11 +156,11 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
   );
   const [first = 'Column'] = ignored;
   const refuse = (missing: string, such: ImportColumn) =>
-    new MusterdError('usage', `No column of the file is ${missing}: it has ${found}`, {
-      hint: `Say what they are, such as --map "${printable(first)}=${such}".`,
+    new MusterdError('usage', `No column of the file is ${missing}. Its columns: ${found}`, {
+      hint: `Map a column, such as --map "${printable(first)}=${such}".`,
     });
   if (identities.every((identity) => !places.has(identity)))
-    throw refuse('the id, the email or the phone by which a person is found', 'email');
+    throw refuse('the id, the email or the phone of a user', 'email');
   if (ignored.length > 0 && places.size === 1 && !places.has('name'))
     throw refuse('a value to change', 'first_name');
 }
@@ -178,7 +178,7 @@ function refuseWholeNames(
     return;
   }
   throw new MusterdError('usage', `The column "${columns[whole]}" holds whole names`, {
-    hint: `Split it into first_name and last_name. Or say --map "${columns[whole]}=name": each is split by a guess.`,
+    hint: `Split it into first_name and last_name. Or give --map "${columns[whole]}=name": musterd then guesses each split.`,
   });
 }
 
@@ -202,7 +202,7 @@ export function readOnly(text: string | undefined): ReadonlySet<Field> {
     words.map((word) => {
       const field = fieldOf[word];
       if (field !== undefined) return field;
-      throw new MusterdError('usage', `--only "${word}": use some of ${Object.keys(fieldOf).join(', ')}`);
+      throw new MusterdError('usage', `--only "${word}": use any of ${Object.keys(fieldOf).join(', ')}`);
     }),
   );
 }

@@ -114,13 +114,13 @@ export function createMatcher(
       return byId.get(BigInt(id)) ?? ['unmatched', `nobody in the team has the id ${id}`];
     }
     const { what, owners } = claims.find((claim) => claim.owners.length > 0) ?? { what: '', owners: [] };
-    if (owners.length > 1) return ['ambiguous', `${what} is that of ${sayIds(owners)}: give the id`];
+    if (owners.length > 1) return ['ambiguous', `${what} belongs to ${sayIds(owners)}: give the id`];
     const [only] = owners;
     // A new user can have the phone of a user who left, or of the office.
     if (only !== undefined && claims[0]?.owners.length === 0 && isNotNamed(only))
       return [
         'unmatched',
-        `${what} is that of user ${only.id}, who has another email and another name: give the id`,
+        `${what} belongs to user ${only.id}, who has another email and another name: give the id`,
       ];
     const given = claims.map((claim) => claim.what).join(' or ');
     const reason = given === '' ? 'it has no id, email or phone' : `nobody in the team has ${given}`;
@@ -139,13 +139,13 @@ export function createMatcher(
       const isOne = namesake !== undefined && others.length === 0;
       const [kind, reason] = user;
       return isOne
-        ? { kind, reason: `${reason}; the name is that of user ${namesake.id}`, user: namesake }
+        ? { kind, reason: `${reason}; user ${namesake.id} has this name`, user: namesake }
         : { kind, reason, user: undefined };
     }
     const named = { what: `the name ${name}`, owners: namesakes };
     const other = [...addresses, named].find(({ owners }) => owners.length > 0 && !owners.includes(user));
     if (trustsIds || other === undefined) return { user };
-    const reason = `it is of user ${user.id}, and ${other.what} is that of ${sayIds(other.owners)}`;
+    const reason = `it is of user ${user.id}, but ${other.what} belongs to ${sayIds(other.owners)}`;
     const isKnown = cells('id') !== '' && addresses.some(({ owners }) => owners.includes(user));
     return {
       kind: 'contradictory',

@@ -81,7 +81,9 @@ function noteNoValues(rows: readonly FileTableRow[], { places }: Columns): reado
       .map(([, place]) => `line ${row.line}: ${cellAt(row, place)}`),
   );
   if (found.length === 0) return [];
-  return [`${plural(found.length, 'cell')} of an error, which change nothing: ${firstOf(found)}`];
+  return [
+    `${plural(found.length, 'cell')} with a spreadsheet error, which change nothing: ${firstOf(found)}`,
+  ];
 }
 
 /** The email addresses in a text, each as a row without other values. */
@@ -197,9 +199,7 @@ function chooseRows(rows: readonly ReadRow[]) {
     }
     const lines = firstOf(others.map(({ line }) => `line ${line}`));
     const reasonOf = (row: ReadRow) =>
-      row === first
-        ? `as ${lines} ${others.length === 1 ? 'is' : 'are'}`
-        : `as line ${first.line} is, and says something else`;
+      row === first ? `like ${lines}` : `like line ${first.line}, but has other values`;
     for (const row of same)
       problems.push({ line: row.line, kind: 'duplicate', reason: `it is of user ${id}, ${reasonOf(row)}` });
   }

@@ -2,7 +2,7 @@
 import { canonicalPhone } from '../../../model/canonical.ts';
 
 const made = (text: string) =>
-  /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
+  /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has turned it into a number' : '';
 
 /** Removes decimals that mean nothing, as in 41790000000.0. */
 export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exec(text)?.[1] ?? text;
@@ -107,7 +107,7 @@ export function readNewPhone(
     if ('wrong' in guess) return read;
     return {
       ...guess,
-      unsure: `${code} is the country of ${now ?? 'every phone of the team'}: "${given}" has none`,
+      unsure: `${code} is the country code of ${now ?? 'every phone of the team'}: "${given}" has none`,
     };
   }
   if (usual.size === 0 || usual.has(shapeOf(read.digits))) return read;

@@ -99,7 +99,7 @@ export function wantedName(
   if (joinName(value) === joinName(now.name) && !isCut) return undefined;
   if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
     return {
-      wrong: `which words of "${joinName(now.name)}" are the first name is a guess: give both halves`,
+      wrong: `the split of "${joinName(now.name)}" is a guess: give first and last name`,
     };
   return namedTooLong(value, now.name) ?? { value };
 }
@@ -119,7 +119,7 @@ function readRole(
   isNumber: boolean,
 ): { readonly id: Id } | Exclude<WantedValue<Id>, undefined | { readonly value: Id }> {
   const roleWords = [...new Set(roles.map(({ id, name }) => `${name} (${id})`))].toSorted().join(', ');
-  const all = roleWords === '' ? 'none is known yet' : `there are ${roleWords}`;
+  const all = roleWords === '' ? 'none is known yet' : `the roles are ${roleWords}`;
   const isId = /^\d+$/.test(text) && BigInt(text) <= maxId;
   const named = isNumber ? [] : roles.filter(({ name }) => roleName(name) === roleName(text));
   const found = new Set(named.length > 0 || !isId ? named.map(({ id }) => id) : [BigInt(text)]);
@@ -128,10 +128,10 @@ function readRole(
     hasLostLetters(canonicalName(text), canonicalName(name)) ||
     hasLostLetters(roleName(text), roleName(name));
   if (id === undefined && roles.some(isLost)) return lostLetters(text);
-  if (id === undefined) return { wrong: `nobody has the role "${text}": ${all}` };
+  if (id === undefined) return { wrong: `no user has the role "${text}": ${all}` };
   if (found.size > 1) return { wrong: `several roles are called "${text}": ${all}` };
   if (named.length === 0 && !roles.some((role) => role.id === id))
-    return { wrong: `nobody has the role ${text}: ${all}` };
+    return { wrong: `no user has the role ${text}: ${all}` };
   return { id };
 }
 

@@ -54,8 +54,8 @@ export function checkLength(service: ServiceClient, report: Report): void {
   if (longest === null) return;
   const { operation, bytes, maxBytes } = longest;
   const share = bytes / maxBytes;
-  const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of what may be read`;
-  const advice = `; nobody is mirrored once it is longer than ${maxBytes} bytes, and no setting raises that`;
+  const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of the allowed length`;
+  const advice = `; if it exceeds ${maxBytes} bytes, no user is mirrored, and no setting raises this limit`;
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 

@@ -29,7 +29,7 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
       report.add(
         'migrations',
         'note',
-        `not applied yet: ${inShort(pending)}; reconcile and "musterd migrate" do it`,
+        `not applied yet: ${inShort(pending)}; reconcile and "musterd migrate" apply it`,
       );
       return false;
     }
@@ -43,12 +43,12 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
     else report.add('privileges', 'ok', 'all that a run needs');
     const open = await openSchemas(db);
     const advice = open.map((name) => `revoke create on schema ${name} from …`).join('; ');
-    if (open.length === 0) report.add('search_path', 'ok', 'nobody else creates in its schemas');
+    if (open.length === 0) report.add('search_path', 'ok', 'no other role can create in its schemas');
     else
       report.add(
         'search_path',
         'note',
-        `others may create functions in it, which people's SQL calls: ${advice}`,
+        `other roles may create functions in it, and people's SQL would call them: ${advice}`,
       );
     return true;
   } catch (error) {

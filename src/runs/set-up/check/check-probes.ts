@@ -119,7 +119,7 @@ async function probeListing(
     const { rows, requests, status } = listing;
     const answer = { rows: rows.length, requests, complete: status === 'complete' };
     if (listing.status === 'complete' && !listing.isOffered) {
-      const detail = 'the service has no such listing (404), which counts as an empty one';
+      const detail = 'the service has no such listing (404), so it counts as empty';
       report.probe(`${name}: pages`, { ...answer, status: 404 }, 'note', detail);
       return;
     }

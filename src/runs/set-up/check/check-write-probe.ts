@@ -63,7 +63,7 @@ async function findSubject(
   }
   const { email } = user;
   if (typeof email !== 'string' || email === '') {
-    throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to try an update on`);
+    throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to test an update with`);
   }
   const joined = canonicalName(readable(user.name) ?? '');
   const knownName = db === undefined ? null : await readName(db.kysely, team.id, user.id);
@@ -105,7 +105,7 @@ async function update(
   if (seen === undefined) {
     throw new MusterdError(
       'service',
-      `User ${user.id} does not show after the update; look at the user in the web app`,
+      `The service did not return user ${user.id} after the update; check the user in the web app`,
     );
   }
   return seen;
@@ -123,7 +123,7 @@ async function probeEmail(service: ServiceClient, subject: Subject, report: Repo
   const seen = await update(service, subject, { email: tried });
   const kept = keepsName(user, seen);
   const stored = seen.email === tried ? 'as sent' : seen.email === user.email ? 'not changed' : 'normalised';
-  const detail = kept ? 'yes' : 'no: the name goes along with pushes of other fields';
+  const detail = kept ? 'yes' : 'no: the name is sent with pushes of other fields';
   report.probe(keepsNameProbe, { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
   report.probe('case of a written email', { stored }, 'ok', stored);
 }
@@ -146,6 +146,6 @@ async function restore(service: ServiceClient, tried: Subject, report: Report): 
   const same = restored.email === user.email && keepsName(user, restored);
   const detail = same
     ? `user ${user.id} is as before`
-    : `user ${user.id} is not as before: look at the user in the web app`;
+    : `user ${user.id} has changed: check the user in the web app`;
   report.add('write probe', same ? 'ok' : 'fail', detail);
 }
