@@ -80,12 +80,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "musterd schedule create --inbox 'Front desk' --to 14155550123 --text 'See you' --at '2027-01-15 09:00' --zone Europe/Berlin",
     'musterd schedule create --inbox 7 --list 12 --at 2027-01-15T08:00:00Z --text "$(cat text.txt)" --yes --json',
   ],
-  'schedule show': ['musterd schedule show 9001'],
-  'schedule update': [
-    "musterd schedule update 9001 --at '2027-01-15 10:00' --zone Europe/Berlin --to 14155550123",
-    'musterd schedule update 9001 --text Hello --to 14155550123 --if 4f1c2a9b7d60 --yes',
-  ],
-  'schedule cancel': ['musterd schedule cancel 9001 --if 4f1c2a9b7d60 --yes'],
+  'schedule cancel': ['musterd schedule cancel 9001 --yes'],
   'conversations read': [
     'musterd conversations read --inbox 7 --user robin@example.com --target 14155550123',
   ],

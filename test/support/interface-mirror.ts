@@ -9,7 +9,8 @@ type Where = string;
 
 const column = (table: string, name: string): Where => `\`mirror.${table}.${name}\``;
 const create = '`musterd schedule create`';
-const show = '`musterd schedule show`';
+const put = '`musterd api` with PUT';
+const show = '`musterd api` with GET';
 const option = (name: string): Where => `${create} \`--${name}\``;
 const asShown = `${show} prints it`;
 const unused = 'nowhere: not sent, since the interface does not explain it';
@@ -30,7 +31,7 @@ const lastOf = (path: string): string => path.replace(/^.*\./, '');
 const usersOf = (path: string): Where =>
   ['memberships', 'users'].includes(path) ? '`mirror.users`' : column('users', lastOf(path));
 
-/** The options that give the fields of a message. An update sends all other fields of a content unchanged. */
+/** The options that give the fields of a message. */
 const messageOptions: Readonly<Record<string, Where>> = {
   conversation_id: option('conversation'),
   execute_at: `${option('at')} and \`--zone\``,
@@ -50,7 +51,7 @@ const sentMessage = (path: string): Where => {
   if (path === 'content') return create;
   if (path === '_' || path === 'super_id') return unused;
   const [first = ''] = path.replace(/^content\./, '').split(/\.|\[\]/);
-  return messageOptions[first] ?? '`musterd schedule update` sends it unchanged';
+  return messageOptions[first] ?? `${put} sends it`;
 };
 const readOptions: Readonly<Record<string, string>> = {
   inbox_id: 'inbox',
@@ -118,7 +119,7 @@ const byName: Readonly<Record<string, Where>> = {
   'Endpoints: POST /v1/conversations/read': '`musterd conversations read`',
   'Endpoints: POST /v1/schedule': create,
   'Endpoints: GET /v1/schedule/{id}': show,
-  'Endpoints: PUT /v1/schedule/{id}': '`musterd schedule update`',
+  'Endpoints: PUT /v1/schedule/{id}': put,
   'Endpoints: DELETE /v1/schedule/{id}': '`musterd schedule cancel`',
   'Endpoints: path `id`: a required integer': `${column('surveys', 'id')}, ${column('tags', 'id')}, ${show}`,
   'Endpoints: answer of contacts/count: a string that holds the count': column('contact_counts', 'count'),

@@ -109,7 +109,7 @@ export function measureStructure(root = here): readonly Figure[] {
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
     figure('src: files', files.length, 511),
-    figure('src: lines', countLines(src), 49_570),
+    figure('src: lines', countLines(src), 49_400),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 13),
@@ -122,7 +122,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('closure of plan-user.ts: files', merge.length, 16),
     figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_400),
     ...ports.map(([port, limit]) => figure(`methods of ${port}`, methodsOf(nodes, port), limit)),
-    figure('optional members of types', nodes.filter(isOptional).length, 440),
+    figure('optional members of types', nodes.filter(isOptional).length, 438),
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 38),
     figure('branches of one function, most', most, 15),
     figure('files on one level of mirror/', onOneLevel.length, 2),
@@ -155,8 +155,8 @@ function measureCommands(): readonly Figure[] {
   });
   const options = [program, ...commands].reduce((sum, { options: own }) => sum + own.length, 0);
   return [
-    { what: 'commands', value: commands.length, limit: 32 },
-    { what: 'options', value: options, limit: 140 },
+    { what: 'commands', value: commands.length, limit: 30 },
+    { what: 'options', value: options, limit: 124 },
   ];
 }
 

@@ -15,8 +15,6 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   resolve: ['41000001', 'phone', '--take', 'mirror', '--edit', '1', '--reason', 'it is right'],
   resync: ['--adopt-service'],
   'schedule cancel': ['9001'],
-  'schedule show': ['9001'],
-  'schedule update': ['9001', '--text', 'Hello'],
   sql: ['select 1'],
   'tag create': ['VIP', '--yes'],
   undo: ['1'],

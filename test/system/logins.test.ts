@@ -60,8 +60,6 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['api GET /v1/team', ['owner'], 0, owns],
     ['tag create VIP --yes', ['owner'], 0, owns],
     [`${create} --yes`, ['owner'], 0, owns],
-    ['schedule show MESSAGE', ['owner'], 0, owns],
-    ['schedule update MESSAGE --text Hello --yes', ['owner'], 0, owns],
     ['schedule cancel MESSAGE --yes', ['owner'], 0, owns],
     ['conversations read --inbox INBOX --user MEMBER --target 15550100 --yes', ['owner'], 0, owns],
     ['page --port 0', logins, 0, ''],

@@ -6,11 +6,9 @@ import {
   readMessage,
   readNumbers,
   readSendTime,
-  shownRequest,
 } from '../../src/commands/call/message-options.ts';
 import { MusterdError, ServiceError } from '../../src/errors.ts';
 import { outcomeOf } from '../../src/runs/call/send-once.ts';
-import { decodeScheduledMessage } from '../../src/service/messages/wire-schedule.ts';
 
 const berlin = 'Europe/Berlin';
 
@@ -91,12 +89,6 @@ it.each([
   expect(refusalOf(() => readId('--list', text))).toContain(words);
 });
 
-const shown = (meta: object) =>
-  decodeScheduledMessage(
-    { execute: '2031-01-15T08:00:00.000Z', inbox_id: 7, local_id: 'own', rev: 2, meta },
-    9n,
-  );
-
 describe('readMessage', () => {
   const at = '2031-01-15T08:00:00Z';
   const to = ['14155550123'];
@@ -147,58 +139,6 @@ describe('readMessage', () => {
     [{ list: '5', attachment: ['1'] }, 'An entry of --attachment has a missing or unknown key'],
   ])('refuses the options %j: %s', (options, words) => {
     expect(refusalOf(() => create(options))).toContain(words);
-  });
-
-  it.each<[object, MessageOptions, object]>([
-    [{ list_id: 5, content: { text: 'x' } }, { text: 'y' }, { listId: 5n, content: { text: 'y' } }],
-    [
-      { list_id: 5, content: { text: 'x', template: 3 } },
-      { text: '' },
-      { listId: 5n, content: { template: 3n } },
-    ],
-    [{ list_id: 5, content: { text: 'x' } }, { to }, { phoneNumber: '14155550123', content: { text: 'x' } }],
-    [
-      { conversation_id: 6, content: { text: 'x', local_day: 2, local_time: '9', offset: 0, to: 't' } },
-      { at: '2031-01-15T09:00:00Z' },
-      {
-        executeAt: '2031-01-15T09:00:00Z',
-        conversationId: 6n,
-        content: { text: 'x', localDay: 2n, localTime: '9', offset: 0n, to: 't' },
-      },
-    ],
-    [
-      {
-        list_id: 5,
-        content: { attachments: [JSON.parse(image)], gallery: [{ url: 'u', annotation_text: null }] },
-      },
-      { gallery: [''] },
-      { listId: 5n, content: { attachments: [JSON.parse(image)] } },
-    ],
-  ])('changes the scheduled message %j by the options %j', (meta, options, expected) => {
-    const before = shownRequest(shown(meta), options);
-    expect(readMessage(options, { inboxId: 7n }, before)).toEqual({
-      inboxId: 7n,
-      localId: 'own',
-      executeAt: at,
-      ...expected,
-    });
-  });
-
-  it.each<[object, MessageOptions, string]>([
-    [
-      { content: { text: 'x' } },
-      { text: 'y' },
-      'The service does not show the recipients of this message: give --to again',
-    ],
-    [
-      { list_id: 5, content: { gallery: [{ url: 'u', size: 1 }] } },
-      { text: 'y' },
-      'An entry of --gallery has a missing or unknown key',
-    ],
-  ])('refuses to change the scheduled message %j by the options %j: %s', (meta, options, words) => {
-    expect(
-      refusalOf(() => readMessage(options, { inboxId: 7n }, shownRequest(shown(meta), options))),
-    ).toContain(words);
   });
 });
 

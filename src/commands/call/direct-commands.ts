@@ -17,7 +17,6 @@ const once = (name: string) => (value: string, before?: unknown) => {
 };
 const direct = 'sent at once, nobody approves';
 const yesOption = ['--yes', 'send it without a question'] as const;
-const ifOption = ['--if <digest>', 'only if "schedule show" still shows this digest', once('if')] as const;
 const schedule = () => import('./schedule.ts');
 
 function withFields<C extends WithOptions<C>>(command: C): C {
@@ -46,7 +45,7 @@ export function addDirectCommands<C extends WithOptions<C>>({ group, family }: F
       async (context, options, [name = '']) => (await import('./tag.ts')).tagCreate(context, options, name),
     ),
   ).option(...waitOption);
-  const add = family('schedule', `schedule messages, change and cancel them: ${direct}`);
+  const add = family('schedule', `schedule messages, and cancel them: ${direct}`);
   sending(
     withFields(
       add('create', `schedule a message; ${direct}`, async (context, options) =>
@@ -54,23 +53,11 @@ export function addDirectCommands<C extends WithOptions<C>>({ group, family }: F
       ),
     ),
   );
-  add('show <id>', 'show a message as the service shows it, with its digest', async (context, _, [id = '']) =>
-    (await schedule()).scheduleShow(context, id),
-  );
-  sending(
-    withFields(
-      add(
-        'update <id>',
-        `change what is given; an option with nothing in it clears its field; ${direct}`,
-        async (context, options, [id = '']) => (await schedule()).scheduleUpdate(context, options, id),
-      ),
-    ),
-  ).option(...ifOption);
   sending(
     add('cancel <id>', `cancel a message; ${direct}`, async (context, options, [id = '']) =>
       (await schedule()).scheduleCancel(context, options, id),
     ),
-  ).option(...ifOption);
+  );
   sending(
     family('conversations', `mark conversations as read: ${direct}`)(
       'read',

@@ -68,8 +68,6 @@ interface Preview {
   readonly operation: string;
   readonly body: JsonObject;
   readonly notes?: Readonly<Record<string, string>>;
-  /** Further lines, such as the fields that an update changes. */
-  readonly remarks?: readonly string[];
 }
 
 /**
@@ -80,11 +78,10 @@ interface Preview {
 export async function confirmSend(
   context: Context,
   { yes = false }: SendingOptions,
-  { operation, body, notes, remarks = [] }: Preview,
+  { operation, body, notes }: Preview,
 ): Promise<boolean> {
   printLine(context.err, operation);
   printFields(context.err, linesOfFields(body), notes);
-  for (const remark of remarks) printLine(context.err, printable(remark));
   if (yes) return true;
   const ask = askAtTerminal(context);
   if (ask === undefined) {

@@ -7,7 +7,6 @@ import type { GalleryEntry, ScheduleContent, ScheduleRequest } from '../../model
 import { momentMs } from '../../model/moment.ts';
 import { isZone, momentsOf } from '../../model/zone-time.ts';
 import { isObject } from '../../service/json-object.ts';
-import { encodeShown, type ScheduledMessage } from '../../service/messages/wire-schedule.ts';
 
 export interface MessageOptions {
   readonly text?: string;
@@ -107,7 +106,7 @@ interface MediaEntries {
   readonly gallery: readonly GalleryEntry[];
 }
 
-/** Reads the entries of an option, or those of a message as the service shows it. @throws MusterdError `usage` */
+/** Reads the entries of an option. @throws MusterdError `usage` */
 function readMedia<M extends Media>(option: M, entries: readonly unknown[]): MediaEntries[M] {
   const names: Readonly<Record<string, string>> = mediaKeys[option];
   const needed = option === 'gallery' ? ['url'] : Object.keys(names);
@@ -125,7 +124,7 @@ function readMedia<M extends Media>(option: M, entries: readonly unknown[]): Med
 }
 
 /** @returns `undefined` if all texts are empty. @throws MusterdError `usage` */
-function parseMedia<M extends Media>(option: M, texts: readonly string[]): MediaEntries[M] | undefined {
+function parseMedia<M extends Media>(option: M, texts: readonly string[] = []): MediaEntries[M] | undefined {
   const entries = texts.filter(Boolean).flatMap((text) => {
     try {
       return fromJson(text);
@@ -138,8 +137,8 @@ function parseMedia<M extends Media>(option: M, texts: readonly string[]): Media
 
 type Targets = Pick<ScheduleRequest, 'phoneNumber' | 'targets' | 'listId' | 'conversationId'>;
 
-/** The recipients that the options name. Without such an option, the recipients that the service shows. */
-function readTargets({ to, list, conversation }: MessageOptions, shown: Targets | undefined): Targets {
+/** The recipients that the options name. @throws MusterdError `usage` */
+function readTargets({ to, list, conversation }: MessageOptions): Targets {
   if ([to, list, conversation].filter((given) => given !== undefined).length > 1)
     throw usage('Give one of --to, --list and --conversation');
   if (to !== undefined) {
@@ -156,11 +155,7 @@ function readTargets({ to, list, conversation }: MessageOptions, shown: Targets 
   if (listId !== undefined) return { listId };
   const conversationId = conversation === undefined ? undefined : readId('--conversation', conversation);
   if (conversationId !== undefined) return { conversationId };
-  if (shown?.listId !== undefined || shown?.conversationId !== undefined)
-    return { listId: shown.listId, conversationId: shown.conversationId } as Targets;
-  throw shown === undefined
-    ? usage('Name the recipients: --to, --list or --conversation')
-    : usage('The service does not show the recipients of this message: give --to again');
+  throw usage('Name the recipients: --to, --list or --conversation');
 }
 
 function readIsEmail(text: string | undefined): boolean | undefined {
@@ -169,32 +164,23 @@ function readIsEmail(text: string | undefined): boolean | undefined {
   throw usage(`--is-email must be true or false, not "${printable(text)}"`);
 }
 
-/**
- * The message that the options describe. A time, recipients or content that they omit come from `shown`.
- * @throws MusterdError `usage`
- */
+/** The message that the options describe. @throws MusterdError `usage` */
 export function readMessage(
   options: MessageOptions,
   ids: Pick<ScheduleRequest, 'userId' | 'localId'> & { readonly inboxId: Id },
-  shown?: Partial<ScheduleRequest>,
 ): ScheduleRequest {
   const { text, template, at, zone, attachment, gallery, isEmail } = options;
-  const executeAt = at === undefined ? shown?.executeAt : readSendTime(at, zone);
-  if (executeAt === undefined) throw usage('Give the time to send it: --at');
-  if (zone !== undefined) requireZone(zone);
-  const content = shown?.content ?? {};
+  if (at === undefined) throw usage('Give the time to send it: --at');
   return dropEmpty({
-    localId: shown?.localId,
     ...ids,
-    executeAt,
-    ...readTargets(options, shown),
+    executeAt: readSendTime(at, zone),
+    ...readTargets(options),
     isEmail: readIsEmail(isEmail),
     content: dropEmpty({
-      ...content,
-      text: text ?? content.text,
-      template: template === undefined ? content.template : readId('--template', template),
-      attachments: attachment === undefined ? content.attachments : parseMedia('attachment', attachment),
-      gallery: gallery === undefined ? content.gallery : parseMedia('gallery', gallery),
+      text,
+      template: template === undefined ? undefined : readId('--template', template),
+      attachments: parseMedia('attachment', attachment),
+      gallery: parseMedia('gallery', gallery),
     }),
   }) as ScheduleRequest;
 }
@@ -203,33 +189,3 @@ const dropEmpty = (values: object): object =>
   Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
-
-/** Converts a shown message into a request that sends it again. @throws MusterdError `usage` if that is impossible */
-export function shownRequest(
-  { execute, inboxId, localId, meta }: ScheduledMessage,
-  options: Pick<MessageOptions, Media>,
-): Partial<ScheduleRequest> {
-  const { text, template, localDay, localTime, offset, to } = meta?.content ?? {};
-  const dueMs = momentMs(execute ?? '');
-  const media = <M extends Media>(option: M, entries: readonly unknown[] | null | undefined) =>
-    options[option] === undefined && entries && entries.length > 0
-      ? readMedia(option, entries.map(encodeShown))
-      : undefined;
-  return dropEmpty({
-    executeAt: Number.isNaN(dueMs) ? undefined : inIso(dueMs),
-    inboxId,
-    localId,
-    conversationId: meta?.conversationId,
-    listId: meta?.listId,
-    content: dropEmpty({
-      text,
-      template,
-      attachments: media('attachment', meta?.content?.attachments),
-      gallery: media('gallery', meta?.content?.gallery),
-      localDay,
-      localTime,
-      offset,
-      to,
-    }),
-  });
-}
