@@ -102,7 +102,7 @@ const authentication: readonly Row[] = [
       ['service/faults.test.ts', 'after a refusal of the %s secret, signs with the %s secret (N20)'],
       [
         'system/check.test.ts',
-        'reports which of two secrets is in use, and when the old one was last needed (S44)',
+        'reports which of two secrets is in use, and when the old secret was last needed (S44)',
       ],
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
     ],
@@ -292,7 +292,7 @@ const versioning: readonly Row[] = [
         'service/client.test.ts',
         'sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key',
       ],
-      ['system/check.test.ts', 'warns about the legacy key (S50)'],
+      ['system/check.test.ts', 'exits 0 and warns that the legacy API key is planned for deprecation (S50)'],
     ],
   }),
   rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {

@@ -23,7 +23,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'answers a request without a filter as the variant unfiltered-users sets'],
-      ['system/check.test.ts', 'for a service of variant %j, the probe "%s" reports %j'],
+      ['system/check.test.ts', 'detects the variant %j by the probe "%s", and reports %j'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['unfiltered-users', 'member-extras'],

@@ -15,7 +15,7 @@ describe('musterd api', () => {
       ? runMusterd(['api', ...args], stage.env)
       : spawnMusterd(['api', ...args], stage.env, input);
 
-  it('calls an endpoint and prints its JSON', async () => {
+  it('sends GET /v1/team, prints the JSON of the answer and exits 0', async () => {
     const { code, stdout } = await api(['GET', '/v1/team']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ id: 41 });
@@ -37,7 +37,7 @@ describe('musterd api', () => {
     expect(stdout).toMatch(/\n\n"312456"\n$/);
   });
 
-  it('prints all pages as one list with --paginate', async () => {
+  it('reads all pages with --paginate, and prints their rows as one JSON list', async () => {
     const { code, stdout } = await api(['POST', '/v1/contact-fields', '--paginate']);
     expect(code).toBe(0);
     expect((JSON.parse(stdout) as { id: number }[]).map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
@@ -52,7 +52,7 @@ describe('musterd api', () => {
     expect(stderr).toContain('X-Request-Id');
   });
 
-  it('prints the body of a 400 answer, shortened and without control characters', async () => {
+  it('exits 1 after a 400 answer, and prints its body to stderr, shortened and without control characters', async () => {
     const bodies = {
       '/v1/1': '{"errors":{"tag":["is too long \\u001b[31m","\u202eis taken"]}}',
       '/v1/2': '"bad_data"',
@@ -99,7 +99,7 @@ describe('musterd api', () => {
     expect(stage.emulator.requests).toEqual([]);
   });
 
-  it('builds nested JSON from keys such as filters[inboxes][], and keeps large numbers and 007 exact', () => {
+  it('builds nested JSON from keys such as filters[inboxes][], with exact large numbers, and 007 as text', () => {
     const body = {};
     for (const [key, value] of [
       ['limit', '7'],

@@ -119,7 +119,7 @@ describe('musterd changes', () => {
     expect(nobody.code).toBe(64);
   });
 
-  it('filters changes by run, field, kind, outcome and user, by one option or several', async () => {
+  it('prints only changes that match all of the given --run, --field, --kind, --outcome and --user', async () => {
     expect(await kindsOf('--run', '2')).toEqual(['pull email', 'push name', 'push phone']);
     expect(await kindsOf('--run', '2', '--field', 'phone')).toEqual(['push phone']);
     expect(await kindsOf('--kind', 'pull')).toEqual(['pull email']);
@@ -142,7 +142,7 @@ describe('musterd changes', () => {
     expect(stdout).toMatch(/edited by.*\n(.*\n)*.*push.*15550122.*confirmed.*Kim of HR/);
   });
 
-  it('shows a change with no field when a user was marked as gone', async () => {
+  it('prints one change of the kind tombstone, without a field, for a user marked as gone', async () => {
     const { changes: rows } = await changes('--kind', 'tombstone');
     expect(rows).toMatchObject([{ user_id: gone, field: null, run_id: 4 }]);
     expect(await stage.sql(`select user_id, field from report.changes where kind = 'tombstone'`)).toEqual([
@@ -150,7 +150,7 @@ describe('musterd changes', () => {
     ]);
   });
 
-  it('accepts the kinds that the ledger table allows, and prints who approved and why', async () => {
+  it('prints an approval with approver and reason, and ledgerKinds has all kinds that the table allows', async () => {
     const [[check = ''] = []] = await stage.sql(
       `select pg_get_constraintdef(oid) from pg_constraint where conname = 'changes_kind_check'`,
     );
@@ -169,7 +169,7 @@ describe('musterd changes', () => {
     await stage.sql(`delete from sync.changes where kind = 'approve'`);
   });
 
-  it('filters changes by --since, given as a duration or as a time', async () => {
+  it('prints only changes after the time --since, which can also be a duration before now', async () => {
     expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
       (await changes('--limit', '1000')).changes,
     );

@@ -66,13 +66,13 @@ describe('musterd check', () => {
     [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],
     [{ 'unfiltered-users': 'refuse' }, 'users/get without a filter', { answer: 'refused' }],
     [{ 'unfiltered-users': 4 }, 'users/get without a filter', { answer: 'some', users: 4 }],
-  ] as const)('for a service of variant %j, the probe "%s" reports %j', async (variants, probe, answer) => {
+  ] as const)('detects the variant %j by the probe "%s", and reports %j', async (variants, probe, answer) => {
     await open({ emulator: { variants } });
     const { report } = await check();
     expect(answerOf(report, probe)).toMatchObject(answer);
   });
 
-  it('notes that the service lacks a listing if it answers 404, and exits 0', async () => {
+  it('exits 0 and notes that the service lacks a listing if a request for the listing answers 404', async () => {
     await open();
     const fault = { kind: 'status', code: 404, label: 'not found', times: 'always' } as const;
     stage.emulator.addFault({ ...fault, path: '/v1/surveys' });
@@ -86,7 +86,7 @@ describe('musterd check', () => {
     expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
   });
 
-  it('reports which of two secrets is in use, and when the old one was last needed (S44)', async () => {
+  it('reports which of two secrets is in use, and when the old secret was last needed (S44)', async () => {
     await open();
     await stage.run();
     stage.emulator.team.addSecret({ id: 'second', key: 'the-second-key' });
@@ -152,7 +152,7 @@ describe('musterd check', () => {
     }
   });
 
-  it('warns about the legacy key (S50)', async () => {
+  it('exits 0 and warns that the legacy API key is planned for deprecation (S50)', async () => {
     await open({ emulator: { apiKey: 'legacy-key-0123456789' } });
     const env = { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '', MUSTERD_API_KEY: 'legacy-key-0123456789' };
     const { code, report, stderr } = await check([], env);
@@ -172,7 +172,7 @@ describe('musterd check', () => {
     ['keeps-name', true, 'an update without the name keeps it'],
     ['clears-name', false, 'an update without the name clears it: the name is sent with every update'],
   ] as const)(
-    'tests with --write-probe whether an update keeps the name (%s), restores the user, and status shows it',
+    'finds by --write-probe if an update keeps the name, restores the user, and status prints the finding (%s)',
     async (variant, keeps, words) => {
       await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
       await stage.run();

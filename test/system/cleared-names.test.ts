@@ -98,7 +98,7 @@ describe('random edits on a service that clears names', () => {
       ([id]) => Number(id),
     );
 
-  it('the service clears at most one name, and musterd restores the name in the next run (A16)', async () => {
+  it('the service clears at most one name, which the next run restores unless the name is held (A16)', async () => {
     const rounds = Number(process.env['CLEARED_NAMES'] ?? 2);
     stage = await createStage({
       emulator: { users: 6, variants: { 'email-update': 'clears-name' } },

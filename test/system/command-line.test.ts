@@ -63,14 +63,14 @@ describe('the command line', () => {
     }
   });
 
-  it('reads the word after --wait as the query or the file if it is not a number', async () => {
+  it('reads a word after --wait as the query or file of the command if the word is not a number', async () => {
     const asked = await musterd(['sql', '--write', '--wait', 'select 7 as seven']);
     expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('seven\n7\n') });
     const { code, stderr } = await musterd(['import', '--wait', 'nobody-has-this.csv', '--yes']);
     expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
   });
 
-  it('exits 75 and requests nothing while another run holds the lease and outlasts --wait (D15, R7, R12)', async () => {
+  it('exits 75 and sends no request if another run still holds the lease after --wait (D15, R7, R12)', async () => {
     const held = holdRequest(stage.emulator, '/v1/tags');
     const first = musterd(['reconcile']);
     await held.reached();
@@ -89,7 +89,7 @@ describe('the command line', () => {
     expect((await patient).code).toBe(0);
   });
 
-  it('exits 1 if the schema is missing and the command may not migrate, and plan names musterd migrate', async () => {
+  it('plan, and reconcile without database.migrate, exit 1 if the schema is missing; plan names musterd migrate', async () => {
     const fresh = await createStage({});
     try {
       await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');

@@ -196,7 +196,7 @@ describe('environment variables', () => {
   it.each([
     ['MUSTERD_BASEURL', 'https://service.example', 'did you mean MUSTERD_BASE_URL?'],
     ['MUSTERD__schedule__users', 'every now and then', 'a cron expression, not "every now and then"'],
-  ])('every command that reads settings exits 78 for %s=%s', async (variable, value, words) => {
+  ])('every command with settings exits 78 for the wrong variable %s=%s', async (variable, value, words) => {
     for (const name of withSettings) {
       // No data folder can be made below a file: whoever starts a server fails with another code.
       const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };

@@ -78,12 +78,12 @@ const tableIn = (document: string, heading: string) =>
   );
 
 describe('config/musterd.schema.json', () => {
-  it('equals the schema in the code (UPDATE_SCHEMA=1 writes it; format it then)', () => {
+  it('equals the schema that the code defines (UPDATE_SCHEMA=1 writes the file)', () => {
     if (process.env['UPDATE_SCHEMA']) writeFileSync(schemaFile, `${JSON.stringify(jsonSchema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(schemaFile, 'utf8'))).toEqual(jsonSchema);
   });
 
-  it('allows in a team every section of the top level except those of the whole process', () => {
+  it('allows below teams every top-level section but team, database, display, log, daemon and status', () => {
     const properties = ofTeams?.properties ?? {};
     expect(Object.entries(properties)).toEqual(
       Object.entries(common).filter(([name]) => Object.hasOwn(properties, name)),
@@ -99,7 +99,7 @@ describe('config/musterd.schema.json', () => {
     ]);
   });
 
-  it('describes every setting', () => {
+  it('gives every setting a description', () => {
     const bare = settings.filter((path) => {
       const found = path
         .split('.')
@@ -133,7 +133,7 @@ describe('config/musterd.example.yaml', () => {
     expect(missing).toEqual([...secretFiles.map((path) => `${path}File`), 'teams']);
   });
 
-  it('loads every secret from a file if its commented File line replaces the secret', () => {
+  it('loads each secret from a file if the commented "...File" line replaces the line of the secret', () => {
     const secretOf = (path: string) =>
       path === 'database.url' ? 'postgres://u:secret@db.example/x' : 'a secret of sixteen';
     const inFiles = secretFiles.reduce(
@@ -152,7 +152,7 @@ describe('config/musterd.example.yaml', () => {
     expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual(['teams']);
   });
 
-  it('loads its example of several teams if the line of the single team is removed', () => {
+  it('loads its commented example of several teams if the line "team:" is removed', () => {
     const loaded = loadText(complete.replace(/^team: .*\n/m, ''));
     expect(loaded).toMatchObject([
       { team: 'north', service: { secretId: 'the Secret ID of the north' }, push: { batchSize: 10 } },
@@ -206,7 +206,7 @@ describe('README.md', () => {
       expect([setting, variable, shown]).toEqual([0, 1, 3].map((column) => all.get(setting)?.[column]));
   });
 
-  it('lists every command in its table, and no other', () => {
+  it('lists every command in its table, and no other command', () => {
     const commands = everyCommand.map(({ name }) => name);
     // A row may have several, and a command that has others below it stands for all of these.
     const shown = tableIn('README.md', 'Commands')
@@ -220,7 +220,7 @@ describe('README.md', () => {
 });
 
 describe('docs/guide.md', () => {
-  it('lists every exit code in its table, and no other', () => {
+  it('lists every exit code in its table, and no other exit code', () => {
     expect(tableIn('docs/guide.md', 'Exit codes').map(([code]) => Number(code))).toEqual(
       Object.values(exitCode),
     );

@@ -215,7 +215,7 @@ describe('error messages about a team', () => {
       '2:26: teams.41.push.batchSize: a whole number from 1 to 25, not 0',
     ],
     ['teams: {a: {}, a: {}}\n', '1:16: this is not YAML (duplicate key)'],
-  ])('the message for %j begins with "%s"', (yaml, start) => {
+  ])('the message for %j begins with line and column of the mistake: "%s"', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);
     expect(said.split('\n')).toHaveLength(1);
@@ -304,7 +304,7 @@ describe('variables in a settings file', () => {
     [inBraces('a-canary'), 'begin the name of a variable'],
     [inBraces(''), 'begin the name of a variable'],
     [`${inBraces('KEY').slice(0, -1)}-canary`, 'begin the name of a variable'],
-  ])('musterd rejects %s and reports "%s"', (text, message) => {
+  ])('musterd rejects the variable reference %s and reports "%s"', (text, message) => {
     const said = complaintOf(`teams:\n  north:\n    service:\n      secretKey: ${text}\n`, { KEY: 'x' });
     expect(said.startsWith('4:18: teams.north.service.secretKey: ')).toBe(true);
     expect(said).toContain(message);
@@ -365,7 +365,7 @@ describe('secrets in files', () => {
     );
   });
 
-  it('musterd prefers the secret of a team or a variable to the common one, be it a value or a file', () => {
+  it('musterd prefers the secret of a team or a variable to the common secret, be it a value or a file', () => {
     write('key', 'of a file');
     const yaml = `service: {secretKeyFile: key}
 teams:
@@ -428,7 +428,7 @@ teams:
     },
   );
 
-  describe.runIf(process.platform !== 'win32')('with each file mode', () => {
+  describe.runIf(process.platform !== 'win32')('the mode of a file with secrets', () => {
     const variables = [
       'DATABASE_URL_FILE',
       'MUSTERD_SECRET_KEY_FILE',
@@ -526,7 +526,7 @@ describe('compareConfigurations', () => {
     expect(compare(two, two, { MUSTERD__push__batchSize: '1' }).changed).toEqual(['south', 'north']);
   });
 
-  it('reports the changed settings that need a restart', () => {
+  it('lists a changed status.port, database or log setting under needsRestart, and no team as changed', () => {
     const after = `status: {port: 8080}\ndatabase: {url: 'postgres://x', migrate: false}\nlog: {level: debug}\n${two}`;
     expect(compare(two, after)).toEqual({
       added: [],

@@ -74,7 +74,7 @@ describe('variables with a short name', () => {
     MUSTERD_NOTIFY_SECRET: 'a-secret-of-some-length',
   };
 
-  it.each(Object.entries(ownVariables))('%s sets %j, and so does its _FILE form', (name, path) => {
+  it.each(Object.entries(ownVariables))('the variable %s or its _FILE form sets %j', (name, path) => {
     const [section = '', key = ''] = path.map(String);
     const value = valid[name] ?? 'the-value';
     const expected = { [section]: { [key]: value } };
@@ -101,7 +101,7 @@ describe('variables with a short name', () => {
 });
 
 describe('error messages about wrong settings', () => {
-  it('musterd reports each mistake in the file and the environment in one line (R10)', () => {
+  it('musterd reports each mistake of the file and the environment in a separate line (R10)', () => {
     const said = complaint(() =>
       load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
     );
@@ -115,12 +115,12 @@ describe('error messages about wrong settings', () => {
   it.each([
     [{ MUSTERD_CONFIG: '/nonexistent/team.yaml' }, '/nonexistent/team.yaml'],
     [{ MUSTERD_SECRET_KEY_FILE: '/nonexistent/key' }, 'MUSTERD_SECRET_KEY_FILE: /nonexistent/key'],
-  ])('musterd names the file that it cannot read for %j', (env, mention) => {
+  ])('musterd names the missing file in its message if the environment is %j', (env, mention) => {
     expect(complaint(() => fromEnv(env as Environment))).toContain(mention);
   });
 
   it.each(['team: [\n', 'team: a\nteam: b\n', '- team\n', 'just words\n'])(
-    'musterd names the settings file if its content is %j',
+    'musterd names the settings file in its message for the wrong content %j',
     (yaml) => {
       expect(() => load(yaml)).toThrow(file);
     },
@@ -135,7 +135,7 @@ describe('error messages about wrong settings', () => {
     },
   );
 
-  it.each(['utf16le', 'latin1'] as const)('musterd rejects a secret in %s and asks for UTF-8', (encoding) => {
+  it.each(['utf16le', 'latin1'] as const)('rejects a secret file in %s and asks for UTF-8', (encoding) => {
     writeFileSync(file, Buffer.from('the kéy of the team\n', encoding), { mode: 0o600 });
     expect(complaint(() => fromEnv({ MUSTERD_SECRET_KEY_FILE: file }))).toMatch(
       /^MUSTERD_SECRET_KEY_FILE: it has control characters.*UTF-8$/,
@@ -147,7 +147,7 @@ describe('error messages about wrong settings', () => {
     expect(complaint(() => fromEnv({ MUSTERD__notify__secret: token }))).toContain('control characters');
   });
 
-  it('musterd repeats no value that may be a secret (S59)', () => {
+  it('musterd leaves every value that may be a secret out of its message (S59)', () => {
     const secret = 'canary-of-a-secret';
     const said = [
       complaint(() => load(`service:\n  secretKey: {a: ${secret}}\n`)),

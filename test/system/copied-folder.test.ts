@@ -23,11 +23,11 @@ describe('a copied data folder of the embedded server', () => {
   });
   afterAll(() => service.emulator.close());
 
-  it('musterd status prints the path of the original folder', async () => {
+  it('musterd status at the original prints the path of its data folder', async () => {
     expect((await home.musterd('status')).stdout).toMatch(new RegExp(`^place +folder ${original}$`, 'm'));
   });
 
-  it('musterd reconcile sends nothing from the copy and exits 3, and adopt --also refuses it (D19)', async () => {
+  it('musterd reconcile at the copy exits 3 and sends nothing, and adopt --also exits 64 there (D19)', async () => {
     const email = service.emailOf(user);
     await copy.edit(user, 'copied@example.com');
     const run = await copy.musterd('reconcile');
@@ -42,7 +42,7 @@ describe('a copied data folder of the embedded server', () => {
     expect(service.emailOf(user)).toBe(email);
   });
 
-  it('musterd api sends nothing from the copy, but sends from the original and without a mirror', async () => {
+  it('musterd api exits 3 and sends nothing from the copy, but sends from the original and without a mirror', async () => {
     const tag = ['api', 'POST', '/v1/tag', '--field', 'tag=by hand'] as const;
     expect(await copy.musterd(...tag)).toMatchObject({ code: 3, stdout: '' });
     expect((await home.musterd(...tag)).code).toBe(0);

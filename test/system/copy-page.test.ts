@@ -90,7 +90,7 @@ describe('the page of a daemon whose mirror was copied', () => {
     expect(changes).toContain('moved');
   });
 
-  it('asks for nothing after adopt --as-copy, and refuses a form that was opened before', async () => {
+  it('shows "Nothing to do" after adopt --as-copy, and refuses an approval from a form opened before', async () => {
     const visitor = createVisitor(origin, token, 'kim');
     const [form] = (await visitor.ask(`/waiting/${batch}`)).forms;
     const question = await visitor.press(form as PageForm, 'Approve');
@@ -114,7 +114,7 @@ describe('the page of a daemon whose mirror was copied', () => {
     expect(service.updates()).toBe(0);
   });
 
-  it('the daemon records that it stopped because it was asked to', async () => {
+  it('the daemon records the end "asked" after a request to stop', async () => {
     expect(await daemon.stop()).toBe(0);
     const ended = `select e.value ->> 'how' from sync.learned, jsonb_each(value) e where topic = 'daemon'`;
     expect(await copy.sql(ended)).toEqual([['asked']]);

@@ -129,7 +129,7 @@ async function expectNothingSent(copy: MirrorAt): Promise<void> {
 }
 
 describe('a mirror at a new address', () => {
-  it('musterd sends nothing from a copy made by template until adopt (D19)', async () => {
+  it('musterd sends nothing from a copy made with a Postgres template until adopt (D19)', async () => {
     const { url } = await createHome();
     await expectNothingSent(await copyOf(url));
   });
@@ -242,7 +242,7 @@ describe('a mirror at a new address', () => {
 });
 
 describe('the recorded address of a mirror', () => {
-  it('musterd migrate records only the database, and the first run records its address', async () => {
+  it('musterd migrate records no address, and the first run records the address that it connects to', async () => {
     const url = await createEmpty();
     const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
     const proxy = await createTcpProxy(target);

@@ -93,7 +93,7 @@ describe('musterd daemon', () => {
     expect(await runs(`groups = '{edits}' and outcome = 'refused'`)).toBe(2);
   });
 
-  it('finds and sends an edit without a notification once its listener has reconnected', async () => {
+  it('sends an edit that fired no notification once its listening connection is back', async () => {
     await open();
     start();
     await firstRun();
@@ -149,7 +149,7 @@ describe('musterd daemon', () => {
     }
   });
 
-  it('fails with a hint at database.migrate if the shared queue is missing and it may not create one', async () => {
+  it('fails with a hint at database.migrate if the shared queue is missing and database.migrate is false', async () => {
     await open();
     const daemon = start({ MUSTERD__daemon__queue: 'postgres', MUSTERD__database__migrate: 'false' });
     await expect(daemon.ended).rejects.toMatchObject({

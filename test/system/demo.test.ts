@@ -123,7 +123,7 @@ describe('reportNews, which prints the runs of the demo', () => {
       first: '"musterd reject e006"\n',
       again: false,
     },
-  ])('prints a second, equal run with $what: $again', ({ report, first, again }) => {
+  ])('prints an equal run again only if it has changes ($what: $again)', ({ report, first, again }) => {
     const { run } = reports();
     const said = run(report);
     expect(said).toContain(first);
@@ -285,14 +285,14 @@ describe('musterd demo --serve', () => {
     await eventually('it is sent', async () => (await movedAway()) === approved);
   });
 
-  it('suggests musterd why and musterd verify, and both commands answer', async () => {
+  it('suggests musterd why, which then prints a push, and musterd verify, which prints "equal"', async () => {
     const others = ideas.filter((idea) => /^musterd (?!sql)/.test(idea));
     expect(others.map((idea) => idea.split(' ')[1])).toEqual(['why', 'verify']);
     expect(await paste(String(others[0]))).toContain('push');
     expect(await paste(String(others[1]))).toMatch(/^equal: /m);
   });
 
-  it('reports a lost listening connection once, as text and not as JSON', async () => {
+  it('reports only the first of two lost listening connections, as text and not as JSON', async () => {
     const listener = `from pg_stat_activity where application_name = 'musterd listen'`;
     for (let loss = 1; loss <= 2; loss += 1) {
       const pid = await eventually('it listens', () => first(`select pid ${listener}`));
@@ -306,7 +306,7 @@ describe('musterd demo --serve', () => {
     expect(`${stdout}${stderr}`).not.toMatch(/^\s*\{/m);
   });
 
-  it('ends all its processes and deletes its folder at Ctrl-C, and reports it', async () => {
+  it('ends all its processes, deletes its folder and prints "nothing is left behind" at Ctrl-C', async () => {
     const tree = treeOf(demo.process.pid);
     const [, folder = ''] =
       tree.map(({ command }) => / -D (\S+)\/cluster\/data /.exec(command)).find(Boolean) ?? [];

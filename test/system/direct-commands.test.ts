@@ -199,7 +199,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
 
   // What one call sends and reads is one function: of the others a few show what they say and record.
   const some = played.filter(([what]) => name === 'tag create' || what === '400' || what === 'lost answer');
-  it.each(some)('prints and records the outcome of one request that ends in a %s', async (...given) => {
+  it.each(some)('records "refused" only for 400 and 401, and sends only once (%s)', async (...given) => {
     const [, fault, code, outcome, ofTag] = given;
     const { args, call, subject } = await prepare(name);
     const [method, path] = call.split(' ');
@@ -239,7 +239,7 @@ describe('a command that sends at once', () => {
     expect(await ledger()).toEqual([row({}, sent, { message: 'unknown' }, null, false)]);
   });
 
-  it('sends nothing from a mirror that was adopted as a copy', async () => {
+  it('exits 3 and sends nothing from a mirror that was adopted as a copy', async () => {
     await musterd(['adopt', '--as-copy', '--reason', 'staging', '--yes']);
     const { code, stderr } = await musterd([...message('--list', '5'), '--yes']);
     await musterd(['adopt', '--reason', 'home again', '--yes']);
@@ -247,7 +247,7 @@ describe('a command that sends at once', () => {
     expect(stderr).toContain('copy');
   });
 
-  it('sends nothing with the credentials of another team', async () => {
+  it('exits 78 and sends nothing with the credentials of another team', async () => {
     await sql(`insert into sync.teams (team, team_id) values ('default', 42)`);
     const { code } = await musterd([...message('--list', '5'), '--yes']);
     await sql('delete from sync.teams');
@@ -257,20 +257,23 @@ describe('a command that sends at once', () => {
   it.each([
     ['insert', 1, 0, 'Nothing was sent: the ledger cannot be written'],
     ['update', 0, 1, 'Warning: the ledger has "unknown"'],
-  ])('without %s rights in the ledger, exits %i after %i requests', async (event, code, count, words) => {
-    const role = `teller_${process.pid}`;
-    await sql(`create role ${role} login password 'for this test';
+  ])(
+    'sends a request only with the right to insert into the ledger (no %s right: exit code %i, %i requests)',
+    async (event, code, count, words) => {
+      const role = `teller_${process.pid}`;
+      await sql(`create role ${role} login password 'for this test';
       grant usage on schema sync, mirror to ${role}; grant all on all tables in schema sync, mirror to ${role};
       alter role ${role} bypassrls; revoke ${event} on sync.changes from ${role}`);
-    const own = loginAt(database.url, role, 'for this test');
-    const ended = await musterd([...message('--list', '5'), '--yes'], { DATABASE_URL: own });
-    await sql(`drop owned by ${role}; drop role ${role}`);
-    expect({ stderr: ended.stderr, code: ended.code, count: writes().length }).toEqual({
-      stderr: expect.stringContaining(words),
-      code,
-      count,
-    });
-  });
+      const own = loginAt(database.url, role, 'for this test');
+      const ended = await musterd([...message('--list', '5'), '--yes'], { DATABASE_URL: own });
+      await sql(`drop owned by ${role}; drop role ${role}`);
+      expect({ stderr: ended.stderr, code: ended.code, count: writes().length }).toEqual({
+        stderr: expect.stringContaining(words),
+        code,
+        count,
+      });
+    },
+  );
 });
 
 describe('musterd tag create', () => {
@@ -285,7 +288,7 @@ describe('musterd tag create', () => {
     expect(one.result['id']).toBe(two.result['id']);
   });
 
-  it('sends nothing while another command holds the lease of the team', async () => {
+  it('exits 75 and sends nothing while another command holds the lease of the team', async () => {
     const lease = await takeLease(database.db, 'default', { ttlMs: 60_000 });
     const { code } = await musterd(['tag', 'create', 'VIP', '--yes', '--wait', '0']);
     await lease.release();
@@ -293,7 +296,7 @@ describe('musterd tag create', () => {
   });
 
   it.each([[[]], [['--yes']]])(
-    'reports an existing tag whose name differs only in Unicode form or spaces (options: %j)',
+    'sends nothing if an existing tag differs from the name only in Unicode form or spaces (options: %j)',
     async (more) => {
       const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
       const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
@@ -302,14 +305,14 @@ describe('musterd tag create', () => {
     },
   );
 
-  it('sends nothing if the listing of tags is incomplete', async () => {
+  it('exits 1 and sends nothing if the listing of tags is incomplete', async () => {
     emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', at: 4, times: 'always' });
     const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes']);
     expect({ code, writes: writes() }).toEqual({ code: 1, writes: [] });
     expect(stderr).toMatch(/The listing of tags is incomplete \(.+\)\. Nothing was sent/);
   });
 
-  it('warns if the listing of tags cannot be read after the tag was created', async () => {
+  it('exits 0 with a warning if the listing of tags cannot be read after the tag was created', async () => {
     emulator.before({ path: '/v1/tag' }, () => {
       emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });
     });

@@ -173,7 +173,7 @@ describe('the documents', () => {
     expect(dead.map(([link]) => link)).toEqual([]);
   });
 
-  it("use every name in this test's list of exceptions", () => {
+  it('contain every name that this test lists as an exception', () => {
     const named = new Set(documents.flatMap(codeIn));
     expect([...foreign].filter((code) => !named.has(code))).toEqual([]);
   });

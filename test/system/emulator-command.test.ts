@@ -22,7 +22,7 @@ describe('musterd emulator', () => {
     return new Map(pairs as [string, string][]);
   };
 
-  it('prints export lines that a shell can read, even if the secret has special characters', async () => {
+  it('prints its settings as export lines that a shell can read, even if the secret has special characters', async () => {
     const key = `it's a "key" $HOME \`id\` \\ ; é`;
     const env = await start(/SECRET_KEY=.*\n/, '--http', '--secret', `me:${key}`);
     expect(env.get('MUSTERD_SECRET_ID')).toBe('me');
@@ -63,7 +63,7 @@ describe('arguments of musterd emulator', () => {
     expect(stderr).toContain(words);
   });
 
-  it('--list prints the keys that select requests for a fault, and the default of a variant', async () => {
+  it('musterd emulator --list prints the keys that select requests for a fault, and the default of a variant', async () => {
     const { code, stdout } = await runMusterd(['emulator', '--list']);
     expect(code).toBe(0);
     for (const name of ['method', 'path', 'team', 'at', 'times', 'percent'])

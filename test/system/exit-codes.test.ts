@@ -53,7 +53,7 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     codes: [0, 0, 0, 0, 0],
   },
-  'plan exits 4, and reconcile 4 and then 3, if more edits wait than the guard allows': {
+  'plan exits 4, the first reconcile 4, the second 3, if more edits wait than the guard allows': {
     config: { guard: { maxRows: 5 } },
     happens: (stage) => editEmail(stage, many),
     codes: [4, 4, 0, 4, 3],

@@ -198,7 +198,7 @@ describe('musterd export of 100,000 users', () => {
     expect([code, stdout.split('\n').length - 1]).toEqual([0, count]);
   });
 
-  it('fails if a page cannot be processed, and delivers no page twice', async () => {
+  it('readPages fails if the receiver of a page throws, and delivers no page twice', async () => {
     const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
     const broken = Object.assign(new Error('broken off'), { code: '40001' });
     const pages: number[] = [];
@@ -213,7 +213,7 @@ describe('musterd export of 100,000 users', () => {
     expect(pages).toEqual([1000, 1000]);
   });
 
-  it('exits 1 when it is asked to stop', async () => {
+  it('exits 1 if it is asked to stop while it prints', async () => {
     const { code, stderr } = await runMusterd(['export'], stage.env, (text) => {
       if (text.includes('90000500,')) askToStop();
     });

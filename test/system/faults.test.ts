@@ -27,7 +27,7 @@ describe('a fault of the service', () => {
       (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
     );
 
-  it.each(endured)('keeps all rows and reports no complete run with the fault %s (A1)', async (fault) => {
+  it.each(endured)('keeps all rows and ends no run as complete with the fault %s (A1)', async (fault) => {
     stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const rows = () =>
       stage.sql(`select (select count(*) from mirror.users where gone_at is null) as u, (select count(*) from mirror.tags where gone_at is null) as t,
@@ -42,7 +42,7 @@ describe('a fault of the service', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('keeps members that users/get no longer returns, and counts them as unresolved', async () => {
+  it('keeps members whom the lookup no longer returns, and counts these members as unresolved', async () => {
     stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const before = await stage.mirrored();
     play('shrink,path=/v1/users/get,keep=10,times=always');

@@ -88,7 +88,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('reads each row at most ten times per query step in a plan, a push, a comparison and a status', async () => {
+    it('reads each row at most ten times per query step in plan, a push, verify and status', async () => {
       await stage.sql(`
       update mirror.users set phone = '1555' || id where id in (select id from mirror.users order by id limit 60)`);
       expect((await runPlan(db, stage.config, { log })).users.plans).not.toEqual([]);

@@ -20,7 +20,7 @@ describe('a removed setting', () => {
   });
 
   it.each(Object.entries(goneSettings))(
-    'musterd refuses the removed setting %s and says what replaces it',
+    'musterd refuses the removed setting %s and names its replacement',
     (name, instead) => {
       const [section = '', key = 'anything'] = name.split('.');
       const [said = '', ...others] = complaintOf(`${section}: {${key}: such and such}\n`).split('\n');
@@ -30,7 +30,7 @@ describe('a removed setting', () => {
     },
   );
 
-  it('musterd reports its line in the file, also below a team, or its environment variable', () => {
+  it('musterd reports the line in the file, also below a team, or the environment variable that has the setting', () => {
     const yaml =
       'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
     const refused = complaintOf(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
@@ -42,7 +42,7 @@ describe('a removed setting', () => {
     ]);
   });
 
-  it('musterd reports an unknown setting beside it as "there is no such setting"', () => {
+  it('musterd reports an unknown setting beside a removed one as "there is no such setting"', () => {
     expect(complaintOf('push: {maxTries: 5, maxtries: 5}\n')).toContain(
       'push.maxtries: there is no such setting',
     );
@@ -50,7 +50,7 @@ describe('a removed setting', () => {
   });
 });
 
-it('createService gives the headers of an answer half of the total deadline', async () => {
+it('createService sets the timeout for response headers to half of the total deadline', async () => {
   const config = configSchema.parse({
     service: { baseUrl: 'http://127.0.0.1:9', secretId: 'an id', secretKey: 'a key' },
     http: { totalDeadlineMs: 4_000 },

@@ -17,7 +17,7 @@ describe('the guard', () => {
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () => stage.versions('mirror.users', 'sync.user_base', 'mirror.tags', 'mirror.contact_counts');
 
-  it('refuses an edit of all users, writes nothing, and then sends only the three approved users (O1, S11)', async () => {
+  it('exits 4 and sends nothing for an edit of all users, then sends only the three approved users (O1, S11)', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -50,7 +50,7 @@ describe('the guard', () => {
     ]);
   });
 
-  it('reports a held batch of users in the output of reconcile and of status', async () => {
+  it('reports a held batch with the command to approve it in the output of reconcile and status', async () => {
     await open();
     await edit('id in (select id from mirror.users where email is not null order by id limit 30)');
     const { refusal, batches } = await stage.run();

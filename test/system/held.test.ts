@@ -182,7 +182,7 @@ describe('a held field', () => {
     ]);
   });
 
-  it('musterd resolve refuses a field that is not held or was edited after the hold began', async () => {
+  it('musterd resolve exits 64 for a field that is not held or was edited after its hold began', async () => {
     const { id } = await openConflict();
     for (const [field, take] of [
       ['phone', 'mirror'],
@@ -209,7 +209,7 @@ describe('a held field', () => {
     [['--until', 'tomorrow', '--reason', 'why']],
     [['--until', '2001-01-01', '--reason', 'why']],
     [['--end', '--until', '2h']],
-  ])('musterd hold refuses the options %j as wrong usage and holds no field', async (args) => {
+  ])('musterd hold exits 64 for the options %j and holds no field', async (args) => {
     stage = await stages.open();
     const { code, stdout } = await musterd('hold', String(stage.userAt().id), ...args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

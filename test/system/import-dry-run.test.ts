@@ -153,7 +153,7 @@ describe('musterd import --dry-run', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('announces if the guard will hold the import or another person must approve it, and what pushing costs', async () => {
+  it('prints what pushing costs, and whether the guard or push.fourEyes will require an approval', async () => {
     const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
     const shown = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(shown.code).toBe(0);
@@ -213,7 +213,7 @@ describe('musterd import --dry-run', () => {
     await refused();
   });
 
-  it('refuses --markdown and --exit-code without --dry-run, and --unusable with the imported file', async () => {
+  it('exits 64 for --markdown or --exit-code without --dry-run, and for --unusable with the imported file', async () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
       [[path, '--markdown'], '--markdown and --exit-code need --dry-run'],

@@ -86,7 +86,7 @@ describe('musterd import', () => {
       expect(await imported(path, '--yes')).toMatchObject({ code: 0, applied: false, changes: [] });
     });
 
-    it('applies nothing if a row is wrong, and skips such rows with --skip-errors', async () => {
+    it('applies nothing if one row is wrong, and only the correct rows with --skip-errors', async () => {
       const [one, two] = [user(0), user(1)];
       const path = file(`id,phone,email\n${one.id},+15550101,\n${two.id},+15550102,no address\n`);
       const problems = [{ line: 3, kind: 'invalid', reason: '"no address" is not an email address' }];
@@ -196,7 +196,7 @@ describe('musterd import', () => {
       await stage.sql('drop role musterd_clerk');
     });
 
-    it('prints "musterd undo <run>" after --wait, and "musterd withdraw" without it, to take the import back', async () => {
+    it('suggests "musterd undo <run>" after --wait, and "musterd withdraw" without --wait, to take the import back', async () => {
       const { id, email } = user();
       const path = file(`id,email\n${id},new@example.com\n`);
       const waiting = musterd('import', path, '--yes', '--wait', '60');
@@ -262,7 +262,7 @@ describe('musterd import', () => {
       [['x.csv', '--only', 'colour'], '--only "colour"'],
       [['x.csv', '--country', 'de'], '--country "de" is not a calling code'],
       [['x.csv', '--empty', 'all'], 'the only value is "clear"'],
-    ])('exits with 64 and says what is wrong with the arguments %j', async (args, words) => {
+    ])('exits with 64 and prints the mistake for the arguments %j', async (args, words) => {
       file('id,email\n1,a@example.com\n', 'x.csv');
       const [name = '', ...rest] = args;
       const { code, stderr } = await musterd('import', join(folder, name), ...rest, '--dry-run');

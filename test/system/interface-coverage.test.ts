@@ -173,23 +173,23 @@ describe('docs/openapi.json and the table of the interface', () => {
 });
 
 describe('the table of the interface', () => {
-  it('name every variant of the emulator, and no unknown one', () => {
+  it('names every variant of the emulator, and no unknown variant', () => {
     const played = new Set(rows.flatMap(({ variants = [] }) => variants));
     expect([...played].toSorted()).toEqual([...variantNames].toSorted());
   });
 
-  it('say for each "(not shown)" detail of the interface what the client does instead', () => {
+  it('names for each "(not shown)" detail of the interface what the client does instead', () => {
     const silent = rows.filter(
       ({ name, client }) => name.endsWith('(not shown)') && client !== noPath && client[2] === undefined,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('cover every heading of the interface, in its order, and no other heading', () => {
+  it('covers every heading of the interface, in the same order, and no other heading', () => {
     expect([...new Set(rows.map(({ section }) => section))]).toEqual(sections);
   });
 
-  it('repeat no name under the same heading', () => {
+  it('repeats no name under the same heading', () => {
     const names = named.map(([name]) => name);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });

@@ -91,7 +91,7 @@ describe('a database whose default is a stricter isolation level', () => {
     }
   });
 
-  it('renews a lease, and lets 60 concurrent requests take from the shared pace, under serializable', async () => {
+  it('renews a lease, and gives 60 concurrent requests their turns in the rate limit, under serializable', async () => {
     stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
     const db = await setDefault('serializable');
     try {

@@ -29,7 +29,7 @@ const takesMany = (name: string) => everyCommand.some((one) => one.name === name
 const call = (name: string) => [...wellUsed(name), '--json'];
 
 describe('an error under --json', () => {
-  it('is tested here for more than 14 commands', () => {
+  it('more than 14 commands have --json', () => {
     expect(commands.length).toBeGreaterThan(14);
   });
 
@@ -108,14 +108,14 @@ describe('an error under --json', () => {
     [new MusterdError('stopped', 'away'), { code: 'stopped', hint: null }],
     [new TypeError('away'), { code: 'unexpected', hint: null }],
     ['away', { code: 'unexpected', hint: null }],
-  ])('errorInJson(%s) returns its message together with %j', (error, expected) => {
+  ])('errorInJson(%s) returns the message of the error, with %j', (error, expected) => {
     expect(errorInJson(error)).toEqual({ ...expected, message: 'away' });
   });
 
   it.each([
     [true, '{ "error": { "code": "mirror", "message": "lost", "hint": null } }'],
     [false, 'as far as it got'],
-  ])('carryOut with --json=%s leaves on stdout after a failure only: %s', async (json, left) => {
+  ])('carryOut discards output before an error only under --json (%s): %s', async (json, left) => {
     let stdout = '';
     const world = {
       args: [],

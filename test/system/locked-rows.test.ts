@@ -163,7 +163,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     ['mirror.user_lookups', 'access exclusive', 'complete', all],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
-    'delays only work on %s while the owner has locked it in %s mode, and ends the run as %s',
+    'completes all work that does not need the table %s, locked in %s mode, and ends the run as %s',
     async (table, mode, outcome, expected) => {
       expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
       expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     },
   );
 
-  it('keeps the lease while a run waits longer than the lease lasts for a locked table', async () => {
+  it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
     const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
     expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
     await finishes();

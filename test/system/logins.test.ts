@@ -124,7 +124,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
   });
   afterAll(() => team.close());
 
-  it.each(commands)('runs "%s" if among these, else exits 77: %s', async (command, may, code, needs) => {
+  it.each(commands)('runs "%s" only for %s, else exits 77', async (command, may, code, needs) => {
     const args = argsOf(command);
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
     if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
@@ -143,7 +143,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
   });
 });
 
-it('musterd sql suggests an allowed statement to an editor for each refused one', async () => {
+it('musterd sql suggests an allowed statement to an editor for each refused statement', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
   try {
     const editor = await team.person('edi', 'musterd_editor');

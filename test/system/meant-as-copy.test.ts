@@ -129,7 +129,7 @@ describe('a copied mirror before "musterd adopt"', () => {
     await copy.edit(edited ?? 0, 'edited@example.com');
   });
 
-  it('refuses every command that decides or sends, and sends nothing', async () => {
+  it('exits 3 for every command that decides or sends, and sends nothing', async () => {
     await expectRefused('is at localhost:');
   });
 
@@ -151,7 +151,7 @@ describe('a copied mirror after "musterd adopt --as-copy"', () => {
     });
   });
 
-  it('rejects an update by the client of a run, and sends nothing', async () => {
+  it('rejects an update that a run tries to send, and sends nothing', async () => {
     const updates = writes().length;
     const url = copy.environment['DATABASE_URL'] ?? '';
     const db = createDatabase({ url, applicationName: 'musterd test' });
@@ -168,7 +168,7 @@ describe('a copied mirror after "musterd adopt --as-copy"', () => {
     expect(writes()).toHaveLength(updates);
   });
 
-  it('pulls changes, sends nothing, and exits with 0 (D19)', async () => {
+  it('musterd reconcile pulls changes, sends nothing, and exits with 0 (D19)', async () => {
     const updates = writes().length;
     const changed = service.emulator.team.users().at(-1)?.id ?? 0;
     service.emulator.team.editUser(changed, { phone: '15550123' });
@@ -188,7 +188,7 @@ describe('a copied mirror after "musterd adopt --as-copy"', () => {
     });
   });
 
-  it('exits with 0 and sends nothing if the guard holds a batch', async () => {
+  it('musterd reconcile exits with 0 and sends nothing if the guard holds a batch', async () => {
     await copy.sql(`update mirror.users set phone = '1555' || (1000000 + id % 1000000) where id <> ${held}`);
     const updates = writes().length;
     for (const turn of [1, 2]) {

@@ -120,7 +120,7 @@ describe('readMessage', () => {
       { to, gallery: ['[{"url":"u","original_url":"o"}]'] },
       { phoneNumber: '14155550123', content: { gallery: [{ url: 'u', originalUrl: 'o' }] } },
     ],
-  ])('makes a message from the options %j', (options, expected) => {
+  ])('makes a message with the recipients and the content of the options %j', (options, expected) => {
     expect(create(options)).toEqual({ inboxId: 7n, executeAt: at, ...expected });
   });
 
@@ -175,6 +175,6 @@ it.each([
   [ended('sent', 200), 'unknown'],
   [ended('sent', 400), 'unknown'],
   [new TypeError('x'), 'unknown'],
-])('outcomeOf(%o) returns "%s"', (error, outcome) => {
+])('outcomeOf returns "refused" only for an answer 4xx but 408: %o, "%s"', (error, outcome) => {
   expect(outcomeOf(error)).toBe(outcome);
 });

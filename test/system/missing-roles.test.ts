@@ -46,7 +46,7 @@ const check = async (url: string) => {
 };
 
 describe('migrate and check, without the roles for people', () => {
-  it('print the statements for an administrator if the login may not create roles', async () => {
+  it('print the "create role" statements for an administrator if the login may not create roles', async () => {
     const url = await mirrorOf('plain');
     const before = await check(url);
     expect(before?.['verdict']).toBe('note');
@@ -79,7 +79,7 @@ describe('migrate and check, without the roles for people', () => {
     );
   });
 
-  it('report nothing about roles if the login may create them', async () => {
+  it('report nothing about roles if the login may create roles', async () => {
     const url = await mirrorOf('grown', 'createrole');
     expect(await check(url)).toBeUndefined();
     expect((await runMusterd(['migrate'], { DATABASE_URL: url })).stderr).toBe('');

@@ -48,7 +48,7 @@ describe('a missing key of the service', () => {
   });
   afterAll(() => stage.close());
 
-  it('musterd exits with 78 even if the team is leased, and still reconciles a team that has its key', async () => {
+  it('musterd exits with 78, even if the lease is taken, and still reconciles another team that has its key', async () => {
     const {
       MUSTERD_BASE_URL: url,
       MUSTERD_SECRET_ID: id,

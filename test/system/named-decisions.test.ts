@@ -53,7 +53,7 @@ describe('musterd resolve in a script', () => {
     { field: 'role_id', values: 'role_id = 17', other: { roleId: 23 }, sent: { role_id: 17 } },
     { field: 'phone', values: 'phone = null', other: ofPhone.other, sent: { phone: '' } },
     { field: 'name', ...ofName, sent: { first_name: 'Ada', last_name: `O'Hara-d'Arc` } },
-  ])('refuses without --if, and prints the command: $values (O8)', async ({ field, values, other, sent }) => {
+  ])('exits 64 without --if, printing what to type: $values (O8)', async ({ field, values, other, sent }) => {
     const id = await openConflict({ values, other });
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
@@ -161,7 +161,7 @@ describe('musterd resolve on a terminal', () => {
     return [await decided.catch((error: unknown) => error), shown.join('')] as const;
   };
 
-  it('shows the values of base, mirror and service and the editor, and sends the value after a yes', async () => {
+  it('shows the values of base, mirror and service and the editor, and sends the value if the person says yes', async () => {
     const before = await openConflict(ofEmail);
     const [[base = ''] = []] = await team.sql('select base_value #>> array[]::text[] from report.held');
     const asked: string[] = [];
@@ -176,7 +176,7 @@ describe('musterd resolve on a terminal', () => {
     expect(team.updates()).toEqual([{ id: before, email: 'ada@example.com' }]);
   });
 
-  it('decides nothing after a no', async () => {
+  it('decides nothing if the person answers no', async () => {
     const id = await openConflict(ofEmail);
     expect(await resolve(id, async () => false)).toEqual([0, expect.stringContaining('Nothing is decided')]);
     await expectUndecided();
@@ -270,7 +270,7 @@ describe('musterd approve and reject with --only', () => {
     ]);
   });
 
-  it.each([[[]], [['--json']]])('reject reports a field on its way and exits with 3: %j', async (args) => {
+  it.each([[[]], [['--json']]])('reject exits with 3 for a field already being sent: %j', async (args) => {
     const { a, batch, approve } = await openBatch();
     expect(await approve(`${a}.email`)).toMatchObject({ code: 0 });
     team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, path: '/v1/users/update' });

@@ -13,7 +13,7 @@ describe('the version of Node', () => {
     ['2.4.0', false],
     ['0.24.0', false],
     ['', false],
-  ])('nodeRefusal decides whether musterd accepts Node "%s": %s', (version, taken) => {
+  ])('nodeRefusal accepts only Node 24 or newer: "%s", %s', (version, taken) => {
     expect(nodeRefusal(version) === null).toBe(taken);
   });
 

@@ -201,7 +201,7 @@ describe('the notices of the daemon', () => {
       await eventually(`the log tells of ${refusal}`, () => daemon.log().includes(refusal));
   });
 
-  it('include a test that "check --notify-probe" posts, and check reports the answer of the receiver', async () => {
+  it('check --notify-probe posts a test notice, and reports the answer of the receiver', async () => {
     // Whose credentials are refused has little else to check.
     const refused = { ...stage.env, MUSTERD_SECRET_KEY: 'a-key-of-nobody' };
     const check = (args: readonly string[], env: Readonly<Record<string, string>> = refused) =>

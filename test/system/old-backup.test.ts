@@ -65,7 +65,7 @@ describe('a mirror restored from an old backup', () => {
     expect(emailOf(one)).toBe(`${one}@example.com`);
   });
 
-  it('never repeats a push that was open in the backup, and records how it ended (D16)', async () => {
+  it('never repeats a push that was open in the backup, and records how this push ended (D16)', async () => {
     await edit(one, two);
     // The first update goes alone, the second after it; both are answered with an error and arrive later.
     stage.emulator.addFault({

@@ -119,7 +119,7 @@ default_pool_size = ${poolSize}
     expect(JSON.parse(stdout)).toMatchObject({ team_id: 41, rows: { users: 30, tags: 26 } });
   });
 
-  it('leaves no setting of a run in a session: triggers reject a name that only a run may write', async () => {
+  it('leaves no run setting in a pooled session, so that triggers still reject an update of mirror.users.name', async () => {
     const db = createDatabase({ url, applicationName: 'musterd test' });
     try {
       for (const _ of [1, 2, 3, 4]) {

@@ -42,7 +42,7 @@ describe('the cost of a plan', () => {
     expect(run.requests - idle).toBe(requests);
   });
 
-  it('predicts the requests of 20 phone edits, even if the first update goes separately', async () => {
+  it('predicts the number of requests for 20 phone edits, although the first update is sent alone', async () => {
     const idle = await open({
       emulator,
       config: { push: { batchSize: 10, quietPeriodMs: 0 } },

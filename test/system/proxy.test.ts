@@ -74,7 +74,7 @@ describe('proxyFor', () => {
     ['vice.example', true],
     ['other,*', false],
     ['::1 [::1]:443', true],
-  ])('decides for NO_PROXY=%j if requests to service.example use the proxy: %s', (NO_PROXY, isProxied) => {
+  ])('uses the proxy unless NO_PROXY=%j covers service.example:443 (%s)', (NO_PROXY, isProxied) => {
     const found = proxyFor(origin, { HTTPS_PROXY: 'proxy.example:3128', NO_PROXY });
     expect(found?.host).toBe(isProxied ? 'proxy.example:3128' : undefined);
   });

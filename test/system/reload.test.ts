@@ -62,7 +62,7 @@ describe('a daemon that gets SIGHUP', () => {
   const idOf = async (name: string) =>
     Number((await stage.sql(`select team_id from sync.teams where team = '${name}'`))[0]?.[0]);
 
-  it('keeps the old settings and logs the invalid one if the file has a wrong value (R10)', async () => {
+  it('keeps the old settings and logs the invalid setting if the file has a wrong value (R10)', async () => {
     write('{"teams":{"north":{"push":{"batchSize":0}}}}');
     const said = await hangUp('the new settings were not applied: the old ones stay in effect');
     expect(said).toContain('teams.north.push.batchSize');
@@ -70,7 +70,7 @@ describe('a daemon that gets SIGHUP', () => {
     await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
   });
 
-  it('starts an added team, stops a removed one, and logs which setting needs a restart', async () => {
+  it('starts an added team, stops a removed team, and logs which setting needs a restart', async () => {
     write(settings(['north', 'west'], { daemon: { concurrency: 2 } }));
     const said = await hangUp('settings read again');
     expect(said).toContain('"added":["west"]');
@@ -88,7 +88,7 @@ describe('a daemon that gets SIGHUP', () => {
     expect(has(1, 'left-out@example.com')).toBe(false);
   });
 
-  it('keeps all old settings if the database fails, and applies the new ones at the next SIGHUP', async () => {
+  it('keeps all old settings if the database fails, and applies the new settings at the next SIGHUP', async () => {
     write(settings(['north', 'south']));
     await stage.sql('alter table sync.due rename to due_away');
     await hangUp('the new settings were not applied: the old ones stay in effect');

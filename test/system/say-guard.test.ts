@@ -33,7 +33,7 @@ it.each([
     why: undefined,
     says: [`${held}; another person must approve it (push.fourEyes)`],
   },
-] as const)('sayGuard returns what happens to an import with $push if the guard refuses $refused', (row) => {
+] as const)('sayGuard returns the approvals that an import needs ($push, $refused, $why)', (row) => {
   const config = configSchema.parse({ push: row.push });
   const preview = { refused: row.refused, limited: ['the last administrator'] };
   expect(sayGuard(preview, config, { why: row.why })).toEqual([

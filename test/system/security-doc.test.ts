@@ -33,7 +33,7 @@ describe('docs/security.md', () => {
     expect(shown.filter(({ path, id }) => titlesWith(read(path), id).length === 0)).toEqual([]);
   });
 
-  it('names only functions and words that the file named before them contains', () => {
+  it('names only functions and words that the file cited just before them contains', () => {
     expect(named.length).toBeGreaterThan(15);
     expect(named.filter(({ path, name }) => !read(path).includes(name))).toEqual([]);
   });

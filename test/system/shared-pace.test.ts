@@ -52,7 +52,7 @@ describe('commands and the shared rate limit', () => {
   /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own; the page calls none. */
   const others = ['completion', 'daemon', 'demo', 'emulator', 'page'];
 
-  it('count against the limit if they call the service, and not if they only use the database', async () => {
+  it('commands count against the limit if they call the service, but not if they only use the database', async () => {
     for (const [isCalling, commands] of [
       [true, calling()],
       [false, notCalling()],

@@ -60,7 +60,7 @@ describe('the help of musterd', () => {
     expect(stderr).toContain(`\n${usage}\n`);
   });
 
-  it.each(Object.entries(examples))('shows examples of "%s" that it can parse', async (name, lines) => {
+  it.each(Object.entries(examples))('shows examples of "%s" that musterd can parse', async (name, lines) => {
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
       const called: string[] = [];
@@ -135,7 +135,7 @@ describe('musterd completion', () => {
     await database.close();
   });
 
-  it('offers as option values only words that the help of this option names', () => {
+  it('offers as values of an option only words that the help of this option names', () => {
     const described = new Map<string, string>();
     const visit = (command: Command) => {
       for (const { long, description } of command.options) {

@@ -43,7 +43,7 @@ describe('a run of only the edited users that sends a new address', () => {
     expect(await mirrored(two?.id, field)).toBe(before);
   });
 
-  it('needs one lookup for a new email, and a second one for a new phone', async () => {
+  it('sends one lookup for a new email, and two lookups for a new phone', async () => {
     const [one] = await open();
     const lookups = () => stage.emulator.requests.filter(({ path }) => path === '/v1/users/get').length;
     await edit(one?.id, `email = 'free@example.com'`);

@@ -58,7 +58,7 @@ it.each([
   [2, 1, ['2 users of the team not in the file']],
   [0, 1, []],
 ])(
-  'musterd import counts %i users not in a file of %i rows, and names ten if they are not more than the rows',
+  'musterd import counts %i users not in a file of %i rows, and names up to ten unless they outnumber the rows',
   (users, rows, notes) => {
     const notInFile = Array.from({ length: users }, (_, n) => ({ user_id: BigInt(n + 1), name: 'Ann Lee' }));
     const written: string[] = [];

@@ -68,7 +68,7 @@ describe('musterd sql with the embedded Postgres', () => {
     expect(await owner('select 1')).toEqual([[1]]);
   });
 
-  it('reads tables of every schema and pg_stat_activity, of all teams', async () => {
+  it('reads rows of all teams in tables of every schema, and pg_stat_activity', async () => {
     const places = [
       'mirror.teams',
       'sync.teams',
@@ -109,7 +109,7 @@ describe('musterd sql with the embedded Postgres', () => {
     expect(await owner('select count(*)::int from own.notes')).toEqual([[2]]);
   });
 
-  it('keeps a login without privileges from taking the advisory lock of the embedded server', async () => {
+  it('denies a login without privileges the advisory lock of the embedded server', async () => {
     await owner(`create role stranger login password 'stranger'`);
     const url = new URL(embedded.url);
     [url.username, url.password, url.pathname] = ['stranger', 'stranger', '/postgres'];

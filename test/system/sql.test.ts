@@ -60,7 +60,7 @@ describe('musterd sql', () => {
       '[[\n  {"a":1}\n],\n[],\n[\n  {"b":2}\n]]\n',
     ],
     [['do $$ begin end $$', '--json'], '[]\n'],
-  ])('prints results without rows, or of several statements, for %j', async (args, stdout) => {
+  ])('prints one result per statement, empty if it has no rows, for %j', async (args, stdout) => {
     expect(await sql(...args)).toMatchObject({ code: 0, stdout });
   });
 

@@ -29,7 +29,7 @@ describe('a musterd process that is halted or crashes', () => {
   it.each([
     ['before it applies a pull', '/v1/users/get', 1],
     ['between reading back and sending', '/v1/users/get', 2],
-  ] as const)('neither commits nor sends if halted past its lease %s (R5)', async (_, path, nth) => {
+  ] as const)('neither commits nor sends if its lease expires in a halt %s (R5)', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pulled, pushed] = [stage.userAt(0), stage.userAt(1)];

@@ -147,7 +147,7 @@ describe('the structure of src', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('lets no subfolder of src/mirror import one that comes later in the list of this test', () => {
+  it('lets no subfolder of src/mirror import a subfolder that comes later in the list of this test', () => {
     const wingOf = (path: string) => /^mirror\/([^/]+)\/(?!.*\/)/.exec(path)?.[1];
     const inWings = files.filter(({ path }) => wings.includes(wingOf(path) ?? ''));
     expect(new Set(inWings.map(({ path }) => wingOf(path)))).toEqual(new Set(wings));

@@ -167,7 +167,7 @@ teams:
     }
   });
 
-  it('starts no further team after a request to stop', async () => {
+  it('exits 1 and starts no further team after a request to stop', async () => {
     const held = holdRequest(stage.emulator, '/v1/contact-fields');
     const before = (await runsOf()).length;
     const running = musterd(['reconcile', '--json']);
@@ -207,7 +207,7 @@ describe('worstExitCode', () => {
     [[75, 1], 1],
     [[1, 77, 0], 77],
     [[77, 78], 78],
-  ] as const)('returns for the exit codes %j the code %i', (codes, expected) => {
+  ] as const)('returns the most severe of the exit codes %j: %i', (codes, expected) => {
     expect(worstExitCode(codes)).toBe(expected);
   });
 });

@@ -65,7 +65,7 @@ describe('a two-way run', () => {
     await expectSilence();
   });
 
-  it('updates roles and their members after users change, even after a failed run or a resync', async () => {
+  it('report.roles counts the members of each role like the service, even after a failed run or a resync', async () => {
     await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const [one, two, three] = [stage.userAt(0), stage.userAt(1), stage.userAt(2)];
     const next = (id: number) => 1 + (id % 4);
@@ -95,7 +95,7 @@ describe('a two-way run', () => {
     expect(await roles()).toEqual(rolesThere());
   });
 
-  it('plans without writing on either side (O9)', async () => {
+  it('musterd plan shows a push and a new tag, and writes to neither side (O9)', async () => {
     await openEqual();
     const { id } = stage.userAt();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);

@@ -85,7 +85,7 @@ describe('inMarkdown', () => {
     ['a | b \\| c', '`a ¦ b \\¦ c`'],
     ['<img src=x>', '`<img src=x>`'],
     ['a\n\n# b', '`a  # b`'],
-  ])('renders the text %j as %s', (text, shown) => {
+  ])('renders the text %j as inline code: %s', (text, shown) => {
     expect(inMarkdown(text)).toBe(shown);
   });
 

@@ -73,7 +73,12 @@ describe('compareUsers', () => {
         ['phone', 'drift'],
       ],
     ],
-    ['a held name', { first_name: 'Anna', expected: { name: 'held: conflict' } }, {}, [['name', 'expected']]],
+    [
+      'a held name may differ',
+      { first_name: 'Anna', expected: { name: 'held: conflict' } },
+      {},
+      [['name', 'expected']],
+    ],
     ['an outdated joined name is drift', { name: 'Anna Berg' }, {}, [['joined_name', 'drift']]],
     ['a newer update time is drift', {}, { updatedAt: '2026-03-02T09:00:00Z' }, [['updated_at', 'drift']]],
     [
@@ -132,12 +137,7 @@ describe('compareUsers', () => {
       ['the phone cannot be read'],
     ],
     ['a role that the service leaves out', {}, { roleId: undefined }, ['the role_id is left out']],
-    [
-      'nothing if a hold explains why the phone is left out',
-      { expected: { phone: 'held: conflict' } },
-      { phone: undefined },
-      [],
-    ],
+    ['nothing for held phones left out', { expected: { phone: 'held: conflict' } }, { phone: undefined }, []],
     ['nothing if the mirror has no phone that is left out', { phone: null }, { phone: undefined }, []],
     ['nothing of a user who is gone', { gone_at: day }, { phone: undefined }, []],
     ['nothing of a user whom no lookup answers', {}, null as unknown as object, []],

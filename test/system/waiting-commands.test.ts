@@ -97,7 +97,7 @@ describe('a command that waits for another run', () => {
     expect(await written()).toEqual(before);
   });
 
-  it('prints nothing without a terminal, and continues when the other run has ended', async () => {
+  it('musterd hold prints nothing without a terminal, and holds the field when the other run has ended', async () => {
     const { context, lines } = createTerminal(false);
     const ended = holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email');
     await eventually('it asks for the lease', asksForLease);

@@ -146,11 +146,11 @@ async function succeed(stage: Stage, args: Command): Promise<void> {
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
 }
 
-describe('a stop that waits for a person', () => {
+describe('edits or deletions that a guard stops', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  it.each(Object.entries(plays))('lasts until a person decides, for the reason "%s"', async (_, play) => {
+  it.each(Object.entries(plays))('wait until a person decides, for the reason "%s"', async (_, play) => {
     const { options, later, cause, says, wayOut, freed, becomes } = play;
     stage = await stages.open(options);
     await cause(stage);
@@ -170,7 +170,7 @@ describe('a stop that waits for a person', () => {
     expect(await stage.run(later)).toMatchObject({ outcome: 'complete', waiting: 0, refusal: null });
   });
 
-  it('has a case in this test for each reason to stop', async () => {
+  it('have a case in this test for each reason to stop', async () => {
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
       'limit',

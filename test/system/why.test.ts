@@ -46,7 +46,7 @@ describe('readUserQuery', () => {
     ['Ada @ Home', { ...nothing, name: 'Ada @ Home' }],
     ['R2D2', { ...nothing, name: 'R2D2' }],
     ['-', { ...nothing, name: '-' }],
-  ])('reads %j as an id, email, phone or name', (text, expected) => {
+  ])('reads a number as id or phone, an address as email, else a name: %j', (text, expected) => {
     expect(readUserQuery(text)).toMatchObject(expected);
   });
 });
@@ -195,7 +195,7 @@ describe('adviceFor', () => {
       { plan: plan('waiting'), open: { email: 'changed' } },
       'does not show what was sent as email',
     ],
-  ])('describes the next step for %s', (_, given, expected) => {
+  ])('returns a sentence on what the next run does about %s', (_, given, expected) => {
     expect(adviceFor(facts(given))).toContain(expected);
   });
 });
@@ -349,7 +349,7 @@ describe('musterd why', () => {
     expect(fieldOf(byPolicy.report, 'email').decision).toBe('held');
   });
 
-  it('shows an open push, and if the next run waits for it, gives it up or confirms it', async () => {
+  it('shows an open push, and whether the next run waits for it, gives it up or confirms it', async () => {
     await open({ config: { push: { quietPeriodMs: 3_600_000 } } });
     const { id } = subject();
     const env = { MUSTERD__push__quietPeriodMs: '3600000' };
@@ -489,7 +489,7 @@ describe('musterd why', () => {
     expect(fieldOf((await why(String(id))).report, 'phone').service).toBe('15550166');
   });
 
-  it('explains a user whom only the service or only the mirror has', async () => {
+  it('shows "adopt" for a user whom only the service has, and "missing" for a user whom only the mirror has', async () => {
     await open();
     const { id } = subject();
     const fresh = stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' });

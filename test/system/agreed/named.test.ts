@@ -6,7 +6,7 @@ let team: Team;
 afterEach(() => team.close());
 afterAll(() => teams.close());
 
-it('the next run ends an edit whose old value was restored without firing the triggers', async () => {
+it('a run ends an edit as withdrawn if the old value was restored without firing the triggers', async () => {
   team = await teams.open();
   const [id = 0] = team.ids;
   const { phone } = team.emulator.team.user(id);
