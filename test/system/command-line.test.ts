@@ -89,7 +89,7 @@ describe('the command line', () => {
     expect((await patient).code).toBe(0);
   });
 
-  it('plan, and reconcile without database.migrate, exit 1 if the schema is missing; plan names musterd migrate', async () => {
+  it('exits 1 for plan, and for reconcile with database.migrate off, if the schema is missing', async () => {
     const fresh = await createStage({});
     try {
       await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');

@@ -186,7 +186,7 @@ describe('a mirror database with a standby server', () => {
     expect(emulator.team.user(users[5] ?? 0).email).toBe('next@example.com');
   });
 
-  it('listens at the host that accepts writes, and names every host in the error if none is a standby', async () => {
+  it('listens at the host that accepts writes, and lists every host in the error if a demanded standby is missing', async () => {
     const url = hostsAt(primary.server.port, standby.server.port);
     const heard = Promise.withResolvers<void>();
     const listener = createListener({

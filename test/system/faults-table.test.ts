@@ -32,7 +32,7 @@ const filesWith = (id: string) =>
   sources.filter(({ text }) => titlesWith(text, id).length > 0).map(({ file }) => file);
 
 describe('docs/faults.md', () => {
-  it('lists each fault in one row, in order', () => {
+  it('lists each fault in one row, in the order of the ids', () => {
     expect(rows.map(([id]) => id)).toEqual(ids);
   });
 

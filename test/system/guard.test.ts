@@ -17,7 +17,7 @@ describe('the guard', () => {
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
   const dump = () => stage.versions('mirror.users', 'sync.user_base', 'mirror.tags', 'mirror.contact_counts');
 
-  it('exits 4 and sends nothing for an edit of all users, then sends only the three approved users (O1, S11)', async () => {
+  it('musterd reconcile exits 4 for an edit of all users, then sends only the three approved users (O1, S11)', async () => {
     await open();
     await edit('true');
     stage.emulator.team.addTag('meanwhile');
@@ -75,7 +75,7 @@ describe('the guard', () => {
     expect(await batchesTold()).toEqual([]);
   });
 
-  it('exits with 4 for a refused batch, and still reports an earlier push that the same run confirmed', async () => {
+  it('musterd reconcile exits 4 for a refused batch, and still reports an earlier push that it confirmed', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));
     const [early = 0, ...many] = ids.slice(0, 31);

@@ -33,7 +33,7 @@ describe('an error under --json', () => {
     expect(commands.length).toBeGreaterThan(14);
   });
 
-  it('commands whose help does not list --json refuse it with an error in JSON', async () => {
+  it('commands whose help does not list --json refuse this option with an error in JSON', async () => {
     for (const { name, hasJson } of everyCommand) {
       const { stdout } = await runMusterd([...name.split(' '), '--help']);
       expect([name, /^ {2}--json /m.test(stdout)]).toEqual([name, hasJson]);

@@ -163,7 +163,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     ['mirror.user_lookups', 'access exclusive', 'complete', all],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
-    'completes all work that does not need the table %s, locked in %s mode, and ends the run as %s',
+    'a run completes all work that does not need %s, locked in %s mode, and ends as %s',
     async (table, mode, outcome, expected) => {
       expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
       expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
@@ -174,7 +174,7 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     },
   );
 
-  it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
+  it('a run that waits for a locked table longer than its lease lasts keeps the lease', async () => {
     const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
     expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
     await finishes();

@@ -40,7 +40,7 @@ describe('a mirror restored from an old backup', () => {
     expect(mirrored.get(two)).toContain('15550155');
   });
 
-  it('settles a restored edit that the service already has, and holds one if the service changed since (D16)', async () => {
+  it('settles a restored edit that the service already has, but holds it if the service changed since (D16)', async () => {
     await edit(one, two);
     const restore = await backUp(stage);
     expect(await stage.run()).toMatchObject(complete);

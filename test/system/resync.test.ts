@@ -60,7 +60,7 @@ describe('musterd resync --adopt-service', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('pulls the values of the service and holds edits of the mirror', async () => {
+  it('pulls the values of the service and holds the edits of the mirror with --apply', async () => {
     const { edited, both, moved } = await open();
     stage.emulator.team.addUser({
       first: 'New',

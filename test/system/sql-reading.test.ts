@@ -88,7 +88,7 @@ describe('musterd sql with the embedded Postgres', () => {
     expect((await sql('select * from sync.settled()')).code).toBe(0);
   });
 
-  it('restores a dropped or changed reading role, even if three callers connect at a time', async () => {
+  it('restores a dropped or changed reading role, even if three callers connect at the same time', async () => {
     const roles = () =>
       owner(`select rolsuper, rolcanlogin, rolbypassrls from pg_roles where rolname = 'musterd_reading'`);
     for (const change of [

@@ -79,7 +79,7 @@ describe('musterd undo', () => {
     ]);
   });
 
-  it('restores both halves of a long name if musterd had sent these halves', async () => {
+  it('restores the first and last name that a pull replaced, if musterd had sent them before', async () => {
     const { id } = await open();
     const halves = `first_name = 'Anne Marie', last_name = 'Berg'`;
     await stage.sql(`update mirror.users set ${halves} where id = ${id}`);

@@ -276,7 +276,7 @@ describe('musterd why', () => {
     for (const { id, email } of twins) expect(part.stderr).toMatch(new RegExp(`${id} .*${email}`));
   });
 
-  it('shows for each field if the next run pulls, pushes, settles or holds it, and writes nothing', async () => {
+  it('shows for each field whether the next run pulls, pushes, settles or holds it, and writes nothing', async () => {
     await open();
     const { id, email, roleId } = subject();
     const role = [...stage.emulator.team.roles.keys()].find((other) => other !== roleId) ?? 0;

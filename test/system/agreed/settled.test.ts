@@ -40,7 +40,7 @@ describe('sync.settled', () => {
     expect(await settled(team.bob, `timeout => '0', raise => true`)).toHaveLength(2);
   });
 
-  it('returns "held" with the reason and the batch, and raises an error with raise => true', async () => {
+  it('returns "held" with reason and batch for a held edit, or raises an error with raise => true', async () => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     await reconcile();
