@@ -27,7 +27,7 @@ const asked = process.env['CRASH'] === undefined ? undefined : (JSON.parse(proce
 /** Ms after which all points of a command have hung. */
 const allHungAfterMs = 24 * 60 * 60_000;
 
-describe('a process that ends at any point', () => {
+describe('a command that is killed or loses a connection at any point', () => {
   const folder = temporaryFolder();
   const log = join(folder.path, 'points');
   let theatre: Theatre;
@@ -115,7 +115,7 @@ describe('a process that ends at any point', () => {
     );
   else
     it(
-      'leaves a state that the next run completes, at any point',
+      'leaves a state that the next run completes, at each chosen point (npm run crash)',
       async () => {
         const { command, how, ...range } = asked;
         let failed = 0;

@@ -34,7 +34,7 @@ describe('the search for due teams', () => {
     });
   });
 
-  it('offers all due teams at once', async () => {
+  it('offers every due team without waiting until an earlier offer is taken', async () => {
     due = ['team 1', 'team 2', 'team 3'];
     const look = teams.look();
     await new Promise((resolve) => setImmediate(resolve));
@@ -52,7 +52,7 @@ describe('the search for due teams', () => {
     expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
   });
 
-  it('queries again after a run once twenty times the duration of the last query have passed', async () => {
+  it('after a run, queries again once 20 times the duration of the last query have passed', async () => {
     expect(await teams.look()).toBe(longestSleepMs - lookMs);
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(20 * lookMs);

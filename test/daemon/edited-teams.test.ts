@@ -87,7 +87,7 @@ describe('the search for edited teams', () => {
     expect(offered).toEqual(['a']);
   });
 
-  it('queries an edited team again after a run that left its edits', async () => {
+  it('queries an edited team as soon as a run ends that left its edits', async () => {
     await edit();
     edited.begun('a');
     [asked, offered] = [[], []];
@@ -98,7 +98,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['a']]);
   });
 
-  it('offers an edited team again after a run that has not seen its waiting edits', async () => {
+  it('offers a team after the wait for its edits, even if a run of the team ends meanwhile', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
     await edit();
     expect(await edit()).toBe(400);
@@ -109,7 +109,7 @@ describe('the search for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('queries a team again only after a run that did not see all its edits', async () => {
+  it('queries a team after its run only if the run did not see all its edits', async () => {
     await edit();
     edited.done('a', true);
     await pass(1_000);
@@ -120,7 +120,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['b']]);
   });
 
-  it('queries a team that was pushed just now, and offers it once its wait is over', async () => {
+  it('queries a team that is edited just after a push, and offers it 500 ms after the push', async () => {
     await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300 };
@@ -135,7 +135,7 @@ describe('the search for edited teams', () => {
     expect([offered.length, asked.length]).toEqual([3, 2]);
   });
 
-  it('queries a team again 50 ms later if an edit comes during a query, even if the answer says to wait longer', async () => {
+  it('queries again 50 ms later if an edit comes during a query, even if older edits must wait', async () => {
     await edit();
     edited.done('a', true);
     fresh = { isFresh: true, triedForMs: 300, failures: 6 };
@@ -146,7 +146,7 @@ describe('the search for edited teams', () => {
     expect(asked).toEqual([['a'], ['a']]);
   });
 
-  it('queries a team as soon as the run ends during which a person edited the team', async () => {
+  it('queries a team as soon as a run ends if a person edited the team during the run', async () => {
     isFree = false;
     await edit();
     isFree = true;

@@ -240,7 +240,7 @@ describe('metrics of the process', () => {
     expect(await seriesOf(metrics, /^(requests|runs|changes)_total/)).toHaveLength(2);
   });
 
-  it('metrics start at 0 for each team and label, and keep their counts at the next keepTeams', async () => {
+  it('keepTeams starts the metrics of each new team and label at 0, and keeps earlier counts', async () => {
     const metrics = open({
       readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
       readInBatches: async () => [{ team: 'quay', users: 3 }],
@@ -278,7 +278,7 @@ describe('metrics of the process', () => {
     expect(await seriesOf(metrics, /^(runs|changes|requests)_total\{team="quay"/)).toEqual([]);
   });
 
-  it('metrics drop a team that is removed', async () => {
+  it('keepTeams drops the metrics of a team that it does not name', async () => {
     const metrics = open({
       judge: () => [],
       readStandings: async () => [],

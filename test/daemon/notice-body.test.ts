@@ -103,7 +103,7 @@ describe('describeNotice', () => {
     });
   });
 
-  it('gives the former and the present address of the mirror', () => {
+  it('gives the former and the present address of a mirror that was moved', () => {
     expect(of('elsewhere', {}, { placing: moved })).toMatchObject({
       text: `north: since ${since}, this mirror was at db-1:5432/muster until ${since}, and is at db-2:5432/muster now: nothing is sent from here\n\`musterd --team north status\``,
       at: 'db-2:5432/muster',

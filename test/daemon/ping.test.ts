@@ -101,7 +101,7 @@ test.each([
   ['https://name:secret-word@alarms.example.net/', false],
   ['file:///secret-word', false],
   ['secret-word', false],
-])('createPing accepts the address %s: %s', (url, valid) => {
+])('createPing accepts only https, or http on loopback, without a login: %s (%s)', (url, valid) => {
   const make = () => open({ harbour: url });
   if (valid) expect(make).not.toThrow();
   else {

@@ -20,11 +20,11 @@ test.each([
   ['ok', 'failing', 'ok', false],
   ['ok', 'ok', 'failing', false],
   ['failing', 'unknown', 'unknown', false],
-] as const)('isReady(%s, %s, %s) returns %s', (database, migrations, credentials, ready) => {
+] as const)('isReady is false if a check fails: %s %s %s %s', (database, migrations, credentials, ready) => {
   expect(isReady({ database, migrations, credentials })).toBe(ready);
 });
 
-test('readiness checks the database and its migrations at each call', async () => {
+test('readiness checks database and migrations at each call, and reports each failure', async () => {
   const away = () => Promise.reject(new Error('away'));
   let ask: () => Promise<unknown> = () => Promise.resolve();
   let count = () => Promise.resolve(0);

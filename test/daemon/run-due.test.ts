@@ -71,7 +71,7 @@ it.each([
   [new MusterdError('mirror', ''), true, undefined],
   [new MusterdError('mirror', ''), false, 'busy'],
   [new Error('unforeseen'), true, undefined],
-])('endOfInterrupted for %s (run on record: %s) returns %s', (error, begun, end) => {
+])('endOfInterrupted returns undefined only if a begun run failed: %s, %s: %s', (error, begun, end) => {
   expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
@@ -122,12 +122,12 @@ describe('workOn', () => {
     [[], edited, ['edits']],
     [[], { ...edited, isFresh: false }, []],
     [[], { ...edited, failures: 13 }, []],
-  ])('runs the due groups and the new edits of a team: due are %j', async (due, edits, groups) => {
+  ])('runs due groups, and new edits unless users are due or edits wait: %j', async (due, edits, groups) => {
     expect((await nextAfter('complete', due, edits)).groups).toEqual(groups);
   });
 });
 
-describe('a run of the edits', () => {
+describe('the mark of seen edits, which only a complete run without a decision moves', () => {
   /** One team's mark, as the database keeps it: over none a mark is noted only where that is asked for. */
   const workWith = async (before: string | null, decides: boolean, end: RunEnd) => {
     let mark = before;
@@ -167,7 +167,7 @@ describe('a run of the edits', () => {
     [null, true, 'refused', everyEdit, null],
     ['7:7:', false, 'postponed', '7:7:', null],
     ['7:7:', false, 'partial', '7:7:', '7:7:'],
-  ])('at mark %s, decided %s: a %s run reads %s, leaves %s', async (before, decides, end, seen, after) => {
+  ])('mark %s, decision %s: a %s run reads %s, leaves %s', async (before, decides, end, seen, after) => {
     expect(await workWith(before, decides, end)).toEqual({ seen: [seen], after });
   });
 });

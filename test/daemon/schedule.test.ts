@@ -32,7 +32,7 @@ describe('a schedule', () => {
     expect(ticks).toBe(2);
   });
 
-  it('ticks as soon as the process is awake for a time at which the machine slept (R9)', async () => {
+  it('after the machine slept past a tick, ticks once as soon as the process is awake (R9)', async () => {
     const opened = await open();
     // The machine sleeps past 13:00: its clock goes on, and no timer fires meanwhile.
     vi.setSystemTime('2030-01-01T13:10:00Z');
@@ -52,7 +52,7 @@ describe('a schedule', () => {
 });
 
 describe('validateSchedule', () => {
-  it('accepts a cron expression that will match, and explains why another text is wrong', () => {
+  it('accepts a cron expression, and explains why a text or a date that never comes is wrong', () => {
     expect(validateSchedule('*/15 * * * *')).toBeUndefined();
     expect(validateSchedule('often')).toMatch(/^a cron expression, not "often" \(.+\)$/);
     expect(validateSchedule('0 0 5 * 1#2')).toBe('an expression with a future time, not "0 0 5 * 1#2"');

@@ -47,7 +47,7 @@ describe('the queue that daemons share', () => {
     expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
   });
 
-  it('inserts teams that are offered together in one statement, and works on each once', async () => {
+  it('inserts teams that are offered together by one statement, and works on each team once', async () => {
     sent.take();
     const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
     expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);

@@ -114,9 +114,9 @@ const listening = { NOTIFY_SOCKET: '/nowhere/notify' };
 const program = '/nowhere/systemd-notify';
 
 test.each([
-  ['stays silent if no service manager listens', { WATCHDOG_USEC: '3000' }, { program }, []],
+  ['starts and logs nothing if NOTIFY_SOCKET is unset', { WATCHDOG_USEC: '3000' }, { program }, []],
   [
-    'warns once if the program is missing',
+    'warns once if the program systemd-notify is missing',
     listening,
     { program },
     [{ program, problem: 'it cannot be run' }],

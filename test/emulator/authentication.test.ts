@@ -58,7 +58,7 @@ describe('authentication (interface.md, Authentication)', () => {
     expect(emulator.requests.every((request) => request.status === 401)).toBe(true);
   });
 
-  it('rejects a token 5 minutes after its iat, by its own clock', async ({ emulator, ask }) => {
+  it('rejects a token 5 minutes after its iat, by the emulator’s clock', async ({ emulator, ask }) => {
     const bearer = token(secretOf(emulator.environment));
     emulator.clock.advance(298_000);
     expect((await ask('GET /v1/inboxes', undefined, bearer)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('authentication (interface.md, Authentication)', () => {
       expect((await call(emulator, 'GET /v1/inboxes', undefined, token(next))).status).toBe(200);
     }));
 
-  it('checks the credentials before the path, the method and the body', async ({ ask }) => {
+  it('answers 401 without a token even if the path, the method or the body is wrong', async ({ ask }) => {
     for (const operation of ['GET /v1/nowhere', 'POST /v1/tags', 'DELETE /v1/team']) {
       expect((await ask(operation, '{', null)).status).toBe(401);
     }
@@ -106,7 +106,7 @@ describe('the rate limit (interface.md, Limits)', () => {
       expect((await call(emulator, 'GET /v1/inboxes')).status).toBe(200);
     }));
 
-  it('sends Retry-After and counts a minute as the variants set', () =>
+  it('variant retry-after sets the header, rate-window the minute', () =>
     withEmulator({ ratePerMinute: 20 }, async (emulator) => {
       const count = async (): Promise<number> => {
         let passed = 0;

@@ -51,7 +51,7 @@ describe('the emulator over HTTPS (interface.md, general rule 2)', () => {
     await expect(createEmulator({ http: true, users: 1, tags: 1, port })).rejects.toThrow('EADDRINUSE');
   });
 
-  it('leaves its authority file at a given path, and removes a temporary one when it closes', async () => {
+  it('keeps an authority file at a given path, and removes a temporary file when it closes', async () => {
     const authorityFile = join(directory, 'authority.pem');
     await withEmulator({ http: false, authorityFile }, async (emulator) => {
       expect(emulator.environment['NODE_EXTRA_CA_CERTS']).toBe(authorityFile);
@@ -176,7 +176,7 @@ describe('the state file of the emulator', () => {
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
   });
 
-  it('the emulator writes through a link of its own user, and refuses a link of another user', async () => {
+  it('the emulator writes through a link of its own user, and rejects a link of another user', async () => {
     const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
     writeFileSync(target, 'theirs');
     symlinkSync(target, `${stateFile}.new`);
@@ -233,7 +233,7 @@ describe('the control endpoint', () => {
       expect(answers).toEqual([...Array(3).fill(undefined), ...Array(50).fill('"312456"')]);
     }));
 
-  it('sets up faults, variants and the clock', async ({ emulator, ask }) => {
+  it('the control endpoint sets up and lists faults, variants and the clock', async ({ emulator, ask }) => {
     await control(emulator, 'POST faults', ['status,code=500', { kind: 'status', code: 502, at: 1 }]);
     expect((await control(emulator, 'GET faults')).json).toHaveLength(2);
     expect((await ask('GET /v1/team')).status).toBe(500);
@@ -305,7 +305,7 @@ describe('the control endpoint', () => {
     [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
     [{ 'content-type': 'text/plain; application/json' }, 403],
     [{ 'content-type': undefined }, 403],
-  ])('refuses headers that a foreign web page could send: %j gets %i (S67)', (given, status) =>
+  ])('answers 403 only to headers that a foreign web page could send: %j gets %i (S67)', (given, status) =>
     withEmulator({}, async (emulator) => {
       const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
         ([, value]) => value !== undefined,

@@ -70,7 +70,7 @@ async function playOn(
   });
 }
 
-describe.each(Object.entries(writes))('%s', (_name, write) => {
+describe.each(Object.entries(writes))('faults of %s', (_name, write) => {
   it('the fault late answers 504, and applies the write two requests later', () =>
     playOn(write, 'late,answer=504,requests=2', async (emulator, sent) => {
       expect((await sent).status).toBe(504);
@@ -94,7 +94,7 @@ describe.each(Object.entries(writes))('%s', (_name, write) => {
 });
 
 describe('scheduled messages with faults', () => {
-  it('the fault doubled creates one message, and returns the answer to the first or second request', async ({
+  it('the fault doubled creates one message, and returns the first or second answer as set', async ({
     emulator,
     ask,
   }) => {
@@ -109,7 +109,7 @@ describe('scheduled messages with faults', () => {
     expect(emulator.team.schedules()).toHaveLength(3);
   });
 
-  it('the emulator sends a message if its cancellation takes effect late', async ({ emulator, ask }) => {
+  it('delivers a message if its cancellation takes effect after the due time', async ({ emulator, ask }) => {
     await ask('POST /v1/schedule', scheduleOf(emulator, 4));
     emulator.addFault({ kind: 'late', answer: '504', requests: 1000 });
     await ask(`DELETE /v1/schedule/${existing(emulator)}`);

@@ -40,7 +40,7 @@ describe('faults instead of an answer', () => {
     ['status,code=502', 502, '"error"'],
     ['status,code=403,label=link_tracking_not_available', 403, '"link_tracking_not_available"'],
     ['redirect,location=/v1/team', 302, '"moved"'],
-  ])('%s: answers with %i, and writes nothing', (text, status, body) =>
+  ])('fault %s answers %i, and writes nothing', (text, status, body) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[0]?.id ?? 0;
       const answer = await update(emulator, { id, email: 'new@example.com' });
@@ -83,7 +83,7 @@ describe('faults of the connection', () => {
     ['reset-after', true],
     ['truncate,percent-sent=30', true],
     ['truncate,percent-sent=0', true],
-  ] as const)('the fault %s cuts the connection of one update (update written: %s)', (text, applied) =>
+  ] as const)('the fault %s cuts one update, and writes it unless it is reset-before: %s', (text, applied) =>
     withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
       const id = emulator.team.users()[1]?.id ?? 0;
       const reason = await broken(update(emulator, { id, first_name: 'Cut', last_name: 'Off' }));
@@ -181,7 +181,7 @@ describe('faults of the content', () => {
       expect(idsIn(await all(1))).toHaveLength(8);
     }));
 
-  it('the fault partial-apply writes some users and fields, and answers all users', async ({ emulator }) => {
+  it('the fault partial-apply writes some users and fields, but answers all users', async ({ emulator }) => {
     const ids = firstFour(emulator);
     emulator.addFault({ kind: 'partial-apply', keep: 50, skip: 'name' });
     const answer = await update(
@@ -255,7 +255,7 @@ describe('faults of the content', () => {
     }),
   );
 
-  it('the fault edit edits users before or after the chosen request', async ({ emulator }) => {
+  it('the fault edit edits a user before or after the request, as `when` sets', async ({ emulator }) => {
     const [a, b] = emulator.team.users();
     for (const fault of parseFaults([
       'edit,path=/v1/users/update,field=email,value=web@example.com,user=1,when=before',
@@ -282,7 +282,7 @@ describe('faults of the content', () => {
     }));
 });
 
-it('a fault hits only requests of its method, path, count, percent and team', async ({ emulator, ask }) => {
+it('a fault hits only requests of its method, path, number, share and team', async ({ emulator, ask }) => {
   const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
     let text = '';
     for (let at = 0; at < count; at += 1) text += (await ask(operation)).status === 503 ? 'x' : '.';

@@ -11,7 +11,7 @@ const page = async (emulator: Emulator, body: object, path = '/v1/tags'): Promis
   ids(await call(emulator, `POST ${path}`, body));
 
 describe('the listings of the emulator', () => {
-  it('listings answer rows as the interface documents them', async ({ ask }) => {
+  it('listings answer rows with only the documented fields and types', async ({ ask }) => {
     for (const [path, schema] of [
       ['/v1/tags', tag],
       ['/v1/contact-fields', contactField],
@@ -29,7 +29,7 @@ describe('the listings of the emulator', () => {
     ['base-1-refused', ['400', '0-3', '4-7', '8-11', '']],
     ['ignored', ['0-3', '0-3', '0-3']],
     ['date-cursor', ['0-3', '0-3', '0-3']],
-  ] as const)('listings number their pages as the variant pages=%s sets', (pages, expected) =>
+  ] as const)('listings return the page of each number as the variant pages=%s defines', (pages, expected) =>
     withEmulator({ variants: { pages } }, async (emulator) => {
       for (const path of ['/v1/tags', '/v1/contact-fields']) {
         const all = await page(emulator, { limit: 1000 }, path);
@@ -46,14 +46,14 @@ describe('the listings of the emulator', () => {
     }),
   );
 
-  it('the listing of surveys numbers its pages as the variant survey-pages sets', () =>
+  it('the variant survey-pages sets the first page number of surveys only', () =>
     withEmulator({ variants: { pages: 'base-0', 'survey-pages': 'base-1-empty' } }, async (emulator) => {
       expect(await page(emulator, { page: 0, limit: 5 }, '/v1/surveys')).toEqual([]);
       expect(await page(emulator, { page: 1, limit: 5 }, '/v1/surveys')).toHaveLength(3);
       expect(await page(emulator, { page: 0, limit: 5 }, '/v1/contact-fields')).toHaveLength(5);
     }));
 
-  it('listings return 30 rows by default, and cut or refuse a higher limit', () =>
+  it('listings return 30 rows by default, and at most limit-cap rows or a 400', () =>
     withEmulator({ tags: 100 }, async (emulator) => {
       expect(await page(emulator, {})).toHaveLength(30);
       expect(ids(await call(emulator, 'POST /v1/tags'))).toHaveLength(30);
@@ -68,7 +68,7 @@ describe('the listings of the emulator', () => {
       expect(await page(emulator, { limit: 7 })).toHaveLength(7);
     }));
 
-  it('listings sort newest first or as asked, or refuse an unknown order', () =>
+  it('listings sort newest first or by `order`, and may refuse an unknown order', () =>
     withEmulator({ tags: 50 }, async (emulator) => {
       const newest = await page(emulator, { limit: 50 });
       expect(await page(emulator, { limit: 50, ascending: true })).toEqual(newest.toReversed());
@@ -99,7 +99,7 @@ describe('the listings of the emulator', () => {
 
 describe('the date cursor', () => {
   it.each(['0', '3', '6', '9', 'mixed'] as const)(
-    'repeats no row, but skips rows of equal timestamps (%s digits)',
+    'returns no row twice, but skips rows with equal timestamps (%s digits)',
     (fraction) =>
       withEmulator({ tags: 90, seed: 5, variants: { pages: 'date-cursor', fraction } }, async (emulator) => {
         const seen: { id: number; updated: string }[] = [];
@@ -125,7 +125,7 @@ describe('the date cursor', () => {
 });
 
 describe('POST /v1/contacts/count', () => {
-  it('answers the count of the given segment, as a JSON string or as an integer', () =>
+  it('answers the segment’s count as a string, or integer if count-body=integer', () =>
     withEmulator({ contacts: 312_456 }, async (emulator) => {
       const count = async (body?: object): Promise<unknown> =>
         (await call(emulator, 'POST /v1/contacts/count', body)).json;

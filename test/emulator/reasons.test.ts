@@ -10,14 +10,14 @@ describe('X-Emulator-Reason', () => {
     ['POST /v1/tag', '{', undefined, 400, 'the body is not JSON'],
     ['POST /v1/tag', { tag: 7 }, undefined, 400, 'tag: Invalid input: expected string, received number'],
     ['POST /v1/users/update', { users: [{ id: 1 }] }, undefined, 400, 'no user 1'],
-  ])('gives the reason for refusing %s with the body %j', (operation, body, bearer, status, reason) =>
+  ])('gives the reason why %s with the body %j is refused', (operation, body, bearer, status, reason) =>
     withEmulator({}, async (emulator) => {
       const answer = await call(emulator, operation, body, bearer);
       expect([answer.status, answer.headers['x-emulator-reason']]).toEqual([status, reason]);
     }),
   );
 
-  it('lists the faults of an answer, and is absent without faults', async ({ emulator, ask }) => {
+  it('lists the faults of an answer, and is absent if the answer has no fault', async ({ emulator, ask }) => {
     emulator.addFault({ kind: 'status', code: 502 });
     emulator.addFault({ kind: 'clock-skew', seconds: 1 });
     const answer = await ask('GET /v1/team');

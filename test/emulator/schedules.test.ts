@@ -182,7 +182,7 @@ describe('the emulator with scheduled messages', () => {
   it.each([
     ['refused', 'shown', 400, 200],
     ['missing', 'missing', 404, 404],
-  ] as const)('by sent-change=%s, sent-read=%s, a sent message gets %i, %i', (change, read, changed, seen) =>
+  ] as const)('if sent (sent-change=%s, sent-read=%s), PUT gets %i, GET %i', (change, read, changed, seen) =>
     withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
       const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
       const request = requestOf(emulator, { execute_at: quarter(8) });
@@ -250,7 +250,7 @@ describe('the emulator with scheduled messages', () => {
 });
 
 describe('tags, surveys and conversations', () => {
-  it('POST /v1/tag answers an existing name as the variant same-tag sets', async ({ emulator, ask }) => {
+  it('same-tag lets POST /v1/tag repeat, return or refuse an existing name', async ({ emulator, ask }) => {
     const first = (await ask('POST /v1/tag', { tag: 'New' })).json as { id: number };
     expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
     expect((await ask(`GET /v1/tag/${first.id}`)).json).toMatchObject({
@@ -273,7 +273,7 @@ describe('tags, surveys and conversations', () => {
     ['any-spaces', [' VIP  Club ']],
     ['any-form', []],
     ['any', [' vip  club', 'VIP CLUB', ' VIP  Club ']],
-  ] as const)('POST /v1/tag returns the existing tag for similar names as tag-names=%s sets', (names, like) =>
+  ] as const)('POST /v1/tag returns the existing tag only for names equal by tag-names=%s', (names, like) =>
     withEmulator({ tags: 0, variants: { 'same-tag': 'existing', 'tag-names': names } }, async (emulator) => {
       const make = async (tag: string) =>
         ((await call(emulator, 'POST /v1/tag', { tag })).json as { id: number }).id;

@@ -23,7 +23,7 @@ describe('startEmulator', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
-  it('gives out tokens that are valid after a test has moved its clock', async () => {
+  it('gives out tokens that are valid even after a test has moved the emulator’s clock', async () => {
     await using service = await startEmulator({ users: 1 });
     service.clock.advance(3_600_000);
     const headers = { authorization: `Bearer ${service.team.token()}` };

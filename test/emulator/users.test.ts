@@ -38,7 +38,7 @@ describe('GET /v1/users/get', () => {
     }
   });
 
-  it('answers a request without a filter as the variant unfiltered-users sets', async ({ emulator }) => {
+  it('without a filter, answers as many users as unfiltered-users sets, or 400', async ({ emulator }) => {
     emulator.setVariants({ 'unfiltered-users': 'none' });
     expect(users(await get(emulator, {}))).toEqual([]);
     emulator.setVariants({ 'unfiltered-users': 7 });
@@ -86,7 +86,7 @@ describe('POST /v1/users/update', () => {
     );
   });
 
-  it('keeps fields that an update does not send, and moves updated_at', async ({ emulator }) => {
+  it('keeps fields that an update leaves out, and sets a later updated_at', async ({ emulator }) => {
     const before = emulator.team.users()[2];
     const id = before?.id ?? 0;
     const [first] = users(await update(emulator, { id, role_id: 1 }));

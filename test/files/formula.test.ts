@@ -13,7 +13,7 @@ describe('withoutFormula', () => {
   it.each(['=1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', "'=1"])('puts a quote before %j', (text) => {
     expect(withoutFormula(text)).toBe(`'${text}`);
   });
-  it.each(['a=1', "O'Neil", "'quoted'", '1', ''])('leaves %j unchanged', (text) => {
+  it.each(['a=1', "O'Neil", "'quoted'", '1', ''])('leaves %j, which is not a formula, unchanged', (text) => {
     expect(withoutFormula(text)).toBe(text);
   });
   it('never returns a formula, and asWritten restores any text from its result', () => {

@@ -23,7 +23,7 @@ const hostile = fc.string({
 });
 
 describe('readTable of a file that musterd has written', () => {
-  it.each(formats)('reads any texts unchanged from %s', async (format) => {
+  it.each(formats)('returns any texts from %s exactly as written', async (format) => {
     const columns = ['id', 'first_name', 'last_name'];
     const row = fc.record({
       id: fc.bigInt(1n, 2n ** 63n - 1n),
@@ -76,7 +76,7 @@ describe('readTable of CSV', () => {
     expect((await csv(`sep=,\n${text}`)).rows.map(({ line }) => line)).toEqual([4, 8, 9]);
   });
 
-  it('reads UTF-8, Windows-1252 and UTF-16', async () => {
+  it('reads UTF-8, Windows-1252 and UTF-16, and notes an encoding other than UTF-8', async () => {
     const text = 'id,name\n1,Zoë €\n';
     const old = Buffer.from(text.replace('€', '\x80'), 'latin1');
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
@@ -121,7 +121,7 @@ describe('readTable of CSV', () => {
   it.each([
     ['id,name\n1,a\n2,"b\n3,c\n', 'Line'],
     ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV do not match'],
-  ])('refuses quotes that are not in order: %j', async (text, words) => {
+  ])('refuses CSV with an unclosed or a misplaced quote: %j', async (text, words) => {
     await expect(csv(text)).rejects.toThrow(words);
   });
 });
@@ -158,7 +158,7 @@ describe('readTable of a hostile file', () => {
     },
   );
 
-  it('makes few comparisons for a YAML row of 2,000 keys', async () => {
+  it('makes fewer than 50,000 comparisons for two YAML rows of 2,000 keys', async () => {
     let looks = 0;
     const { some } = Array.prototype;
     vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], test) {
@@ -177,7 +177,7 @@ describe('readTable of a hostile file', () => {
     ['json', `[${'{"id":1},'.repeat(40_000)}{}]`],
     ['ndjson', '{"id":1}\n'.repeat(40_000)],
     ['yaml', '- id: 1\n'.repeat(10_000)],
-  ] as const)('yields to the event loop in a long %s file, and ends at a stop', async (format, text) => {
+  ] as const)('yields to the event loop in a long %s file, and stops at an abort', async (format, text) => {
     expect(await turnsAtEachLook(() => plain(format, text))).toBeGreaterThan(2);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error('told to stop')));

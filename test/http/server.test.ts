@@ -60,14 +60,14 @@ describe('the paths of the status server', () => {
     [{ ...allOk, database: 'failing' }, 503],
     [{ ...allOk, migrations: 'failing' }, 503],
     [{ ...allOk, credentials: 'failing' }, 503],
-  ] as const)('answers /readyz by the state of each check: %j', async (checks, status) => {
+  ] as const)('answers 503 on /readyz only if a check is failing: %j', async (checks, status) => {
     const { get } = await open({ ready: async () => checks });
     const answer = await get('/readyz');
     expect(answer.status).toBe(status);
     expect(parse(answer.body)).toEqual({ ready: status === 200, checks });
   });
 
-  it('answers 503 on /readyz if the checks fail or hang', async () => {
+  it('answers 503 on /readyz if the checks throw or hang', async () => {
     const failing = await open({ ready: () => Promise.reject(new Error('the database of somebody')) });
     expect(await failing.get('/readyz')).toMatchObject({ status: 503, body: '{"error":"not known"}' });
     expect(failing.warnings).toMatchObject([{ route: '/readyz' }]);
@@ -137,7 +137,7 @@ describe('the server for any client', () => {
     ['localhost:80@example.net', 421],
     ['', 421],
   ])(
-    'answers the host name %j with %i on loopback, and any host name with 200 on 0.0.0.0',
+    'on loopback, answers 200 only to a loopback name (%j gets %i), and on 0.0.0.0 to any name',
     async (host, status) => {
       const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
       const { server } = await open();
@@ -147,7 +147,7 @@ describe('the server for any client', () => {
     },
   );
 
-  it.each(['127.0.0.1', '0.0.0.0'])('on %s, refuses a request with two host names (S60)', async (host) => {
+  it.each(['127.0.0.1', '0.0.0.0'])('on %s, answers 400 to two host names (S60)', async (host) => {
     const { server } = await open({ host });
     const ask = async (path: string, ...hosts: readonly string[]) => {
       const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
@@ -245,7 +245,7 @@ describe('the server for any client', () => {
       expect((await early).status).toBe(200);
     });
 
-    it.skipIf(process.platform !== 'linux')('drops idle crowds before a single quiet client', async () => {
+    it.skipIf(process.platform !== 'linux')('drops crowds of idle clients, keeps a lone client', async () => {
       const { server } = await open();
       const quiet = connect(server.port, '127.0.0.1');
       onTestFinished(() => {

@@ -7,7 +7,7 @@ import { page, pageOf, parsePage } from './survivors.ts';
 
 const text = readFileSync(join(ROOT, page), 'utf8');
 
-it('docs/mutation.md names only code that exists, and gives a reason for each surviving change', () => {
+it('docs/mutation.md names only code that exists, and gives a reason for each undetected mutant', () => {
   const { survivors } = parsePage(text);
   const isThere = (file: string, code: string) =>
     readFileSync(join(ROOT, 'src', file), 'utf8').includes(code);

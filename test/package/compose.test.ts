@@ -173,7 +173,7 @@ describe('config/compose.yaml', () => {
 describe('the files for Prometheus and Grafana', () => {
   const inService = (name: string) => mounts.filter((mount) => mount.name === name).map(({ to }) => to);
 
-  it('let Prometheus scrape each musterd at the port of the image, and load the alerts', () => {
+  it('Prometheus scrapes each musterd at the port of the image, and loads the alerts', () => {
     const { rule_files: rules, scrape_configs: scrapes } = parse(read('prometheus.yaml')) as {
       readonly rule_files: readonly string[];
       readonly scrape_configs: readonly { readonly dns_sd_configs: readonly object[] }[];
@@ -187,7 +187,7 @@ describe('the files for Prometheus and Grafana', () => {
     for (const name of ours) expect(service(name).networks?.default.aliases).toEqual(['musterd']);
   });
 
-  it('give Grafana Prometheus as its default data source, and both dashboards', () => {
+  it('Grafana reads Prometheus as its default data source, and shows both dashboards', () => {
     const { datasources } = parse(read('grafana/datasources/prometheus.yaml')) as {
       readonly datasources: readonly {
         readonly type: string;
@@ -210,7 +210,7 @@ describe('the files for Prometheus and Grafana', () => {
     expect(JSON.parse(read('grafana-reports.json'))).toMatchObject({ uid: 'musterd-reports' });
   });
 
-  it('give Grafana the mirror as a data source, with a password from a file and the id in its dashboard', () => {
+  it('Grafana reads the mirror with a password from a file, and its dashboard names this source', () => {
     const { datasources } = parse(read('grafana/datasources/postgres.yaml')) as {
       readonly datasources: readonly { readonly type: string; readonly uid: string }[];
     };

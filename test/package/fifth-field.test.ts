@@ -90,7 +90,7 @@ describe('a fifth writable field of a user (title)', () => {
     expect(stdout).toBe('');
   });
 
-  it('follows the service, and appears in the ledger and in the history of users', async () => {
+  it('takes its value from the service, and appears in the ledger and in the history of users', async () => {
     await reconcile();
     expect(await titles()).toEqual([
       ['Nurse', 'Nurse'],

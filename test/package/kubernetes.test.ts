@@ -96,7 +96,7 @@ describe('config/kubernetes', () => {
     expect(flawsOf(manifest)).toEqual([]);
   });
 
-  it('does not match the schema with a value of a wrong type or with an unknown field', () => {
+  it('a manifest with a value of a wrong type or an unknown field does not match the schema', () => {
     const spoil = (change: object) => flawsOf({ ...(deployment as Manifest), ...change });
     expect(spoil({ spec: { ...deployment.spec, replicas: 'one' } })).toMatchObject([
       { instancePath: '/spec/replicas', keyword: 'type' },

@@ -351,7 +351,7 @@ describe('the library in the package', () => {
     await expectTeam(file);
   });
 
-  test('includes an emulator that shares no code with the client', async () => {
+  test('includes an emulator that runs, and a client without code of the emulator', async () => {
     writeFileSync(join(project, 'emulator.mjs'), codeOf('ts', 'emulator.md'));
     await expectOwnTeam('emulator.mjs');
     const client = readFileSync(join(installed, 'dist', 'library', 'client.js.map'), 'utf8');

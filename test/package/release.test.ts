@@ -73,7 +73,7 @@ describe('.github/workflows/release.yml', () => {
     ['v1.2.0', 'same', ['gh release create']],
     ['v1.2.0', 'same, with a release', []],
     ['v1.2.0', 'other', undefined],
-  ])('publishes missing parts for tag %s, or fails on another file (on npm: "%s")', (tag, there, done) => {
+  ])('publishes only missing parts of %s, and fails if npm has another file: "%s"', (tag, there, done) => {
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, 'release'));
@@ -133,7 +133,7 @@ describe('.ci/proof', () => {
     },
   );
 
-  it('runs all seven parts, each Saturday', () => {
+  it('runs seven kinds of checks, and a workflow starts it each Saturday', () => {
     expect(played.map(([, script]) => script)).toEqual([
       'simulate',
       'step',

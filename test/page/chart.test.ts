@@ -11,7 +11,7 @@ it.each([
   [[1_000, 1_010], 1_000],
   [[10, 100], 0],
   [[7, 7, 7], 6],
-])('axisFrom begins the axis of a chart of the values %j at %i', (values, expected) => {
+])('axisFrom begins the axis near close values, and at 0 otherwise: %j at %i', (values, expected) => {
   expect(axisFrom(of(...values))).toBe(expected);
 });
 

@@ -245,7 +245,7 @@ describe('the banner above a page', () => {
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 
-  it('appears only if a daemon has stopped or the mirror is a copy', () => {
+  it('shows no banner for an original mirror with running daemons', () => {
     expect(bannersOf(contextOf('/runs'))).toEqual([]);
   });
 });

@@ -227,7 +227,7 @@ describe('the form of a waiting batch', () => {
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('leads to a receipt that shows every login the outcome of the edits', async () => {
+  it('leads to a receipt, which shows the outcome of the edits to every login', async () => {
     const { done } = await decide(await openBatch(), 'Approve');
     const receipt = () => receiptOf(done);
     expect(await receipt()).toMatch(
@@ -782,7 +782,7 @@ describe('an address with unexpected parameters', () => {
     'x'.repeat(300),
   ];
 
-  it.each(pageViews.map(({ path }) => path))('shows a page or a readable error: %s', async (pattern) => {
+  it.each(pageViews.map(({ path }) => path))('answers 200 or 404, and 400 to a NUL: %s', async (pattern) => {
     for (const value of [...odd, '\0']) {
       const text = encodeURIComponent(value.toWellFormed());
       const query = keys.split(' ').map((key) => `${key}=${text}`);
@@ -805,7 +805,7 @@ describe('an address with unexpected parameters', () => {
   });
 });
 
-describe('the page with push.fourEyes', () => {
+describe('a login that may only look, or must not approve its own edits (push.fourEyes)', () => {
   afterAll(() => visit('dora'));
   it('shows no form to a login that may only look, and names the login that may decide', async () => {
     await openAda();

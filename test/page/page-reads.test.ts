@@ -421,7 +421,7 @@ describe('the page of one user', () => {
     ['empty, before a review', 'review', null, 'null', null],
     ['empty, after the refusal of another value', 'refused', null, '"1"', null],
     ['the base, after the return of a user', 'returned', null, 'null', '1'],
-  ])('returns for a held phone that the service emptied: %s', async (_, reason, until, then, expected) => {
+  ])('returns as the phone that the service emptied: %s', async (_, reason, until, then, expected) => {
     await owned(
       `insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved) values (49, 7, 'A B', 'A', 'B', '2', true)
        on conflict do nothing;
@@ -441,7 +441,7 @@ describe('the page of one user', () => {
     expect((await read('9')).history.map(({ field }) => field)).toEqual(['email', 'phone', 'role_id']);
   });
 
-  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('finds no user with the id %s', async (id) => {
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('finds no user for the invalid id %s', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
   });
 });
@@ -561,7 +561,7 @@ describe('the views of the page', () => {
       from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id <= ${held} and ended_at is null`);
   };
 
-  it('show nothing of another team that has the same user ids and batch names', async () => {
+  it('each view shows nothing of another team that has the same user ids and batch names', async () => {
     await fill(51, 'north of all', 2);
     const readerFor = (team: string, teamId: bigint) => ({
       ...readerOf(teamId),

@@ -36,7 +36,7 @@ const asText = (value: unknown) =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `id ${one}` : one));
 
 it.each(pageViews)(
-  'the view $path works for a role that may only read one team, and shows no other team',
+  'the view $path returns data to a role that may only read one team, and no other team',
   async ({ path, read }) => {
     const asked = {
       params: { team: 'north', batch: 'abc', id: path.startsWith('/runs') ? '1' : '4' },

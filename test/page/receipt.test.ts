@@ -92,7 +92,7 @@ describe('receiptCard', () => {
       { deed: 'value', rows: 1, parts: [part(1, 'waiting')] },
       'Phone of Ngozi Costa set to 41794100348 by you at 14:33:02. 1 waiting.',
     ],
-  ])('shows the icon "$0" and the sentence "$2"', (shape, more, words) => {
+  ])('shows the outcome of decided fields by the icon "$0" and the sentence "$2"', (shape, more, words) => {
     const html = card(more);
     expect([iconOf(html), textOf(html)]).toEqual([shape, expect.stringContaining(words)]);
   });

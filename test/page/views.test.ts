@@ -254,7 +254,7 @@ describe('the page of one user', () => {
       'Reject and put back…Reject…Take the mirror’s…Take the service’s…Another value…Its batch',
     ],
     ['asked', null, ''],
-  ])('shows the buttons for a field held as "%s" in batch %s: %s', (reason, batch, words) => {
+  ])('shows only the buttons that decide a field held as "%s" in batch %s: %s', (reason, batch, words) => {
     const page = show({ held: [{ ...hold, reason, batch }] }, { decide });
     const [, buttons = ''] = /<div class="part row"><h3>Phone<\/h3>(.*?)<\/div>/.exec(page) ?? [];
     expect([textOf(buttons), page.includes('class="command"')]).toEqual([words, false]);
@@ -375,7 +375,7 @@ describe('the waiting view of a batch', () => {
     [true, 'putBack'],
     [false, 'approve'],
   ])(
-    'shows putBack, reject and approve; if one transaction edited all rows (%s), highlights %s',
+    'shows three buttons, and highlights putBack only if one transaction made all edits: %s, %s',
     (isOneEdit, main) => {
       const page = show(listOf(['two would change'], { isOneEdit }));
       const buttons = [...page.matchAll(/<button class="(button[^"]*)" name="verb" value="(\w+)"/g)];
@@ -424,7 +424,7 @@ describe('changesFilter', () => {
     ['since=', undefined],
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
-  ])('reads the query %j as the start day %s', (search, expected) => {
+  ])('takes the start day only from a valid `since`: %j as %s', (search, expected) => {
     expect(changesFilter(asked(search)).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 

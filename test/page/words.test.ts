@@ -86,7 +86,7 @@ describe('links and commands on the page', () => {
     expect(to(context, '/waiting')).toBe('/waiting?team=north');
   });
 
-  it('a command names the team, quoted for a shell, if there are several teams', () => {
+  it('a command names the team, quoted for a shell, only if there are several teams', () => {
     const team = (name: string) => ({ team: name, teamId: 1n, name });
     expect(commandOf({ teams: [team('a')] }, 'a', 'held')).toBe('musterd held');
     expect(commandOf({ teams: [team('a'), team('b')] }, "o'x y", 'held')).toBe(

@@ -33,7 +33,7 @@ describe('a phone number in a file', () => {
     ['+15550100166.00', '15550100166'],
     ['+41 (0)79 123 45 67', '41791234567'],
     ['0041(0)791234567', '41791234567'],
-  ])('readPhone reads %j as %s', (text, digits) => {
+  ])('readPhone reads a number with a country code as digits: %j as %s', (text, digits) => {
     expect(readPhone(text, null)).toEqual({ digits });
   });
   it.each([
@@ -47,7 +47,7 @@ describe('a phone number in a file', () => {
     ['+1234567890123456', 'is not a phone number with its country code'],
     ['+1 555 0100 ext. 7', 'begin it with a plus sign'],
     ['n/a', 'begin it with a plus sign'],
-  ])('readPhone refuses %j', (text, words) => {
+  ])('readPhone refuses a text without a clear country code and digits: %j', (text, words) => {
     expect(readPhone(text, null)).toMatchObject({ wrong: expect.stringContaining(words) });
   });
   it.each([
@@ -65,14 +65,14 @@ describe('a phone number in a file', () => {
     ['1', '(555) 010-0166', '15550100166'],
     ['1', '555 0100', 'does not begin with 1: begin it with a plus sign'],
     ['46', '5550100166', 'does not begin with 46: begin it with a plus sign'],
-  ])('readPhone with the country %s reads %s as %s', (country, text, result) => {
+  ])('with the country %s, readPhone reads or refuses %s: %s', (country, text, result) => {
     expect(Object.values(readPhone(text, country))).toEqual([expect.stringContaining(result)]);
   });
   it.each([
     ['47', '471 23 456', '4791234567', 'may lack its country code'],
     ['49', '0151 23450148', '4930123456', '4915123450148'],
     ['49', '4915123450148', '4915199990000', '4915123450148'],
-  ])('readNewPhone with the country %s reads %s in place of %s: %s', (country, text, now, result) => {
+  ])('with the country %s, readNewPhone reads %s in place of %s as %s', (country, text, now, result) => {
     expect(Object.values(readNewPhone(text, now, { country, shapes: new Set() }))).toEqual([
       expect.stringContaining(result),
     ]);
@@ -90,7 +90,7 @@ describe('a phone number in a file', () => {
     ['4915123450148', '1.48E+2', false],
     ['4915123450148', '000', false],
     ['5550100166', '(555) 010-0166', true],
-  ])('isSamePhone compares %s with the text %s: %s', (phone, text, isSame) => {
+  ])('isSamePhone ignores signs and a missing country code: %s and %s: %s', (phone, text, isSame) => {
     expect(isSamePhone(text, phone)).toBe(isSame);
   });
   it.each([
@@ -106,7 +106,7 @@ describe('a phone number in a file', () => {
     [null, '15199999999', false],
     [null, '493012345678', true],
     [null, '+15199999999', true],
-  ])('readNewPhone in place of %s reads %s without a doubt: %s', (now, text, isTaken) => {
+  ])('readNewPhone is sure only of a clear country code: for %s, %s: %s', (now, text, isTaken) => {
     const shapes = new Set(now === 'x' ? [] : [shapeOf('493012345678')]);
     const read = readNewPhone(text, now === 'x' ? null : now, { country: null, shapes });
     expect('digits' in read && (read.unsure ?? '')).toEqual(
@@ -140,7 +140,7 @@ describe('a name in a file', () => {
     [{ name: 'Le Thi Anh' }, { value: { first: 'Le Thi', last: 'Anh' }, isGuess: true }],
     [{ name: 'Anna El' }, { value: { first: 'Anna', last: 'El' }, isGuess: true }],
     [{ name: 'Cher' }, { value: { first: 'Cher', last: '' }, isGuess: true }],
-  ])('wantedName returns a change, a guess or nothing for %j', (given, asked) => {
+  ])('wantedName returns changed halves, guesses a whole name, skips an equal name: %j', (given, asked) => {
     expect(wantedName(cellsOf(given), now)).toEqual(asked);
   });
   it.each([
@@ -215,7 +215,7 @@ describe('a value that is the present value with lost letters', () => {
     ['Šimić', 'Šimič', false],
     ['Zoë', 'Zoé', false],
     ['Anna', 'Änna', false],
-  ])('wantedName for the present name %s refuses %s of a wrong code page: %s', (old, given, isRefused) => {
+  ])('wantedName refuses the present name in a wrong code page: %s as %s: %s', (old, given, isRefused) => {
     const was = { name: { first: old, last: 'Berg' }, split: 'known' } as const;
     const asked = wantedName(cellsOf({ first_name: given }), was);
     expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
@@ -250,11 +250,11 @@ describe('a role in a file', () => {
     [{ role: 'Twice' }, { wrong: expect.stringContaining('several roles are called "Twice"') }],
     [{ role: 'Boss' }, { wrong: expect.stringContaining('Admin (1), Agent (2)') }],
     [{ role_id: '99' }, { wrong: expect.stringContaining('no user has the role 99') }],
-  ])('wantedRole returns a role, nothing or an error for %j', (given, asked) => {
+  ])('wantedRole takes a known id or a unique name, and refuses other roles: %j', (given, asked) => {
     const cells = cellsOf(given);
     expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
   });
-  it('wantedRole finds no change if role and role_id are as an export shows an edit before its push', () => {
+  it('wantedRole returns no change for the old role and new role_id of an exported pending edit', () => {
     const edited = { roleId: 1n, role: 'Agent' };
     expect(wantedRole(cellsOf({ role: 'Agent', role_id: '1' }), edited, roles)).toBeUndefined();
     expect(wantedRole(cellsOf({ role: 'Agent' }), edited, roles)).toEqual({ value: 2n });
@@ -284,7 +284,7 @@ describe('the columns of a file', () => {
     ['Příjmení', 'last_name'],
     ['Номер телефона', 'phone'],
     ['メールアドレス', 'email'],
-  ])('readColumns reads the column %s as %s', (column, meaning) => {
+  ])('readColumns recognizes the column %s in any language and case as %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
   it('readColumns follows a mapping, even against the name of a column', () => {
@@ -343,7 +343,7 @@ describe('the columns of a file', () => {
   it.each([
     [['Kennung', 'Postfach'], 'No column of the file is the id, the email or the phone'],
     [['id', 'Postfach'], 'No column of the file is a value to change'],
-  ])('requireColumns refuses %j, and names the columns of the file', (columns, words) => {
+  ])('requireColumns refuses a file without a key or value column, and names all: %j', (columns, words) => {
     const table = tableOf(columns, columns, columns);
     expect(() => requireColumns(table, readColumns(table, []))).toThrow(
       expect.objectContaining({
@@ -423,7 +423,7 @@ describe('planImport', () => {
     [['2', 'a@x.com', '15550102', 'A', 'B2'], undefined],
     [['1', '', '', 'A', ''], undefined],
     [['1', 'new@x.com', '+15550109', 'A', 'B9'], undefined],
-  ])('reports %j as contradictory if it mixes two present users: %s', (cells, reason) => {
+  ])('reports a row as contradictory only if it mixes two present users: %j: %s', (cells, reason) => {
     const table = tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], cells);
     const said = plan(table);
     if (reason === undefined) expect(said.problems).toEqual([]);
@@ -452,7 +452,7 @@ describe('planImport', () => {
       ['3', 'c@x.com', '', 'A', 'B9'],
       false,
     ],
-  ])('for a row with the name of another user, %s', (_, renamed, other, isTaken) => {
+  ])('accepts another user’s name only if email or phone confirm it: %s', (_, renamed, other, isTaken) => {
     const { problems, changes } = plan(
       tableOf(['id', 'email', 'phone', 'first_name', 'last_name'], renamed, other),
     );
@@ -482,7 +482,7 @@ describe('planImport', () => {
     ['#12', false],
     ['Nan', false],
     ['Null', false],
-  ])('takes %s for an error of a spreadsheet, and not for a value: %s', (cell, isNone) => {
+  ])('ignores and notes a cell only if it is a spreadsheet error: %s: %s', (cell, isNone) => {
     const table = tableOf(['id', 'first_name', 'phone'], ['1', cell, isNone ? cell : '15550101']);
     const { problems, changes, notes } = plan(table, { clears: true });
     expect([problems, changes.map(({ field }) => field)]).toEqual([[], isNone ? [] : ['name']]);
@@ -492,7 +492,7 @@ describe('planImport', () => {
         : [],
     );
   });
-  it.each(['NULL', 'null'])('accepts %s as a name, and as no other value', (cell) => {
+  it.each(['NULL', 'null'])('accepts %s as a name, and ignores it as an email, a phone or an id', (cell) => {
     const table = tableOf(
       ['id', 'first_name', 'email', 'phone'],
       ['1', cell, cell, cell],
@@ -511,7 +511,7 @@ describe('planImport', () => {
     ['Ren?e', false],
     ['Renée', false],
     ['Renee', true],
-  ])('accepts the name %s from a file that lost letters elsewhere: %s', (name, isTaken) => {
+  ])('accepts only a name without ? or accents from a file with lost letters: %s: %s', (name, isTaken) => {
     const fourth = user(4n, null, null);
     const lukasz = { ...fourth, mirror: { ...fourth.mirror, name: { first: 'Łukasz', last: 'B4' } } };
     const all = [...users, lukasz];
@@ -627,7 +627,7 @@ describe('planImport', () => {
     });
     expect(changes).toMatchObject([{ userId: 1n, to: '15550199' }]);
   });
-  it('finds a user by a phone without a country code, if it is the end of one phone', () => {
+  it('finds a user by a phone without a country code if only one phone ends with it', () => {
     const table = tableOf(['phone', 'email'], ['0555 0101-', 'n@x.com'], ['05550102', ''], ['550101', '']);
     const { problems, changes } = plan(table);
     expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'n@x.com' }]);

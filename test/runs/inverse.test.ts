@@ -61,7 +61,7 @@ it.each<[string, Partial<MovedField>]>([
   ['an email', {}],
   ['a phone that was not there before', { field: 'phone', old: null, new: null }],
   ['a long name whose halves a person wrote', guessed],
-])('inverseOf sets %s back', (_, more) => {
+])('inverseOf restores the old value of %s', (_, more) => {
   const field = { ...moved, ...more };
   const { changes, edits, left } = inverseOf(41n, [field]);
   expect([changes, left]).toMatchObject([[{ from: field.new, to: field.old }], []]);

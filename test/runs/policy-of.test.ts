@@ -8,7 +8,7 @@ it.each([
   ['guarded', true, true],
   ['guarded', false, false],
 ] as const)(
-  'policyOf with approve %s and fourEyes %s returns approvesSplits %s',
+  'policyOf sets approvesSplits if approve is always or fourEyes is on: %s, %s: %s',
   (approve, fourEyes, approvesSplits) => {
     const config = configSchema.parse({ push: { approve, fourEyes }, policy: { email: 'service-wins' } });
     const policy = { name: 'hold', email: 'service-wins', phone: 'hold', roleId: 'hold', approvesSplits };

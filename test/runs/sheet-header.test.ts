@@ -64,7 +64,7 @@ describe('the header of a sheet', () => {
     expect([first, notes]).toEqual([{ id: '1', first_name: 'Anne' }, []]);
   });
 
-  it('finds a column of emails by its first twenty rows', async () => {
+  it('finds a column of emails if its first twenty rows have emails', async () => {
     const rows = Array.from({ length: 30 }, (_, n) => `${n < 20 ? `a${n}@x.de` : 'keine'};Anne\n`);
     expect(await readSheet(`;Vorname\n${rows.join('')}`)).toMatchObject({
       first: { email: 'a0@x.de' },

@@ -55,7 +55,7 @@ const calls: Record<keyof typeof endpoints, (client: ServiceClient) => Promise<u
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
 describe('each endpoint of the client', () => {
-  test.each(names)('sends the method and path of %s, and a signed token', async (name) => {
+  test.each(names)('sends %s by its method and path, with a signed token', async (name) => {
     const { client, server } = await openPair(respond);
     await calls[name](client);
     const { method, path } = endpoints[name];
@@ -72,7 +72,7 @@ describe('each endpoint of the client', () => {
     expect(findOperation(method, path.replace('{id}', '5'))).toEqual(endpoints[name]);
   });
 
-  test.each(names)('a read-only client sends %s only if it is a read (O9)', async (name) => {
+  test.each(names)('a read-only client sends the call %s only if it is a read (O9)', async (name) => {
     const { client, server } = await openPair(respond, { mode: 'read-only' });
     const done = await calls[name](client).then(
       () => 'sent',
@@ -104,7 +104,7 @@ describe('each endpoint of the client', () => {
 });
 
 describe('reading and updating users', () => {
-  test('users() reads all users for an empty filter, and nothing for phones without digits', async () => {
+  test('users() sends an empty filter for all users, and nothing for phones without digits', async () => {
     const { client, server } = await openPair(respond);
     await client.users({ emails: [], phones: [] });
     expect(server.requests[0]?.body).toBe('{}');
@@ -166,7 +166,7 @@ describe('createSchedule, replaceSchedule', () => {
     },
   );
 
-  test('createSchedule refuses a time that is 10 minutes ahead by the service’s clock', async () => {
+  test('createSchedule rejects a time 10 minutes ahead by the service’s clock, 30 by its own', async () => {
     const clock = createHeldClock();
     const date = new Date(clock.now() + 20 * 60_000).toUTCString();
     const { client } = await openAnswered(json(200, { id: 7, members: [] }, { Date: date }), { clock });
@@ -202,7 +202,7 @@ describe('request and requestPages', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  test('request() treats an unlisted endpoint as a write unless it is a GET', async () => {
+  test('request() of a read-only client sends known reads and GETs, and rejects other calls', async () => {
     const { client, server } = await openAnswered(json(200, []), { mode: 'read-only' });
     await client.request('GET', '/v1/unknown');
     await client.request('POST', '/v1/tags', {});
@@ -245,7 +245,7 @@ describe('the settings of a client', () => {
     ['https://service.example/#', 'a query or a fragment'],
     ['service.example', 'is not a URL'],
     ['', 'is not a URL'],
-  ])('checkBaseUrl rejects the base URL "%s"', (url, message) => {
+  ])('checkBaseUrl rejects remote http, a login, a query or no URL: "%s"', (url, message) => {
     expect(() => checkBaseUrl(url)).toThrow(expect.objectContaining({ code: 'configuration' }));
     expect(() => checkBaseUrl(url)).toThrow(message);
     expect(() => checkBaseUrl(url)).not.toThrow('canary');
@@ -262,7 +262,7 @@ describe('the settings of a client', () => {
     expect(checkBaseUrl(url)).toEqual({ origin, pathPrefix });
   });
 
-  test('puts the path of the base URL in front of the path of each request', async () => {
+  test('the client puts the path of the base URL in front of the path of each request', async () => {
     const { server } = await openPair(respond);
     const { client } = openClient(`${server.baseUrl}/gateway/`);
     await client.list(inboxes, { memory: nothingLearned });
@@ -281,13 +281,13 @@ describe('the settings of a client', () => {
     [{ http: { concurrency: 0 } }],
     [{ http: { totalDeadlineMs: -1 } }],
     [{ http: { caFile: '/does/not/exist' } }],
-  ])('openClient throws at once for settings that cannot work, like an empty secret', (options) => {
+  ])('openClient throws for settings that cannot work, like an empty secret or a rate of 0', (options) => {
     expect(() => openClient('https://service.example', options)).toThrow(
       expect.objectContaining({ code: 'configuration' }),
     );
   });
 
-  test('sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key', async () => {
+  test('the client sends a legacy API key as the bearer token, and emits a warning', async () => {
     const { client, server, events } = await openPair(respond, {
       credentials: { apiKey: createSecret('key-canary') },
     });
@@ -297,7 +297,7 @@ describe('the settings of a client', () => {
     expect(client.credentials()).toMatchObject([{ credential: 'api-key', inUse: true }]);
   });
 
-  test('accepts a secret object as the id, and prints no id or key in events or JSON (S39)', async () => {
+  test('accepts a secret object as the id, and keeps id and key out of events and JSON (S39)', async () => {
     const credentials = { secretId: createSecret(secretId), secretKey: createSecret(secretKey) };
     const { client, events } = await openPair(respond, { credentials });
     await client.team();
@@ -321,7 +321,7 @@ test('a stop signal lets the request in flight finish, and rejects the next call
   expect(server.requests).toHaveLength(1);
 });
 
-test('the client reads 250 tags in three requests for pages, and finds the end with two more', async () => {
+test('the client reads 250 tags in five requests: three pages with rows and two empty pages', async () => {
   const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
   const { client, server } = await openPair((socket, request) => {
     const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };

@@ -20,7 +20,7 @@ async function open(answer: Respond = respond, clients = 2) {
   return { server, connections, client };
 }
 
-test('clients that run one after another share one connection, read-only or not', async () => {
+test('clients that run one after another use the same connection, whether read-only or not', async () => {
   const { server, connections, client } = await open(respond, 1);
   for (const mode of ['read-only', 'read-write', 'read-only'] as const) {
     const one = client({ mode, http: { concurrency: 1 } });
@@ -82,7 +82,7 @@ test('close() waits for requests of its own client, and does not wait for anothe
   expect((await others[1])?.id).toBe(7n);
 });
 
-test('a stop signal ends requests of its own client, and another client gets its answer', async () => {
+test('a stop signal fails requests of its own client, and another client gets its answer', async () => {
   const { server, client, answers, arrive } = await openHeld();
   const stop = new AbortController();
   const [one, other] = [client({ signal: stop.signal, graceMs: 20 }), client()];
@@ -99,7 +99,7 @@ test('a stop signal ends requests of its own client, and another client gets its
   await eventually('the connection is closed', () => server.closed() === 1);
 });
 
-test('opens separate connections for each origin, each setting and each content of the CA file', async () => {
+test('connections.to() returns one pool for each origin, setting and content of the CA file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
   onTestFinished(async () => rmSync(folder, { recursive: true }));
   const caFile = join(folder, 'ca.pem');

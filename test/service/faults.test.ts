@@ -65,8 +65,8 @@ test('a read fails if the connection is reset after any number of bytes of the a
 
 test.each<readonly [string, Respond, number]>([
   ['in the middle of an answer', (socket) => writeLast(socket, whole.slice(0, -3)), 0],
-  ['when it is reused', (socket) => socket.destroy(), 1],
-])('repeats a read, and not a write, if the connection closes %s (N1, N15)', async (_, breakIt, at) => {
+  ['when a second call reuses it', (socket) => socket.destroy(), 1],
+])('repeats a read, and fails a write, if the connection closes %s (N1, N15)', async (_, breakIt, at) => {
   const respond: Respond = (socket, request) => {
     if (request.index === at) breakIt(socket, request);
     else socket.write(request.path === '/v1/team' ? whole : updated);
@@ -83,7 +83,7 @@ describe('a chunked answer', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
   const chunks = '2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n';
 
-  test.each(ends)('contactCount() fails if a %s cuts the chunks off at any byte (N2)', async (end) => {
+  test.each(ends)('contactCount() fails if a %s ends the answer within its chunks (N2)', async (end) => {
     let cut = 0;
     const { client } = await openPair((socket) => writeLast(socket, head + chunks.slice(0, cut), end), once);
     for (cut = 1; cut < chunks.length; cut += 1)
@@ -106,7 +106,7 @@ test.each(ends)('contactCount() rejects an answer of unknown length that a %s en
 
 describe('contactCount', () => {
   test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
-    'accepts the answer %s as a count (N4)',
+    'accepts up to 15 digits, as a JSON number or a JSON string: %s (N4)',
     async (body) => {
       const { client } = await openAnswered(answer(200, body));
       expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
@@ -133,14 +133,14 @@ describe('contactCount', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('rejects the answer %s as a count (N4)', async (body) => {
+  ])('rejects all but 1 to 15 digits without a leading zero: %s (N4)', async (body) => {
     const { client } = await openAnswered(answer(200, body));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
 
 describe('a write without an answer', () => {
-  test('fails at the deadline as `sent`, closes its connection and is not repeated (N5)', async () => {
+  test('a write fails at the deadline as `sent`, unrepeated, and its connection is closed (N5)', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body));
     const timers = holdTimers();
@@ -212,7 +212,7 @@ const pages = [
 ];
 
 describe('a write that another server answers with status 200', () => {
-  test.each(pages)('fails with phase `sent`, without a repeat, for the body %s (N9, S10)', async (page) => {
+  test.each(pages)('a write fails as `sent` if the answer is a foreign page: %s (N9, S10)', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openAnswered(answer(200, page, { 'Content-Type': type }), once);
       const error = await write(client);
@@ -223,7 +223,7 @@ describe('a write that another server answers with status 200', () => {
   });
 });
 
-describe("a proxy's page with status 200 in place of an answer", () => {
+describe("a proxy's page with status 200 and any content type in place of an answer", () => {
   const page = (type: string) => answer(200, '<html>Back soon</html>', { 'Content-Type': type });
 
   test.each(['text/html', 'text/plain', 'application/json'])('repeats a read after %s (N9)', async (type) => {
@@ -260,7 +260,7 @@ describe('the content type of a JSON answer', () => {
     'Application/JSON; charset=utf-8',
     'application/json;v=1',
     'application/hal+json',
-  ])('a read accepts %s', async (type) => {
+  ])('a read accepts the JSON content type %s', async (type) => {
     const { client } = await openAnswered(json(200, team, { 'Content-Type': type }));
     expect((await client.team()).id).toBe(7n);
   });
@@ -284,8 +284,8 @@ describe('compressed answers', () => {
   });
 });
 
-describe('an answer that is too long', () => {
-  test('a read fails and closes its connection at maxResponseBytes (N12, R4)', async () => {
+describe('an answer that is longer than its limit', () => {
+  test('a read fails and closes its connection after maxResponseBytes (N12, R4)', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write(
@@ -343,7 +343,7 @@ test.each([
   expect(server.connections()).toBe(2);
 });
 
-test.each([1, 4])('sends GETs with a body over at most %i connections (N14)', async (concurrency) => {
+test.each([1, 4])('limits GETs with a body to %i connections, its concurrency (N14)', async (concurrency) => {
   const respond: Respond = (socket, request) => {
     socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
   };
@@ -399,7 +399,7 @@ describe('429 answers', () => {
   });
 });
 
-describe('beforeSend', () => {
+describe('beforeSend, awaited before each request of a write', () => {
   test('runs after the wait for the rate limit, and ends the call unsent if it rejects (R6)', async () => {
     const { client, server, clock } = await openAnswered(updated, {
       rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
@@ -481,7 +481,7 @@ describe('the header Retry-After', () => {
 
 describe('5xx answers', () => {
   test.each([500, 502, 503, 504, 520])(
-    'fails a write after a %i with its label, and does not repeat it (N18)',
+    'fails a write at the first %i, with the label of the answer (N18)',
     async (status) => {
       const { client, server } = await openAnswered(json(status, 'error'));
       expect(await write(client)).toMatchObject({
@@ -509,7 +509,7 @@ describe('5xx answers', () => {
     expect(server.requests.length).toBe(70);
   });
 
-  test('takes the label of an error from a JSON body, and works without one', async () => {
+  test('takes an error’s label from a JSON string or message, else sets none', async () => {
     const labels = [
       ['<html>502</html>', undefined],
       ['', undefined],
@@ -567,7 +567,7 @@ describe('rotation of the two secrets', () => {
   test.each([
     ['old', 'new'],
     ['new', 'old'],
-  ])('after a refusal of the %s secret, signs with the %s secret (N20)', async (revoked, other) => {
+  ])('once the service refuses the %s secret, signs with the %s secret (N20)', async (revoked, other) => {
     let revokedYet = false;
     const { client, server, events } = await openPair(
       (socket, request) => {
@@ -595,7 +595,7 @@ describe('rotation of the two secrets', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('checkCredentials() switches to the next secret, and reports both secrets (N20, S43)', async () => {
+  test('checkCredentials() switches to an accepted next secret, and reports both (N20, S43)', async () => {
     const { client, server, clock } = await openAnswered(json(200, []), { credentials });
     await client.list(inboxes, { memory: nothingLearned });
     const lastNeeded = clock.now();
@@ -612,7 +612,7 @@ describe('rotation of the two secrets', () => {
   test.each([
     ['accepts the secret after a 200', json(200, { id: 41 }), true],
     ['rejects the secret after a 401', json(401, 'Unauthorized'), false],
-  ])('checkCredentials() reads the team if the inboxes are a 404, and %s', async (_, answer, accepted) => {
+  ])('checkCredentials() reads the team after a 404 for the inboxes, and %s', async (_, answer, accepted) => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(request.path === '/v1/team' ? answer : json(404, 'Not Found')),
     );
@@ -664,7 +664,7 @@ describe("a clock that differs from the service's clock", () => {
 test.each([
   ['a host name that does not resolve', 'https://does-not-exist.invalid', 'no connection to the service'],
   ['a port that refuses the connection', 'http://127.0.0.1:9', 'ECONNREFUSED'],
-])('repeats a write to %s, and reports it as not sent (N22)', async (_, baseUrl, words) => {
+])('retries a write to %s, and fails it as `not-sent` after two tries (N22)', async (_, baseUrl, words) => {
   const { client, events } = openClient(baseUrl, { retry: { attempts: 2 } });
   const error = await write(client);
   expect(error).toMatchObject({ phase: 'not-sent', status: undefined });
@@ -685,7 +685,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-describe('atStart', () => {
+describe('atStart, called before the first byte of an update', () => {
   const openGate = async (http: Partial<HttpSettings> = {}) => {
     const server = await listenRaw((socket) => socket.write(updated));
     onTestFinished(() => server.close());
@@ -697,7 +697,7 @@ describe('atStart', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('stops an update after a slow TLS handshake before any byte is sent, if it throws (R6)', async () => {
+  test('stops the update before a byte is sent if it throws after a slow TLS handshake (R6)', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -810,7 +810,7 @@ describe('TLS certificates', () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'fails a write after a %i, and follows the redirect neither to another host nor to the same (N24, S4)',
+  'fails a write after a %i, and follows no redirect, whether to the same host or another (N24, S4)',
   async (status) => {
     const other = await openAnswered(updated);
     for (const location of [
@@ -837,7 +837,7 @@ const old = {
   user_updated_at: '2020-01-01T00:00:00Z',
 };
 
-test('reads both times of a user in a cached answer, and ignores its `Date` as a clock (N25)', async () => {
+test('reads the users of a cached answer, but does not set the clock by its `Date` (N25)', async () => {
   const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
   const { client } = await openAnswered(json(200, { memberships: [old] }, headers));
   const { users } = await client.users({ emails: [], phones: [] });

@@ -211,7 +211,7 @@ describe('the fields of an answer', () => {
     expect(await read(row)).toStrictEqual(expected(name, row));
   });
 
-  test.each(fields)('reads or rejects %s with %s missing, null or mistyped', async (name, path, type) => {
+  test.each(fields)('rejects %s without a valid %s only if it is required', async (name, path, type) => {
     const { shape, required, absent } = caseOf(name);
     const row = sampleOf(shape);
     const whole = expected(name, row);
@@ -263,7 +263,7 @@ const swapped = fields.filter(([name, path, type]) => {
   return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
 });
 
-test.each(swapped)('converts in %s the field %s between number and text', async (name, path, type) => {
+test.each(swapped)('in %s, reads %s if a number comes as text or vice versa', async (name, path, type) => {
   const row = sampleOf(cases[name].shape);
   const read = await openReader(name);
   const [sent, taken] = plainly[type] ?? [];
@@ -326,7 +326,7 @@ function leftOver(value: unknown): readonly unknown[] {
   );
 }
 
-test.each(names)('the emulator sends each field of %s that it emulates', async (name) => {
+test.each(names)('the emulator sends each field of %s except listed gaps', async (name) => {
   const emulator = await openEmulator({ users: 3, tags: 3, fields: 3 });
   const { client } = openClient(emulator.url, { clock: systemClock });
   const { team } = emulator;

@@ -46,7 +46,7 @@ it.each([
   ['a number of 16 digits', '[{"id":1234567890123456', true],
   ['a number of 15 digits', '[{"id":123456789012345', false],
   ['16 digits within a text', '[{"id":"1234567890123456"', false],
-])('measureBounds reports for %s whether its exact value needs a bigint', (_, text, hasLongNumber) => {
+])('measureBounds sets hasLongNumber only for a number of 16 digits: %s', (_, text, hasLongNumber) => {
   expect(measureBounds(Buffer.from(text.padEnd(64)))).toEqual({ excess: null, hasLongNumber });
 });
 

@@ -74,7 +74,7 @@ test.each(['../tag/5', '5/../6', '', '-1', '1.5'])(
 );
 
 describe('the methods of a client', () => {
-  test('reads each resource with all its documented fields', async () => {
+  test('inboxes(), contactFields(), surveys() and tags() return all documented fields', async () => {
     const { client } = await openEmulated();
     const [inbox] = await client.inboxes();
     expect(namesIn(inbox)).toEqual(namesOf(inboxes));
@@ -137,7 +137,7 @@ describe('the methods of a client', () => {
     expect(await client.schedule(created.id)).toBeNull();
   });
 
-  test('users() returns null for a missing or mistyped field, and keeps the odd value in `raw`', async () => {
+  test('users() returns null for a missing or mistyped field, and a mistyped value in `raw`', async () => {
     const { client } = await openAnswered(json(200, { memberships: [{ id: 1, name: ['Ann'], role_id: 4 }] }));
     const { users } = await client.users({ emails: ['ann@example.com'] });
     expect(users).toEqual([
@@ -147,7 +147,7 @@ describe('the methods of a client', () => {
 });
 
 describe('listings, read row by row', () => {
-  test('tags() returns each tag once, and sends fewer requests the second time', async () => {
+  test('tags() returns each tag once, and a second tags() sends fewer requests', async () => {
     const { client, emulator } = await openEmulated({ variants: { pages: 'base-1-empty' } });
     const first = await Array.fromAsync(client.tags());
     expect(new Set(first.map(({ id }) => id)).size).toBe(45);
@@ -199,7 +199,7 @@ describe('listings, read row by row', () => {
     expect(server.requests).toHaveLength(asked);
   });
 
-  test('tags() throws after the last row if another row could not be read', async () => {
+  test('tags() yields all readable rows, and then throws if one row could not be read', async () => {
     const { client } = await openRaw((socket, { body }) => {
       socket.write(json(200, pageOf(body).page === 0 ? [{ id: 1, tag: 'a' }, { id: 'none' }] : []));
     });
@@ -231,7 +231,7 @@ describe('the options of createClient', () => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
   });
 
-  test('createClient uses the second secret once the first is refused', async () => {
+  test('the client uses the secret `next` once the service refuses the first secret', async () => {
     const next = { secretId: 'the-next', secretKey: 'the-next-key' };
     const { client } = await openEmulated(
       { secrets: [{ id: next.secretId, key: next.secretKey }] },

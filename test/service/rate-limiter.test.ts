@@ -71,7 +71,7 @@ describe('createRate', () => {
     expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(perMinute * share);
   });
 
-  test('sends 200 requests a minute with few 429s while another client sends 100 of 500', async () => {
+  test('sends 200 requests a minute with few 429s while another client uses 100 of 500', async () => {
     const limiter = slidingLog(500);
     let next = 0;
     const shared: Limiter = (now) => {
@@ -118,7 +118,7 @@ describe('createRate', () => {
     expect(await rate.throttled(next, null, null)).toMatchObject({ pauseMs: 2_000, inARow: 2 });
   });
 
-  test('reports a pause to the rate limit of all processes, and delays a waiting call', async () => {
+  test('reports the pause after a 429 to the shared rate limit, and delays a waiting call', async () => {
     const clock = createVirtualClock();
     const paused: number[] = [];
     const own = createOwnPlaces(clock);

@@ -55,7 +55,7 @@ describe('the digests of a listing', () => {
   test.each([
     [inboxes, 1],
     [tags, 3],
-  ])('client.list reports $name as known while its answers stay the same', async (listed, pages) => {
+  ])('client.list reports $name as known only while the answers stay the same', async (listed, pages) => {
     let name = 'one';
     const { client, server } = await openRows((page) => twoOn(0, name)(page));
     const options = { ...asked, size: 2, filter: listed === tags ? { archived: true } : {} };
@@ -106,7 +106,7 @@ test.each([inboxes, surveys])('client.list marks $name as not offered if it gets
   });
 });
 
-test.each([0, 1, 2])('client.list fails if a later page is a 404 and %i pages were known', async (pages) => {
+test.each([0, 1, 2])('client.list fails if page 1 is a 404, with %i pages known before', async (pages) => {
   const { client } = await openPair((socket, { body }) => {
     const { page } = JSON.parse(body) as { page: number };
     socket.write(page === 0 ? json(200, [{ id: 1 }, { id: 2 }]) : json(404, 'not found'));

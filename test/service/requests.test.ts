@@ -207,7 +207,7 @@ describe('the request bodies of the client', () => {
 });
 
 const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
-test.each(operations)('the emulator checks credentials and rate limit of %s', async (operation) => {
+test.each(operations)('the emulator checks the token (401) and the rate (429) of %s', async (operation) => {
   const emulator = await openEmulator({ apiKey: 'legacy' });
   const path = operation.replace('{id}', '1');
   expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
@@ -231,7 +231,7 @@ const errors: readonly (readonly [number, string, (client: ServiceClient) => Pro
   [500, 'error', update],
 ];
 
-test.each(errors)('fails a call on %i "%s" with label and request id', async (status, label, ask) => {
+test.each(errors)('after %i "%s", the error has label and request id', async (status, label, ask) => {
   const { client } = await openAnswered(json(status, label));
   const error: unknown = await ask(client).catch((reason: unknown) => reason);
   expect(error).toMatchObject({

@@ -53,7 +53,7 @@ const failures: Record<FailureReason, Record<Failure['phase'], readonly [read: b
 describe('nextStep', () => {
   for (const reason of Object.keys(failures) as FailureReason[]) {
     for (const phase of ['not-sent', 'sent'] as const) {
-      test(`repeats a ${phase} read or write after "${reason}" only if the table allows it`, () => {
+      test(`repeats calls unless "${reason}" is final, and writes only if not sent (${phase})`, () => {
         const [read, write] = failures[reason][phase];
         expect(step('read', failed(reason, phase)).kind).toBe(read ? 'retry' : 'give-up');
         expect(step('write', failed(reason, phase)).kind).toBe(write ? 'retry' : 'give-up');

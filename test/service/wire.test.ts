@@ -86,7 +86,7 @@ describe('reading and writing JSON', () => {
   });
 });
 
-describe('the ids of rows', () => {
+describe('rows without a valid id (1 to 2^63 - 1)', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
     'rejects a row with the id %s, and keeps its neighbours (A9)',
     async (id) => {
@@ -106,7 +106,7 @@ describe('the ids of rows', () => {
   );
 });
 
-describe('values that cannot be stored', () => {
+describe('values at the limits of what can be stored', () => {
   const beyond = 'a number is beyond 1e300 or below 1e-300';
   test.each([
     ['a NUL', '"a\\u0000b"', 'a text holds a NUL'],
@@ -131,7 +131,7 @@ describe('values that cannot be stored', () => {
     }
   });
 
-  test('accepts large and small numbers that can be stored', async () => {
+  test('accepts numbers from 1e-300 to 1e300, and whole numbers of 1,000 digits', async () => {
     const text = `[${'9'.repeat(1000)},1e300,-1e-300,0,-0,0.1,9007199254740993]`;
     expect((await users(`{"id":1,"unknown":${text}}`)).users).toHaveLength(1);
   });
@@ -184,7 +184,7 @@ describe('decodeMemberships', () => {
   });
 
   test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
-    'rejects the answer %s',
+    'rejects %s: no list of memberships',
     async (text) => {
       await expect(decodeMemberships(reply(text))).rejects.toThrow(
         expect.objectContaining({
@@ -226,7 +226,7 @@ describe('the body of a request for users', () => {
 describe('decodeTeam', () => {
   const decode = (text: string) => decodeTeam(reply(text));
 
-  test('reads members with missing and with additional fields', async () => {
+  test('reads a missing or mistyped field of a member as null, and keeps unknown team fields', async () => {
     const members = [
       { id: 1, name: 'Ann', role: 'admin' },
       { id: 2, email: 'b@example.com', phone: '+15550100', role: [4] },
@@ -267,7 +267,7 @@ describe('decodeTeam', () => {
     ['[]', 'a team with an id'],
     ['null', 'a team with an id'],
     ['{"id":"7","members":[]}', 'a team with an id'],
-  ])('rejects %s as a team', async (text, message) => {
+  ])('rejects an answer without an integer id or a list of members: %s', async (text, message) => {
     await expect(decode(text)).rejects.toThrow(message);
   });
 });
@@ -287,7 +287,7 @@ describe('decoders of single answers', () => {
     );
   });
 
-  test.each(['null', '{}', '"x"', '{"tags":[]}'])('decodePage throws for the answer %s', async (text) => {
+  test.each(['null', '{}', '"x"', '{"tags":[]}'])('decodePage throws without a list: %s', async (text) => {
     await expect(decodePage(reply(text), 'tags', decodeTag)).rejects.toThrow('without a list of tags');
   });
 

@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, rule, withoutPath } from './interface-row.ts';
 
 const jwt = 'Authentication: API Secret JWT';
-const signed: Proof = ['service/client.test.ts', 'sends the method and path of %s, and a signed token'];
+const signed: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
 const refused: Proof = [
   'emulator/authentication.test.ts',
   'answers 401 "Unauthorized" to a missing, malformed or expired token',
@@ -16,7 +16,7 @@ const authentication: readonly Row[] = [
   rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
     client: ['service/token.ts', 'Credentials'],
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes'],
-    tests: [['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s']],
+    tests: [['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s']],
   }),
   rule(jwt, '1. a Secret ID and a Secret Key', {
     client: ['service/token.ts', 'ApiSecret'],
@@ -42,7 +42,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'leewayMs'],
     tests: [
       ['service/faults.test.ts', 'measures, reports and corrects a clock that is %i s ahead (N21)'],
-      ['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s'],
+      ['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete'],
     ],
     variants: ['future-iat'],
   }),
@@ -69,7 +69,7 @@ const authentication: readonly Row[] = [
         'service/token.test.ts',
         'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
-      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
+      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by the emulator’s clock'],
       conforms('the service accepts a token twice, and with further claims'),
     ],
   }),
@@ -91,7 +91,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'checkCredentials() switches to the next secret, and reports both secrets (N20, S43)',
+        'checkCredentials() switches to an accepted next secret, and reports both (N20, S43)',
       ],
     ],
   }),
@@ -99,7 +99,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'Credentials.next'],
     emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
-      ['service/faults.test.ts', 'after a refusal of the %s secret, signs with the %s secret (N20)'],
+      ['service/faults.test.ts', 'once the service refuses the %s secret, signs with the %s secret (N20)'],
       [
         'system/check.test.ts',
         'reports which of two secrets is in use, and when the old secret was last needed (S44)',
@@ -113,14 +113,14 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key',
+        'the client sends a legacy API key as the bearer token, and emits a warning',
       ],
       accepted,
     ],
   }),
 ];
 
-const documented: Proof = ['service/requests.test.ts', 'fails a call on %i "%s" with label and request id'];
+const documented: Proof = ['service/requests.test.ts', 'after %i "%s", the error has label and request id'];
 
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
@@ -128,7 +128,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('an error has a JSON string as its body'),
-      ['service/faults.test.ts', 'takes the label of an error from a JSON body, and works without one'],
+      ['service/faults.test.ts', 'takes an error’s label from a JSON string or message, else sets none'],
     ],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
@@ -186,7 +186,7 @@ const errors: readonly Row[] = [
     tests: [
       ['service/faults.test.ts', 'parseRetryAfter reads seconds or a date, and returns null for nonsense'],
       ['service/faults.test.ts', 'choosePauseMs returns 1 s to 15 min for any text in Retry-After (N17)'],
-      ['emulator/authentication.test.ts', 'sends Retry-After and counts a minute as the variants set'],
+      ['emulator/authentication.test.ts', 'variant retry-after sets the header, rate-window the minute'],
     ],
     variants: ['retry-after'],
   }),
@@ -195,8 +195,8 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'fails a write after a %i with its label, and does not repeat it (N18)'],
-      ['emulator/faults.test.ts', 'faults instead of an answer › %s: answers with %i, and writes nothing'],
+      ['service/faults.test.ts', 'fails a write at the first %i, with the label of the answer (N18)'],
+      ['emulator/faults.test.ts', 'faults instead of an answer › fault %s answers %i, and writes nothing'],
     ],
     status: 'default',
   }),
@@ -205,7 +205,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       ['service/faults.test.ts', 'the client repeats a read three times with growing pauses, then fails'],
-      ['service/faults.test.ts', 'takes the label of an error from a JSON body, and works without one'],
+      ['service/faults.test.ts', 'takes an error’s label from a JSON string or message, else sets none'],
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
     ],
   }),
@@ -243,7 +243,7 @@ const limits: readonly Row[] = [
         'service/token.test.ts',
         'makes a new token after four minutes even if the wall clock was set back (N21, R8, S40)',
       ],
-      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by its own clock'],
+      ['emulator/authentication.test.ts', 'rejects a token 5 minutes after its iat, by the emulator’s clock'],
     ],
   }),
   rule('Limits', 'at most 2 API Secrets', {
@@ -259,12 +259,12 @@ const limits: readonly Row[] = [
     client: ['service/pages.ts', 'readPages', 'a short page is not the end; a refused limit is halved'],
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
-      ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],
+      ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
       [
         'service/pages.test.ts',
-        'reads all rows if the service gives only %i rows a page and skips as many as requested (A6)',
+        'reads all rows if a page has at most %i rows, but page numbers count the requested size (A6)',
       ],
-      ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and at most limit-cap rows or a 400'],
     ],
     variants: ['limit-cap', 'over-cap'],
   }),
@@ -290,7 +290,7 @@ const versioning: readonly Row[] = [
     tests: [
       [
         'service/client.test.ts',
-        'sends a legacy API key unchanged as bearer token, and emits a warning legacy-api-key',
+        'the client sends a legacy API key as the bearer token, and emits a warning',
       ],
       ['system/check.test.ts', 'exits 0 and warns that the legacy API key is planned for deprecation (S50)'],
     ],

@@ -2,7 +2,7 @@
 import { conforms, type Proof, type Row, type Source } from './interface-row.ts';
 
 const section = 'Endpoints';
-const sent: Proof = ['service/client.test.ts', 'sends the method and path of %s, and a signed token'];
+const sent: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
 const taken: Proof = ['emulator/manners.test.ts', 'these tests call all sixteen endpoints'];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
@@ -107,9 +107,9 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeCount', 'accepts only a string of digits or an integer'],
     emulator: ['emulator/wire/answer-schemas.ts', 'contactCount'],
     tests: [
-      ['service/faults.test.ts', 'accepts the answer %s as a count (N4)'],
-      ['service/faults.test.ts', 'rejects the answer %s as a count (N4)'],
-      ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
+      ['service/faults.test.ts', 'accepts up to 15 digits, as a JSON number or a JSON string: %s (N4)'],
+      ['service/faults.test.ts', 'rejects all but 1 to 15 digits without a leading zero: %s (N4)'],
+      ['emulator/pages.test.ts', 'answers the segment’s count as a string, or integer if count-body=integer'],
     ],
     variants: ['count-body'],
     field: { at: ['POST /v1/contacts/count response'], path: '', type: 'string' },
@@ -144,6 +144,6 @@ export const endpointRows: readonly Row[] = [
     name: 'every endpoint requires credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
     emulator: ['emulator/wire/answer-request.ts', 'admit'],
-    tests: [['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s']],
+    tests: [['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s']],
   },
 ];

@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'sends GETs with a body over at most %i connections (N14)'],
+      ['service/faults.test.ts', 'limits GETs with a body to %i connections, its concurrency (N14)'],
       ['emulator/users.test.ts', 'returns the users whose email or phone is in the body of the GET'],
       ['emulator/empty-objects.test.ts', 'accepts [] for an empty object unless empty-list=refused: %s %j'],
     ],
@@ -22,7 +22,7 @@ export const noteRows: readonly Row[] = [
     ],
     emulator: ['emulator/rules/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
-      ['emulator/users.test.ts', 'answers a request without a filter as the variant unfiltered-users sets'],
+      ['emulator/users.test.ts', 'without a filter, answers as many users as unfiltered-users sets, or 400'],
       ['system/check.test.ts', 'detects the variant %j by the probe "%s", and reports %j'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
@@ -102,8 +102,8 @@ export const noteRows: readonly Row[] = [
     client: ['service/page.ts', 'PageQuery', 'sends no `order`, and relies on no order'],
     emulator: ['emulator/wire/read-page.ts', 'orderBy'],
     tests: [
-      ['emulator/pages.test.ts', 'listings sort newest first or as asked, or refuse an unknown order'],
-      ['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s'],
+      ['emulator/pages.test.ts', 'listings sort newest first or by `order`, and may refuse an unknown order'],
+      ['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete'],
     ],
     variants: ['order', 'unknown-order'],
   }),
@@ -112,7 +112,7 @@ export const noteRows: readonly Row[] = [
     emulator: ['emulator/wire/read-page.ts', 'pageLimit'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
-      ['emulator/pages.test.ts', 'listings return 30 rows by default, and cut or refuse a higher limit'],
+      ['emulator/pages.test.ts', 'listings return 30 rows by default, and at most limit-cap rows or a 400'],
     ],
     variants: ['default-limit'],
   }),
@@ -120,9 +120,9 @@ export const noteRows: readonly Row[] = [
     client: ['service/pages.ts', 'readListing', 'reads page after page; two empty pages are the end'],
     emulator: ['emulator/wire/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'reads all rows twice, for any number of rows and any page limit (A6)'],
-      ['emulator/pages.test.ts', 'listings number their pages as the variant pages=%s sets'],
-      ['emulator/pages.test.ts', 'the listing of surveys numbers its pages as the variant survey-pages sets'],
+      ['service/pages.test.ts', 'two reads return all rows, for any number of rows and any page limit (A6)'],
+      ['emulator/pages.test.ts', 'listings return the page of each number as the variant pages=%s defines'],
+      ['emulator/pages.test.ts', 'the variant survey-pages sets the first page number of surveys only'],
     ],
     variants: ['pages', 'field-pages', 'survey-pages'],
   }),

@@ -17,7 +17,7 @@ const general: readonly Row[] = [
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP only to loopback, for the emulator'],
     emulator: ['emulator/wire/web-server.ts', 'createServer'],
     tests: [
-      ['service/client.test.ts', 'checkBaseUrl rejects the base URL "%s"'],
+      ['service/client.test.ts', 'checkBaseUrl rejects remote http, a login, a query or no URL: "%s"'],
       ['service/faults.test.ts', 'the client trusts a private authority whose certificate is in caFile'],
       ['emulator/emulator.test.ts', 'rejects plain HTTP, and resets a TLS connection at the fault reset-in'],
       ['emulator/emulator.test.ts', 'refuses to start with plain HTTP except on loopback'],
@@ -27,8 +27,8 @@ const general: readonly Row[] = [
     client: ['service/call.ts', 'attempt.authorization', 'no call is sent without credentials'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
-      ['service/requests.test.ts', 'the emulator checks credentials and rate limit of %s'],
-      ['service/client.test.ts', 'sends the method and path of %s, and a signed token'],
+      ['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s'],
+      ['service/client.test.ts', 'sends %s by its method and path, with a signed token'],
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
@@ -36,7 +36,7 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries a unique X-Request-Id'),
-      ['service/requests.test.ts', 'fails a call on %i "%s" with label and request id'],
+      ['service/requests.test.ts', 'after %i "%s", the error has label and request id'],
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
@@ -51,7 +51,7 @@ const general: readonly Row[] = [
   rule('General rules', '4. inbox ids come from the inbox listing', {
     client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox'],
-    tests: [['service/emulator.test.ts', 'the emulator › every client call succeeds in the variant %s']],
+    tests: [['service/emulator.test.ts', 'the emulator › %s: calls succeed, or a list is marked incomplete']],
   }),
   ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
 ];
@@ -80,7 +80,7 @@ const fields: readonly Row[] = [
     client: ['service/wire.ts', 'takeFields', 'only the id is required; `raw` keeps unknown fields'],
     emulator: ['emulator/wire/encode.ts', 'bend'],
     tests: [
-      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
+      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
       ['service/wire.test.ts', 'keeps unknown fields in `raw`, even one called `__proto__` (A11)'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
@@ -89,7 +89,7 @@ const fields: readonly Row[] = [
   rule('Inbox', '`invited`: a list of strings', {
     client: ['model/listed/inboxes.ts', 'inboxes.invited', 'a value of another type stays in `raw`'],
     emulator: ['emulator/wire/encode.ts', 'encodeInbox.invited'],
-    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
+    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
     variants: ['invited'],
   }),
   rule('User', '`phone`: digits in E.164 form without the plus', {
@@ -106,7 +106,7 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/update-user.ts', 'writeUser'],
     tests: [
       conforms('an update never moves updated_at back'),
-      ['emulator/users.test.ts', 'keeps fields that an update does not send, and moves updated_at'],
+      ['emulator/users.test.ts', 'keeps fields that an update leaves out, and sets a later updated_at'],
       ['system/variants.test.ts', 'musterd › mirrors a service with %j, and writes nothing when run again'],
     ],
     variants: ['updated-at'],
@@ -120,7 +120,7 @@ const fields: readonly Row[] = [
     client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'only the id is required'],
     emulator: ['emulator/rules/schedule-endpoints.ts', 'created'],
     tests: [
-      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
+      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
       ['emulator/schedules.test.ts', 'creates, shows, replaces and cancels a message, and then answers 404'],
     ],
     variants: ['schedule-answer'],
@@ -130,14 +130,14 @@ const fields: readonly Row[] = [
     emulator: ['emulator/rules/count-contacts.ts', 'countMatching', 'returns a count for each combination'],
     tests: [
       ['service/requests.test.ts', 'the client sends every documented field of %s'],
-      ['emulator/pages.test.ts', 'answers the count of the given segment, as a JSON string or as an integer'],
+      ['emulator/pages.test.ts', 'answers the segment’s count as a string, or integer if count-body=integer'],
     ],
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
     client: ['model/listed/contact-fields.ts', 'contactFields', 'mirrored; no decision depends on them'],
     emulator: ['emulator/wire/encode.ts', 'revision'],
     tests: [
-      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
+      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
       ['emulator/pages.test.ts', 'listings leave out rev if revisions=absent, but never the id'],
     ],
     variants: ['revisions'],
@@ -174,20 +174,20 @@ const open: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeListed', 'keeps the text as written'],
     emulator: ['emulator/wire/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped'],
-      ['emulator/pages.test.ts', 'repeats no row, but skips rows of equal timestamps (%s digits)'],
+      ['service/fields.test.ts', 'rejects %s without a valid %s only if it is required'],
+      ['emulator/pages.test.ts', 'returns no row twice, but skips rows with equal timestamps (%s digits)'],
     ],
     variants: ['fraction'],
   }),
   rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
     client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'survey.type'],
-    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
+    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
     client: ['model/listed/tags.ts', 'tags.color', 'any text'],
     emulator: ['emulator/wire/answer-schemas.ts', 'tag.color'],
-    tests: [['service/fields.test.ts', 'reads or rejects %s with %s missing, null or mistyped']],
+    tests: [['service/fields.test.ts', 'rejects %s without a valid %s only if it is required']],
   }),
   rule('States and transitions', 'states of any resource (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes no states: a missing resource is null'],
@@ -198,7 +198,7 @@ const open: readonly Row[] = [
     ],
     tests: [
       ['service/client.test.ts', 'reading one %s returns null after a 404, and fails after a 403'],
-      ['emulator/schedules.test.ts', 'by sent-change=%s, sent-read=%s, a sent message gets %i, %i'],
+      ['emulator/schedules.test.ts', 'if sent (sent-change=%s, sent-read=%s), PUT gets %i, GET %i'],
       ['emulator/schedules.test.ts', 'shows a cancelled message as deleted if cancelled-read=shown'],
     ],
     variants: ['sent-change', 'sent-read', 'cancelled-read'],

@@ -55,12 +55,12 @@ it('only listed test files wait for a fixed time or set a timeout for a wait', (
 const looksOnce =
   /expect\(await [^;]*?\.(?:count|isVisible|isDisabled|isChecked|innerText|textContent|getAttribute)\(\S*\)\)/;
 
-it('each browser test polls the page in place of reading it once', () => {
+it('each browser test polls the page instead of reading the page once', () => {
   expect(pathsWith(/openPage\(/).length).toBeGreaterThan(1);
   expect(pathsWith(looksOnce)).toEqual([]);
 });
 
-it('no test sets a timeout of its own', () => {
+it('no test or hook sets a timeout of its own', () => {
   const options = /\b(?:it|test|describe|beforeAll|beforeEach|afterAll|afterEach)\b[^\n]*\{[^\n}]*\btimeout:/;
   const last = /^(?: {2})*\}, (?:\d[\d_]{3,}|\d[\d_]* \* \w+)\);$/m;
   const settings = /\b(?:testTimeout|hookTimeout|setConfig)\b/;
