@@ -58,7 +58,7 @@ it('sync.approve approves all missing rows of a batch, and records the approver 
   await expect(approve(`'${all}'`)).rejects.toThrow(`There is no held batch ${all}`);
 });
 
-it('sync.approve of some missing rows keeps all unnamed rows in the batch until the next run renames it', async () => {
+it('sync.approve with only_users leaves unnamed rows in the batch, and the next run gives the batch a new name', async () => {
   const before = await sql('select min(withheld_at), min(detail) from sync.absences');
   expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const left = (id: bigint) => [id, all, 'left', true, 'they left', true];
@@ -175,7 +175,7 @@ it('a run sets missing_since when it is the first to miss a row, and later runs 
   ]);
 });
 
-it('applyAbsences marks missing users as gone, skips users whose row an editor has locked, and returns these', async () => {
+it('applyAbsences marks missing users as gone, and returns the ids of skipped users, whose row an editor has locked', async () => {
   await sql(`begin; set local musterd.writing = 'on';
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'A', true), (41, 2, 'B', true); commit`);
   const goes = { ...nothing, missing: [1n, 2n], gone: [1n, 2n], withheld: null };

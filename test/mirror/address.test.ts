@@ -54,7 +54,7 @@ describe('addressOf', () => {
 });
 
 describe('machineFrom', () => {
-  it('hashes the first file with a usable machine id, or returns null', () => {
+  it('returns a hash of the first usable machine id in the files, or null if no file has one', () => {
     using folder = temporaryFolder();
     const [id, empty] = ['id', 'empty'].map((name) => join(folder.path, name)) as [string, string];
     const secret = '0123456789abcdef0123456789abcdef';

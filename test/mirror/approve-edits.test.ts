@@ -130,7 +130,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
         ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
   const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
 
-  it('replaces the hold of an earlier edit of the same field', async () => {
+  it('approves an edit, and replaces the hold that an earlier edit of the same field left', async () => {
     await holdAs(12, 'refused', 'null', '0');
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];
@@ -142,7 +142,7 @@ describe.each([oldestServer()])('approveEdits on $name', (server) => {
   it.each([
     ['the limit held another edit', '0', 'approved'],
     ['the limit held this edit', 'e.edit_id', 'resolved'],
-  ])('lets an edit pass single-field limits only if one held it: %s', async (_, edit, decision) => {
+  ])('stores "resolved" only if a single-field limit held this edit: %s', async (_, edit, decision) => {
     await run(`delete from sync.held_fields where user_id = 14`);
     await holdAs(14, 'limit', `'abc'`, edit);
     await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');

@@ -42,7 +42,7 @@ const table: readonly (readonly [string, Before | null, After])[] = [
   ['a resolved conflict whose edit is being sent', { reason: 'conflict', decision: 'spent' }, 'conflict'],
 ];
 
-describe.each([oldestServer()])('a hold on request, on $name,', (server) => {
+describe.each([oldestServer()])('a hold that a person requested, on $name,', (server) => {
   const database = useDatabase({ server });
   const { rows: run } = database;
   const tx = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) => database.db.transaction(work);
@@ -109,7 +109,7 @@ describe.each([oldestServer()])('a hold on request, on $name,', (server) => {
   };
 
   describe.each(table)('placed on top of %s', (_, before, after) => {
-    it('stays when a run finds a conflict, and report.held shows the earlier reason', async () => {
+    it('stays in force when a run finds a conflict, and report.held shows the earlier reason as held_before', async () => {
       await write(before);
       const asked = await ask();
       expect(asked).toMatchObject({
@@ -212,7 +212,7 @@ describe.each([oldestServer()])('a hold on request, on $name,', (server) => {
     ['lasts', [['asked', 'on leave', true]]],
     ['is over', []],
   ] as const)(
-    'a withdrawn edit removes a requested hold only if its time is up: the hold %s',
+    'withdrawing an edit removes its requested hold only if the hold has expired: the hold %s',
     async (when, left) => {
       await write({ reason: 'conflict' });
       await ask();

@@ -114,7 +114,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ]);
     });
 
-    it('returns a form unchanged, and the same form for a name in upper and in lower case', async () => {
+    it('returns the same form for upper and lower case, and returns a given form unchanged', async () => {
       // Every letter that has another case or another form, by itself and in a name; and anything at all.
       const letters = Array.from({ length: 0x1_ffff }, (_, at) => String.fromCodePoint(at)).filter((letter) =>
         /\p{Changes_When_NFKC_Casefolded}/u.test(letter),
@@ -201,7 +201,7 @@ describe.each(servers())('authors of edits on $name:', (server) => {
       ['true for a role with a space at the end of its name', spaced, '', ['kim'], true],
       ['true for a role with an invisible letter in its name', hidden, '', ['kim'], true],
       ['true for a role with a final space that acts for another person', spaced, 'Lee', ['kim'], true],
-    ])('returns %s', async (_, role, actor, authors, own) => {
+    ])('returns whether the deciding role is an author: %s', async (_, role, actor, authors, own) => {
       expect(await isOwn(role, actor, authors)).toBe(own);
     });
   });

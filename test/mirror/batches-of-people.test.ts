@@ -102,7 +102,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
     expect(await run(ledger)).toEqual(told);
   });
 
-  it('readHeldEdits returns for planned holds the batch that a run will name, and the author of the edit', async () => {
+  it('readHeldEdits returns the authors of planned holds, and the batch name that a run will give each hold', async () => {
     await name();
     const rows = await run(
       `select user_id, edit_id, base_value, mirror_value, service_value, batch from sync.held_fields where user_id <> 3 order by 1`,
@@ -183,7 +183,7 @@ describe.each([oldestServer()])('batches of held edits on $name', (server) => {
       'held',
       'asked',
     ],
-  ])('sync.withdraw returns state and outcome of an edit that %s', async (_, change, state, outcome) => {
+  ])('sync.withdraw ends or keeps an edit that %s, and returns why', async (_, change, state, outcome) => {
     await run(change);
     expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
     const isBack = outcome === 'rejected';

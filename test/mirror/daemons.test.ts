@@ -78,7 +78,7 @@ describe.each([oldestServer()])('records of running daemons on $name', (server) 
     );
   });
 
-  it('createPresence records until its end that the daemon runs, and ends the record of a team that it drops', async () => {
+  it('createPresence updates the record of the daemon until close, and ends the record of a team that the daemon drops', async () => {
     let teams = ['north', 'south'];
     const presence = await createPresence({
       db: database.db,

@@ -62,7 +62,7 @@ describe('all combinations of sslmode, ssl and PGSSLMODE', () => {
 
   afterEach(() => vi.unstubAllEnvs());
 
-  test.each(modes)('readConnectionUrl follows the first of sslmode, ssl and PGSSLMODE=%j', (setting) => {
+  test.each(modes)('readConnectionUrl obeys the first one set: sslmode, ssl, PGSSLMODE=%j', (setting) => {
     vi.stubEnv('PGSSLMODE', setting);
     const mine = cases.filter((one) => one.setting === setting);
     const seen = mine.map((one) => {
@@ -100,7 +100,7 @@ test('readConnectionUrl refuses uselibpqcompat=true, since sslmode=require would
   expect(() => readConnectionUrl(url, {})).toThrow(/uselibpqcompat/);
 });
 
-test('sslnegotiation=direct verifies the certificate', () => {
+test('a connection with sslnegotiation=direct verifies the certificate', () => {
   const url = 'postgres://u:p@localhost/m?sslnegotiation=direct';
   const client = new pg.Client(connectionOptions(readConnectionUrl(url, {})));
   expect(Reflect.get(client, 'sslNegotiation')).toBe('direct');
@@ -177,6 +177,6 @@ test.each([
   expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
 });
 
-test('readConnectionUrl refuses an unknown sslmode, and names it', () => {
+test('readConnectionUrl refuses an unknown sslmode, and names the mode', () => {
   expect(() => readConnectionUrl('postgres://h/m?sslmode=on', {})).toThrow(/sslmode "on"/);
 });

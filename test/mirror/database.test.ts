@@ -92,7 +92,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
     ]);
   });
 
-  test('sends bigints and arrays of bigints as parameters (D8)', async () => {
+  test('accepts bigints and arrays of bigints as parameters without loss (D8)', async () => {
     const { rows } = await sql`
       select ${9007199254740993n}::bigint as one, ${[1n, 9007199254740993n]}::bigint[] as many`.execute(
       db.kysely,
@@ -148,7 +148,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       await sql`drop table public.child`.execute(db.kysely);
     });
 
-    test('rolls a transaction back if its last statement fails, and repeats it after a temporary error', async () => {
+    test('rolls a transaction back if its last statement fails, and repeats the transaction after a temporary error', async () => {
       let runs = 0;
       const add = (id: bigint) =>
         db.transaction(async (tx) => {
@@ -253,7 +253,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(sqlState(error)).toBe('55P03');
     });
 
-    test('a single statement outside a transaction fails with the same hint if a lock is not free in time', async () => {
+    test('a single statement outside a transaction fails with a hint at locks if a lock is not free in time', async () => {
       const impatient = open({ lockTimeoutMs: 30 });
       await db.transaction(async (tx) => {
         await sql`lock table public.t`.execute(tx);
@@ -278,7 +278,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       expect(await sql`select 1`.execute(stopped.asTyped)).toBeDefined();
     });
 
-    test('ends a statement that takes too long, with a hint at its time and not at locks', async () => {
+    test('ends a statement after its timeout, with a hint at the timeout and not at locks', async () => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,
       });
@@ -362,7 +362,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       return { release: release.open, work };
     };
 
-    test('waits for a free connection longer than for a new connection, first come first served', async () => {
+    test('waits longer for a free connection than the connect timeout allows, and serves callers in order', async () => {
       const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
       const timers = holdTimers();
@@ -507,7 +507,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       return error;
     };
 
-    test('hints at the password if it is wrong', async () => {
+    test('fails with a hint at the password if the password is wrong', async () => {
       const error = await attempt((url) => {
         url.password = password;
       });
@@ -521,7 +521,7 @@ describe.each(servers())('createDatabase on $name', (server) => {
       ['DATABASE_URL if nobody listens at the port', { port: '9' }, /ECONNREFUSED/, /DATABASE_URL/],
       ['sslmode=disable if the server has no TLS', { search: 'sslmode=require' }, /./, /sslmode=disable/],
       ['a missing certificate', { search: 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /ENOENT/, /./],
-    ])('hints at %s', async (_, change, message, hint) => {
+    ])('fails with a hint at %s', async (_, change, message, hint) => {
       const error = await attempt((url) => Object.assign(url, change));
       expect(error.message).toMatch(message);
       expect(error.hint).toMatch(hint);

@@ -195,7 +195,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       Object.entries(results).map(
         ([decision, [outcome]]) => [decision as Decision, outcome ?? 'nothing'] as const,
       ),
-    )('%s answers "%s"', async (decision) => {
+    )('the decision "%s" returns the outcome "%s"', async (decision) => {
       await run(change);
       const [outcome, { held, lasts, mirror }] = results[decision];
       const done = decision === 'approve' ? 'approved' : 'rejected';
@@ -306,7 +306,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     ['was replaced', 'reject', set('other'), 'ended, somebody has edited the field again'],
     ['was reverted', 'revert', 'select', 'ended, it was taken back here'],
   ])(
-    'after a decision, report.decisions shows the state of an edit that %s (%s)',
+    'report.decisions shows the state of a decided edit that %s (decision: %s)',
     async (_, decision, change, became) => {
       await decide(decision);
       await run(change);
@@ -317,7 +317,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     },
   );
 
-  it('report.decisions groups edits by one decision_id, and shows the undo of a decision by version 0.1.0', async () => {
+  it('report.decisions shows edits that one call decided under one decision_id, and an undo by version 0.1.0 too', async () => {
     await decide('approve', ", only_users => '{1}'");
     await decide('reject', ", only_users => '{2,3}'");
     await run(`insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decision_id)
@@ -336,7 +336,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     expect(await run(`select kind, ${fields} from report.changes group by 1 order by 1`)).toEqual(told);
   });
 
-  it('sync.approve stores no end time for the approval, and the service value that was shown (O8)', async () => {
+  it('sync.approve stores with an approval the service value that the approver saw, and no end time (O8)', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
       await run(
@@ -348,7 +348,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     ]);
   });
 
-  it('sync.approve records in the ledger its edits and the values that were shown of the service', async () => {
+  it('sync.approve records in the ledger the approved edits and the service values that the approver saw', async () => {
     await run(
       `update sync.held_fields set service_value = '"web@example.com"', shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
     );
@@ -415,7 +415,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     });
 
     it.each(['known', 'guessed'])(
-      'restores both halves of the name as they were before the edit: %s',
+      'restores both halves of the name and the earlier split: %s',
       async (split) => {
         await run(past(`update mirror.users set name_split = '${split}'`));
         await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
@@ -517,7 +517,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
         expect(await decideAsKim(`only_users => '{2}'`)).toEqual(['2 email approved']);
       });
 
-      it('an approval ignores own edits of the approver that have ended or moved', async () => {
+      it('an approval succeeds although own edits of the approver are in it, if these have ended or moved', async () => {
         await run(
           `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
         );
@@ -538,7 +538,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     });
   });
 
-  it('readBatchFields returns an edit until it is rejected, and readSnapshot gives the reason why it may differ', async () => {
+  it('readBatchFields returns an edit until its rejection, and readSnapshot returns why mirror and service may differ', async () => {
     const as = async (decision: string) => {
       await run(`update sync.held_fields set decision = ${decision} where user_id = 1 and field = 'email'`);
       const { users } = await readSnapshot(database.db, 'north', 41n);

@@ -117,7 +117,7 @@ describe('due times of run groups', () => {
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
-  it('readDue never lists the edits as due, even if their last start lies in the future', async () => {
+  it('readDue never lists the group of edits, even if its last start lies in the future', async () => {
     await run('a');
     await sql(
       `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,

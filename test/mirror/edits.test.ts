@@ -76,7 +76,7 @@ describe('editUsers', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('marks the split of an edited name as known, and of no other user', async () => {
+  it('marks the name split as known only for the user whose name it edits', async () => {
     const name = { first: 'Ana', last: 'Maria Garcia' };
     expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));
     expect(await rows()).toEqual([

@@ -114,14 +114,14 @@ const stopped = async (embedded: { dataDir: string }) =>
 describe.each([
   { name: 'the server from npm', from: undefined },
   ...(bindir === undefined ? [] : [{ name: 'an installed server', from: bindir }]),
-])('$name', ({ from }) => {
+])('openEmbedded with $name', ({ from }) => {
   let dataDir: string;
   beforeAll(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'musterd-test-'));
   });
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('starts in an empty folder, and has its data again after a restart', async () => {
+  test('starts in an empty folder, and finds its data again after a restart', async () => {
     const steps: string[] = [];
     const first = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
     expect(first).toMatchObject({ attached: false, dataDir });
@@ -397,7 +397,7 @@ describe('after a crash', () => {
       await claim(zombie);
     });
 
-    test.each(['', 'garbage'])('does not stop openEmbedded: content %j', (content) => startOver(content));
+    test.each(['', 'garbage'])('does not stop openEmbedded: it contains %j', (content) => startOver(content));
   });
 });
 
@@ -421,7 +421,7 @@ describe('the port of the embedded server', () => {
     expect(readFileSync(file(), 'utf8')).toBe(`${port}\n`);
   });
 
-  test('musterd warns and uses another port while the original of a copied folder has the port', async () => {
+  test('musterd warns and uses another port while the original of a copied data folder runs on the port', async () => {
     seed();
     const original = await open();
     await note(original.url, 'before');

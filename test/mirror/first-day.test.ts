@@ -9,7 +9,7 @@ import { createStage, type Stage } from '../system/stage.ts';
 const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
 const [, whoJoined = ''] = /### 1\. Who joined[\s\S]*?```sql\n([^`]*)```/.exec(cookbook) ?? [];
 
-describe('who joined, on the first day of a mirror', () => {
+describe('new users on the first day of a mirror', () => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await createStage({ emulator: { users: 60, tags: 0, fields: 0 } });

@@ -182,7 +182,7 @@ describe('the intent of a push', () => {
       ['no intent if another edit of the same value was approved', 'phone', { ...letPass, edit_id: '1' }, 0],
       ['no intent if the approval has no edit', 'phone', letPass, 0],
       ['an intent for the phone while the email is held', 'email', {}, 1],
-    ])('openIntents opens %s', async (_, field, more, opened) => {
+    ])('openIntents opens an intent unless a hold forbids it: %s', async (_, field, more, opened) => {
       await hold(1, field, more);
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
     });
@@ -223,7 +223,7 @@ describe('the intent of a push', () => {
     ]);
   });
 
-  it('openIntents takes the current edit if the plan names no edit, and records a missing edit', async () => {
+  it('openIntents uses the current edit if the plan names no edit, and creates an edit that is missing', async () => {
     const found = await setPhone();
     expect(await open([planOfPhone()])).toHaveLength(1);
     expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
@@ -438,7 +438,7 @@ describe('the intent of a push', () => {
   });
 });
 
-it('readMovedFields marks open pushes of that team, holds, and users who have gone', async () => {
+it('readMovedFields returns for each moved field if the user has an open push, has a hold or has gone', async () => {
   const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
   await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
     (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled.replace('15550100', '')})`);
@@ -500,7 +500,7 @@ const opened = async (id: Id = 1n): Promise<Intent> => {
 };
 
 describe('applyResults of a confirmed field', () => {
-  it('stores the service’s values in mirror and base of that user and team only, and closes the push', async () => {
+  it('stores the service’s values in mirror and base of only the pushed user, and closes the push', async () => {
     expect(await apply(resultOf(await opened()))).toEqual([]);
     expect(await mirrored()).toEqual({
       ...takenInSql,
@@ -744,7 +744,7 @@ describe('applyResults of an unconfirmed field', () => {
       expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
     });
 
-    it('takes a field out of its batch if the result holds the field', async () => {
+    it('removes a field from its batch if the result of the push holds the field', async () => {
       const intent = await openDecided();
       const outcomes = { ...none, name: 'confirmed', roleId: 'unanswered' } as const;
       const holds = (['email', 'phone', 'roleId'] as const).map(

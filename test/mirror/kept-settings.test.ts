@@ -56,7 +56,7 @@ describe('push.fourEyes as stored in sync.teams', () => {
     expect((await readKnownTeam(database.db.kysely, 'north')).fourEyes).toBe(false);
   });
 
-  it('writes the row of the team only if the setting changes', async () => {
+  it('a run writes the row of the team only if the setting changes', async () => {
     const version = async () =>
       (await runSqlText(database.db, `select xmin::text from sync.teams where team = 'north'`)).rows;
     const before = await version();

@@ -182,7 +182,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect((await edits()).map((row) => row[3])).toEqual(['replaced', 'withdrawn', 'withdrawn', null]);
     });
 
-    it('passes on the name_split from before the first edit, until the name is withdrawn', async () => {
+    it('passes the name_split from before the first edit on to the next edit, until the name is withdrawn', async () => {
       await edit('Kim', `last_name = 'Borg'`);
       await edit('Kim', `name_split = 'known'`);
       await edit('Lee', `last_name = 'Berg'`);
@@ -344,7 +344,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await held()).toEqual(['1 phone asked', ...others]);
     });
 
-    it('an edit that ends leaves the hold of a later edit of the same field unchanged', async () => {
+    it('an edit that ends leaves the hold of an earlier edit of the same field unchanged', async () => {
       await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
       await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
       expect(await lastingId('phone')).toBeUndefined();
@@ -441,7 +441,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
     });
     const back = ['phone', '15550101', '15550100', null, ['kim', 'lee']];
 
-    it('lasts while the outcome of the push is unknown', async () => {
+    it('continues while the outcome of the push is unknown', async () => {
       expect((await edits()).at(-1)).toEqual(back);
       expect((await edits()).filter((row) => row[3] === 'replaced')).toEqual([
         ['phone', '15550100', '15550101', 'replaced', ['kim']],
@@ -460,7 +460,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('lasts with its authors if the push is confirmed, until the sent value is set again', async () => {
+    it('continues with its authors after a confirmed push, until the sent value is set again', async () => {
       await answered(intent, { phone: 'confirmed', roleId: 'confirmed' });
       expect((await edits()).at(-1)).toEqual(back);
       expect(await sql(`select phone from sync.user_base where team_id = 41 and id = 1`)).toEqual([
@@ -483,7 +483,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       expect(await sql('select count(*) from sync.edits where ended_at is null')).toEqual([[1n]]);
     });
 
-    it('lasts while a confirmed outcome has not reached base yet', async () => {
+    it('continues while a confirmed outcome has not reached base yet', async () => {
       await sql(
         `update sync.changes set outcome = '{"role_id": "confirmed"}', closed_at = now() where state = 'open'`,
       );

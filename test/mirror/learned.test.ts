@@ -95,7 +95,7 @@ describe('facts by topic', () => {
     );
   });
 
-  it('stores limit and cursor of each listing separately, and rewrites only changed ones', async () => {
+  it('stores limit and cursor of each listing separately, and does not rewrite unchanged values', async () => {
     const { db } = database;
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
     const write = () =>
@@ -110,7 +110,7 @@ describe('facts by topic', () => {
     expect([await read('tags'), await read('contact_fields')]).toEqual([memory, nothingLearned]);
   });
 
-  it('drops the stored answers of exactly the listing whose rows have changed', async () => {
+  it('createListingMemory drops the stored answers only of the listing whose rows have changed', async () => {
     const { db } = database;
     const names = ['tags', 'contact_fields'];
     const digests = await digestRows(db.kysely, 41n, names);

@@ -316,7 +316,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     expect(Number.isNaN(await expiry('killed'))).toBe(true);
   });
 
-  it('the lease of a dead holder goes to the faster of two processes, and takeLease fails for the slower one', async () => {
+  it('the lease of a dead holder goes to the faster of two processes, and takeLease fails for the slower process', async () => {
     await takeLease(database.db, 'faster', { ttlMs });
     await setLease('faster', dead);
     const faster: Lease[] = [];

@@ -109,7 +109,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
     ['null', { members: null, phones: null, widget_settings: null }],
     ['of another type', { members: 'all', phones: true, widget_settings: [] }],
-  ])('keeps the stored lists and object of a row if they are %s in the answer', async (_, without) => {
+  ])('keeps stored lists and objects of a row that are %s in the answer', async (_, without) => {
     await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
     const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
     const before = await query(kept);
@@ -139,7 +139,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await lacking(9, survey(3))).toEqual([3n]);
   });
 
-  it('keeps a field that needs a lookup for each row until the row changes', async () => {
+  it('publishListing keeps a field that the listing leaves out until the row changes', async () => {
     const question = `select question from mirror.surveys`;
     await show(surveys, survey(1, { question: 'How?' }));
     expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
@@ -162,7 +162,7 @@ describe.each([oldestServer()])('rows of a listing on $name', (server) => {
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
   });
 
-  it('deletes the absence of exactly the row that the listing shows again', async () => {
+  it('publishListing deletes the absence of only the row that the listing shows again', async () => {
     await show(surveys, survey(1), survey(2));
     await write((tx) =>
       sql`insert into sync.absences (team_id, resource, id, missing_since)

@@ -68,7 +68,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`),
   );
 
-  it('records a changed name or color, a loss and a return, but not the first sight of a row', async () => {
+  it('records a changed name or color, a lost and a returned row, but not the first sight of a row', async () => {
     await show(tag(9, 'There before'));
     await showFields(field(9, 'There before'));
     await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
@@ -177,7 +177,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
     ).toEqual([[7, 1]]);
   });
 
-  it('begins with the first complete run that read the tags, or without such a run with the first tag', async () => {
+  it('the history begins at the first complete run that read the tags, or without such a run at the first tag', async () => {
     await force(`
       insert into mirror.tags (team_id, id, tag, first_seen_at)
       select t, n, 'Tag ' || n, now() - (9 - n) * interval '1 hour' from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
@@ -216,7 +216,7 @@ describe.each([oldestServer()])('the history of listings on $name', (server) => 
         insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select t, n, '', '', '', ${roleId}
         from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t`);
 
-    it('writeRoles stores each agreed role of users, under the name that most of them show', async () => {
+    it('writeRoles stores each agreed role of users, under the name that most users show', async () => {
       await people(1, 5, 1, 'Agent');
       await people(6, 7, 2, 'Owner');
       await people(8, 8, 3, '');

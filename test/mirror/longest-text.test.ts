@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the longest accepted text on $name', (server) =
   const edit = (setting: string) => stage.sql(`update mirror.users set ${setting} where id = ${id}`);
 
   it.each(letters)(
-    'accepts up to 320 characters of email, 300 of half a name ("%s") (S8)',
+    'accepts 320 characters of email and 300 of half a name, and rejects one more (letter "%s") (S8)',
     async (letter) => {
       const email = (more: number) => `email = repeat('${letter}', ${320 - at.length + more}) || '${at}'`;
       await expect(edit(email(1))).rejects.toThrow(`The email of user ${id} is longer than 320 characters`);

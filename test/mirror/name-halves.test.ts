@@ -86,7 +86,7 @@ describe('the guessed split of a name', () => {
       () => meet().then(() => wait('phone', 'conflict')),
       ['first_name = first_name, last_name = last_name'],
     ],
-  ])('the split is %s', async (says, begin, statements) => {
+  ])('the edits decide if the split is known or guessed: %s', async (says, begin, statements) => {
     await begin();
     await edit(...statements);
     expect(await split()).toBe(says.split(' ')[0]);
@@ -109,7 +109,7 @@ describe('the guessed split of a name', () => {
     expect(await split()).toBe('guessed');
   });
 
-  it('the split becomes known for two users if one statement sets both halves of both', async () => {
+  it('the split becomes known for two users if one statement sets both halves of both names', async () => {
     await meet();
     const other = id;
     await meet();

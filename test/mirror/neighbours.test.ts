@@ -425,7 +425,7 @@ describe('a team beside a copied team with the same ids', () => {
     });
   });
 
-  it('reads of a team without changes stay the same once a team with many changes appears', async () => {
+  it('every read of a team without changes returns the same once a team with many changes appears', async () => {
     const database = await createTestDatabase();
     onTestFinished(() => database.close());
     await runSqlText(

@@ -28,7 +28,7 @@ it('a role made as docs/sql-cookbook.md describes can read every report view', a
     await database.rows(`set local role team_editor_${suffix}; select * from report.${String(view)} limit 1`);
 });
 
-it('an upgrade grants a new view to roles that could read similar ones, and to no other role', async () => {
+it('an upgrade grants a new view to roles that could read similar views, and to no other role', async () => {
   const [ofTags, ofPeople] = [`tags_${suffix}`, `people_${suffix}`];
   const older = await createTestDatabase({ empty: true });
   const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));

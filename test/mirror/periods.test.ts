@@ -190,7 +190,7 @@ describe.each([oldestServer()])('the roster history in sync.user_periods on $nam
     expect((await periods(15)).map((row) => row.slice(4))).toEqual([['service', null, true, 'eva']]);
   });
 
-  it('a period ends when its user leaves, and the return of the user begins a new one', async () => {
+  it('a period ends when its user leaves, and the return of the user begins a new period', async () => {
     await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
     await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
     await asRun(`delete from mirror.users where team_id = 41 and id = 2`, 9);
@@ -269,7 +269,7 @@ describe.each(servers())('a year of the roster on $name', (server) => {
   });
   const looked = () => lookedAt(watch);
 
-  describe.each(['never analysed', 'analysed'])('%s:', (when) => {
+  describe.each(['never analysed', 'analysed'])('with tables %s', (when) => {
     beforeAll(async () => {
       if (when === 'analysed') await database.rows('analyze');
       watch.take();

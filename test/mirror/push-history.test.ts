@@ -174,7 +174,7 @@ describe('readGuardHistory', () => {
     ['a limit on one field only', { alone: true }, false, []],
     ['an approved limit', { decision: 'approved' }, false, []],
     ['a limit on a user who has left', { user: 2 }, false, []],
-  ])('returns users whom a limit holds, and the age of the report: %s', async (_, given, isOld, waiting) => {
+  ])('returns users whom a limit holds, and if the report is old: %s', async (_, given, isOld, waiting) => {
     const row = { told: 25, reason: 'limit', alone: false, decision: null, user: 1, team: 41, ...given };
     await sql`
       with told as (insert into sync.learned (team, topic, value, learned_at)

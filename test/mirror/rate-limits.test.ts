@@ -19,7 +19,7 @@ describe.each([oldestServer()])('the request rate that processes share on $name'
   /** Slow enough that nothing refills while a busy machine asks for many. */
   const slow = { burst: 12, periodMs: 10_000 };
 
-  it('gives three processes that ask at once 60 separate times to send at', async () => {
+  it('gives three processes that ask at once 60 different send times', async () => {
     const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       const process = async (db: Database) => {

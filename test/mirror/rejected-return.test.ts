@@ -5,7 +5,7 @@ import { useDatabase } from '../support/use-database.ts';
 const database = useDatabase();
 const { rows: sql } = database;
 
-it('keeps the person and the reason of a rejection for a user who left and came back', async () => {
+it('writeHolds keeps the person and the reason of a rejection if the user left and came back', async () => {
   await sql(`set local musterd.writing = 'on';
     insert into sync.user_base (team_id, id, name, first_name, last_name, email) values (41, 1, 'Anne', 'Anne', '', 'a@x.y');
     insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved) values (41, 1, 'Anne', 'Anne', '', 'b@x.y', true);

@@ -318,7 +318,7 @@ describe.each(servers())('queries on a mirror with a long history on $name', (se
   const perDay = large.changes / large.days;
   const countsOfWeek = 7 * 96 * 5;
 
-  describe.each(['never analysed', 'analysed'])('%s:', (when) => {
+  describe.each(['never analysed', 'analysed'])('with tables %s', (when) => {
     beforeAll(async () => {
       if (when === 'analysed') await database.rows('analyze');
       watch.take();

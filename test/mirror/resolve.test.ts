@@ -182,7 +182,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     ['limit', 'email', null],
     ['review', 'email', null],
   ] as const)(
-    'with "service" on a hold "%s", gives an %s that the service shows as empty the value %s',
+    'with "service" on a hold "%s", sets an %s that the service shows as empty to %s',
     async (reason, field, taken) => {
       await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
       await run('update sync.held_fields set service_value = null');
@@ -226,7 +226,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     },
   );
 
-  it('wakes the daemon of the team for edits, and updates agreed_at of base', async () => {
+  it('with "service", makes the group of edits due, and sets agreed_at of base to now', async () => {
     await hold('email');
     await resolve('email', 'service');
     expect(await run('select run_group from sync.due where mark is null')).toEqual([['edits']]);
@@ -281,7 +281,7 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   });
 
   it.each(['service', 'mirror'])(
-    'leaves base unchanged while an older edit of the field is under way, with "%s"',
+    'with "%s", leaves base unchanged while a push of an older edit of the field is open',
     async (take) => {
       await hold('email');
       await run(

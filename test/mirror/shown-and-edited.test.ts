@@ -41,7 +41,7 @@ const readUser = async () => {
   return (await readDifferingUsers(database.db, teamId, [user]))[0];
 };
 
-describe('the edits of a user', () => {
+describe('the edits in the state of a user', () => {
   const readEdits = async () => Object.keys((await readUser())?.edits ?? {});
   beforeEach(() => sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`));
 

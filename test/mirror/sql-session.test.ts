@@ -168,7 +168,7 @@ describe('a message of Postgres', () => {
 });
 
 describe('a session that writes', () => {
-  it('a writing session leaves begin and rollback to the user', async () => {
+  it('a writing session keeps a transaction open from the begin that a user types to the rollback', async () => {
     await ask(writing, 'begin');
     expect((await ask(writing, 'insert into public.kept values (7), (8)')).tag).toBe('INSERT 2');
     expect(writing.isInTransaction()).toBe(true);

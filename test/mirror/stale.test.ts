@@ -34,7 +34,7 @@ const times: readonly (readonly [string | null, string | null, Order])[] = [
 const cases = times.flatMap((one) => times.map((other) => ({ one, other })));
 
 describe('isOlder', () => {
-  it.each(cases)('needs one earlier and no later time: $one.2 and $other.2 (A27)', async ({ one, other }) => {
+  it.each(cases)('requires an earlier and no later time: $one.2, $other.2 (A27)', async ({ one, other }) => {
     const { rows } = await sql<{ older: boolean }>`
       select ${isOlder(sql`u`)} as older
       from (select ${one[0]}::timestamptz as updated_at, ${other[0]}::timestamptz as user_updated_at) s,

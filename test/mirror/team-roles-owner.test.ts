@@ -62,7 +62,7 @@ describe.each(servers())('musterd under row-level security on $name', (server) =
     expect(await rows('select count(*)::int from report.pending')).toEqual([[0]]);
   });
 
-  it('statements of the owner run without a policy', async () => {
+  it('Postgres applies no policy to statements of the owner', async () => {
     const plan = (
       await rows('explain select * from mirror.users join sync.user_base using (team_id, id)')
     ).join('\n');

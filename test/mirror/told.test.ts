@@ -140,7 +140,7 @@ describe.each([oldestServer()])('readTeamsNow on $name', (server) => {
     expect((await readTeamsNow(db, ['south'])).told).toEqual([{ team: 'south', event: 'stale', notice }]);
   });
 
-  it('returns the time of the database', async () => {
+  it('returns the present time by the clock of the database', async () => {
     const [clock] = (
       await sql<{ ms: number }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(
         database.db.kysely,

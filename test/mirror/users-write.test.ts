@@ -116,7 +116,7 @@ describe('applyUsers, if the row is unchanged since its read', () => {
     expect(await agreed(1, 42)).toMatchObject([anneInSql]);
   });
 
-  it('keeps times and raw values of a row if the plan has no new ones', async () => {
+  it('keeps times and raw values of a row if the plan has no new values', async () => {
     const observed = { ...writeOf().observed, resolved: false, details: null };
     await apply(planOf({ write: writeOf({ observed }) }));
     expect(await mirrored()).toMatchObject([
@@ -257,7 +257,7 @@ describe('applyUsers, if the service shows a user again', () => {
   });
 
   it.each(Object.entries(presences))(
-    'a plan with the case "%s" leaves these marks of the user: %j',
+    'a plan with the case "%s" leaves the marks "missing" and "stale" of the user as %j',
     async (presence, left) => {
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
@@ -320,7 +320,7 @@ describe('a held field', () => {
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
-    'a hold "%s" until %s, followed by a hold "%s" of %s, leaves the %s hold (O1)',
+    'after a hold "%s" until %s, writeHolds with a hold "%s" of %s leaves the %s hold (O1)',
     async (was, until, now, edit, stands) => {
       await heldBefore(was, until);
       const mirror = edit === 'another value' ? 'new' : 'old';

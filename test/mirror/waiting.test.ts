@@ -237,7 +237,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       `sync.decide_edits('approve', 41, (${seen}), 'so')`,
       ['held', 'approved', 'approved'],
     ],
-  ])('a later decision waits, and skips the user of the earlier one: %s', async (_, call, outcomes) => {
+  ])('a decision waits for an open decision, and skips its user: %s', async (_, call, outcomes) => {
     const second = createDatabase({ url: database.url, maxConnections: 1 });
     const waiting = () =>
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);

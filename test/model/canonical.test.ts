@@ -97,7 +97,7 @@ describe('the canonical form of a field', () => {
     expect(isReadAs(readingOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
-  it.each(fields)('tells a left-out %s from an unreadable one and from null, which is empty', (field) => {
+  it.each(fields)('reads a left-out, an unreadable and a null %s as three different states', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
     const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
     expect(readingOf(field, { id: 1n, raw: {} })).toBe('left out');
@@ -117,7 +117,7 @@ describe('sameBytes', () => {
     roleId: { roleId: 4n },
   };
 
-  it.each(fields)('finds an edit of %s and of no other field, even if only bytes changed', (field) => {
+  it.each(fields)('returns false only for an edited %s, even if only bytes changed', (field) => {
     const edited = { ...values, ...edits[field] };
     expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
     expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);

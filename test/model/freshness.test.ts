@@ -22,7 +22,7 @@ function standing(group: RunGroup, changed: Partial<GroupStatus> = {}): GroupSta
 const users = new Map([['harbour', { users: 5 * minute }]]);
 const limitMs = 15 * minute;
 
-describe('one group', () => {
+describe('judgeFreshness of one group', () => {
   // completeForMs, knownForMs (null: no row), upForMs → fresh, ageMs
   it.each([
     [0, hour, hour, true, 0],
@@ -45,7 +45,7 @@ describe('one group', () => {
     [-60_000, hour, hour, true, 0],
     [-hour, hour, hour, false, hour],
   ] as const)(
-    'counts as fresh or not (complete %s ms ago, known for %s ms, process up for %s ms): %s',
+    'returns whether it is fresh (complete %s ms ago, known for %s ms, process up for %s ms): %s',
     (completeForMs, knownForMs, upForMs, fresh, ageMs) => {
       const standings = knownForMs === null ? [] : [standing('users', { completeForMs, knownForMs })];
       expect(judgeFreshness(standings, users, upForMs)).toEqual([
@@ -59,7 +59,7 @@ describe('one group', () => {
   );
 
   it.each(['complete', 'partial', 'failed', 'refused', 'running', null])(
-    'counts by its last complete run, whatever the latest outcome is: %s',
+    'measures the age from the last complete run, whatever the latest outcome is: %s',
     (outcome) => {
       const at = (completeForMs: number) =>
         judgeFreshness([standing('users', { outcome, completeForMs, failures: 9 })], users, hour)[0]?.fresh;

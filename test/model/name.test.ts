@@ -33,7 +33,7 @@ describe('splitName', () => {
     );
   });
 
-  it('returns a last name without a space, and an empty one for a name of one word', () => {
+  it('returns a last name without a space, and an empty last name for a name of one word', () => {
     fc.assert(
       fc.property(oddName, (name) => {
         const { first, last } = splitName(name);

@@ -45,7 +45,7 @@ describe('eventsOf', () => {
     ['a silent group that was refused', null, silent.slice(2), 'over', 'covered', 'stands'],
     ['refused credentials', 5, [fresh], 'stands', 'covered', 'covered'],
     ['refused credentials, and failing groups', 5, [failing, ...silent], 'stands', 'covered', 'covered'],
-  ])('returns which events stand, are covered or over: with %s', (_, refusedSinceMs, groups, ...states) => {
+  ])('returns "stands", "covered" or "over" by event: with %s', (_, refusedSinceMs, groups, ...states) => {
     const events = eventsOf({ ...quiet, refusedSinceMs, groups });
     const told = [events['credentials-refused'], events.failing, events.stale];
     expect(told.map(inWord)).toEqual(states);
@@ -147,7 +147,7 @@ describe('nextNotice', () => {
     expect(sum(state, notice, nowMs)).toBe(expected);
   });
 
-  it('reserves a notice for one minute to send it, and keeps its id', () => {
+  it('postpones the next try of an unsent notice by one minute, and keeps the id of the notice', () => {
     expect(nextNotice(stands, last(unsent), at(minute))).toEqual({
       send: true,
       notice: last({ ...unsent, nextTryMs: start + 2 * minute }),

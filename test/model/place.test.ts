@@ -93,7 +93,7 @@ function given(...[record, identifier, database, , found, address]: (typeof case
 }
 
 describe('judgePlace', () => {
-  it.each(cases)('compares the mirror with the record (%s; identifier %s, oid %s; %s)', (...one) => {
+  it.each(cases)('returns a verdict for record and address (%s; identifier %s, oid %s; %s)', (...one) => {
     const { known, here } = given(...one);
     const [record, identifier, database, , found] = one;
     expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
@@ -142,7 +142,7 @@ describe('a message about the address of the mirror', () => {
     expect(adviceOn(placing)).toContain('musterd adopt --reason …, and stop the other one');
   });
 
-  it('suggests --also only if the database can be the same one under a new name', () => {
+  it('suggests --also only if the database can be the recorded database under a new name', () => {
     expect(maybeAlso(at(home, {}))).toBe(true);
     expect(maybeAlso(at(null, {}))).toBe(false);
     expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);

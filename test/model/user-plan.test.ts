@@ -58,7 +58,7 @@ describe('the decision about a field', () => {
       held: { decision: heldAsBefore, word: 'held', row: false },
       wait: { decision: { kind: 'wait' }, word: 'wait', row: false },
     };
-  it.each(Object.entries(words))('gets one word, and a line of a plan if it changes a value: %s', (_, of) => {
+  it.each(Object.entries(words))('gets one word, and a row of a plan for a move or new hold: %s', (_, of) => {
     expect(wordOf(of.decision)).toBe(of.word);
     const row = {
       change: of.word,
@@ -118,7 +118,7 @@ describe('the pushes of a plan', () => {
     roleId: heldAsBefore,
   });
 
-  it('pushOf returns the values to send, with null for a cleared one', () => {
+  it('pushOf returns the values to send, with null for a cleared value', () => {
     expect(pushOf(both)).toEqual({ email: 'b', phone: null });
     expect([isPush(both), isPush(plan({ email: moveOf('pull') }))]).toEqual([true, false]);
   });

@@ -144,7 +144,7 @@ describe('judgeAbsences', () => {
     expect(due.includes(2n)).toBe(others === 'few');
   });
 
-  it('withholds a missing row that a person left out of an approval, and gives that as the reason', () => {
+  it('marks no row as gone that a person left out of an approval, and gives that as the reason', () => {
     const grounds = decided('left', [2n]);
     const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
     expect(due).toEqual([1n, 3n]);
@@ -174,7 +174,7 @@ describe('judgeAbsences', () => {
 });
 
 describe('absenceHash', () => {
-  it('returns one hash for the same rows in any order, and another for other rows or resources', () => {
+  it('returns one hash for the same rows in any order, and a new hash for different rows or resources', () => {
     expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
     expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));

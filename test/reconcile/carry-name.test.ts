@@ -149,7 +149,7 @@ describe('a service that clears a name that an update leaves out', () => {
   };
   const cleared = 'an update without the name clears it on this service, and';
 
-  it('holds the field for a reason that lists the halves to send, and the command that approves them', () => {
+  it('holds the field with a reason that names the halves to send, and the command that approves the halves', () => {
     const approve = (name: string, first: string, last: string) =>
       `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
       '"musterd resolve" with --take mirror sends these along, or edit the name';
@@ -166,7 +166,7 @@ describe('a service that clears a name that an update leaves out', () => {
     expect(wordsOf(renamed, false)).toBe(guess);
   });
 
-  it('holds a later edit of the same field again, and sends no name along', () => {
+  it('holds a later edit of a held field too, and sends no name along', () => {
     const state = stateOf(names['three words'], 'known');
     const detail = wordsOf(state, true) ?? '';
     const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;

@@ -65,7 +65,7 @@ describe('an empty name on the service', () => {
       });
     });
 
-    it.each(policies)('pushes an edited name if the mirror wins, or else holds it ($name)', (policy) => {
+    it.each(policies)('pushes or holds an edited name by the policy ($name)', (policy) => {
       const state = makeState({ mirror: robin, service: { name } });
       const { moves, holds } = planInLists(state, member, policy);
       if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
@@ -122,12 +122,12 @@ describe('a name that an update by musterd has emptied', () => {
     expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
   });
 
-  it.each(policies)('sends a later edit of the name in its place (policy: $name)', (policy) => {
+  it.each(policies)('sends a later edit instead of the emptied name (policy: $name)', (policy) => {
     const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
     expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
-  it('holds the name as a conflict if the service has a new one, and settles it if both sides agree (A16)', () => {
+  it('holds the name as a conflict if the service has a new name, and settles the name if both sides agree (A16)', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
     for (const name of ['Eva Borg', 'Berg'])

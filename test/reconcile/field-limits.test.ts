@@ -140,7 +140,7 @@ describe('lastAdministrators', () => {
       {},
     ],
   ])(
-    'decides about a demotion if the second administrator is %s',
+    'holds or sends a demotion if the second administrator is %s',
     (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
       const { plans, population } = stage(people, more);
       const pushes = plans.map((plan) => ({

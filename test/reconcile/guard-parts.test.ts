@@ -43,7 +43,7 @@ describe('earlier holds', () => {
     ['by a limit on the run', hold(), 1],
     ['because a person requested it', hold({ reason: 'asked' }), 1],
     ['because a person rejected the edit', hold({ reason: 'rejected' }), 1],
-  ])('countHeld adds a new hold to the earlier holds or skips it: held %s', (_, anew, count) => {
+  ])('countHeld counts a new hold only if a limit on one field made it: held %s', (_, anew, count) => {
     const before = [{ userId: 99n, field: 'email' as const }];
     expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
   });
@@ -104,7 +104,7 @@ it('The guard names three held fields in a refusal, and counts further fields an
 });
 
 describe('a planned push', () => {
-  it('pushedValues takes the base that the plan is about to write, if it writes one', () => {
+  it('pushedValues returns the base that the plan is about to write, or the present base if the plan writes none', () => {
     const write = { base: { email: 'w@example.com' } } as UserPlan['write'];
     expect(pushedValues({ ...planOf(push), write }, 'email', values)).toEqual({
       ...values,
@@ -113,7 +113,7 @@ describe('a planned push', () => {
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
   });
 
-  it('pushedEdit returns the edit of a push, and nothing for another decision', () => {
+  it('pushedEdit returns the edit of a push, and undefined for another decision', () => {
     expect([pushedEdit(planOf(push), 'email'), pushedEdit(planOf({ kind: 'wait' }), 'email')]).toEqual([
       5n,
       undefined,

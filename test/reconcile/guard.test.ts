@@ -159,24 +159,24 @@ it('The guard decides the same if it skips users whose service values equal the 
 });
 
 describe('a field that a run would push', () => {
-  type Said = 'nothing' | 'approved' | 'resolved' | 'left';
+  type Said = 'undecided' | 'approved' | 'resolved' | 're-edited';
   type Fate = 'sent' | 'waits' | 'held';
-  const table: Record<Said, Record<`braked ${YesNo}`, Record<`refused ${YesNo}`, Fate>>> = {
-    nothing: {
-      'braked no': { 'refused no': 'sent', 'refused yes': 'waits' },
-      'braked yes': { 'refused no': 'held', 'refused yes': 'held' },
+  const table: Record<Said, Record<`field-limit ${YesNo}`, Record<`run-limit ${YesNo}`, Fate>>> = {
+    undecided: {
+      'field-limit no': { 'run-limit no': 'sent', 'run-limit yes': 'waits' },
+      'field-limit yes': { 'run-limit no': 'held', 'run-limit yes': 'held' },
     },
     approved: {
-      'braked no': { 'refused no': 'sent', 'refused yes': 'sent' },
-      'braked yes': { 'refused no': 'held', 'refused yes': 'held' },
+      'field-limit no': { 'run-limit no': 'sent', 'run-limit yes': 'sent' },
+      'field-limit yes': { 'run-limit no': 'held', 'run-limit yes': 'held' },
     },
     resolved: {
-      'braked no': { 'refused no': 'sent', 'refused yes': 'sent' },
-      'braked yes': { 'refused no': 'sent', 'refused yes': 'sent' },
+      'field-limit no': { 'run-limit no': 'sent', 'run-limit yes': 'sent' },
+      'field-limit yes': { 'run-limit no': 'sent', 'run-limit yes': 'sent' },
     },
-    left: {
-      'braked no': { 'refused no': 'waits', 'refused yes': 'waits' },
-      'braked yes': { 'refused no': 'held', 'refused yes': 'held' },
+    're-edited': {
+      'field-limit no': { 'run-limit no': 'waits', 'run-limit yes': 'waits' },
+      'field-limit yes': { 'run-limit no': 'held', 'run-limit yes': 'held' },
     },
   };
   const cases = rowsOf(table).flatMap(([said, byBrake]) =>
@@ -189,11 +189,11 @@ describe('a field that a run would push', () => {
   it.each(cases)('sends or holds it ($said, $braked, $refused): $fate', ({ said, braked, refused, fate }) => {
     const email = word(braked) ? emailOf(3n) : 'new@example.com';
     const holds: Record<Said, readonly Hold[]> = {
-      nothing: [],
+      undecided: [],
       approved: [holdOf(2n, email, approved)],
       resolved: [holdOf(2n, email, resolved)],
       // It was edited again since it was held.
-      left: [holdOf(2n, 'earlier@example.com')],
+      're-edited': [holdOf(2n, 'earlier@example.com')],
     };
     const verdict = judge({
       edits: { 2: { email }, ...(word(refused) ? many(9) : {}) },
@@ -209,7 +209,7 @@ describe('a field that a run would push', () => {
     expect(found).toEqual([fate]);
   });
 
-  it('replaces the earlier hold if it holds the field again', () => {
+  it('gets a new hold in place of the earlier hold if the guard holds the field again', () => {
     const view = viewOf({ edits: { 2: { email: emailOf(3n), phone: '15550999' } } });
     const plans = view.plans.map((plan) =>
       mapPushes(plan, (field, push) => ({ ...push, ends: field === 'email' })),
@@ -235,7 +235,7 @@ describe('a review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('reports a mass change once reviews are switched off, but no edit that still waits for its review', () => {
+  it('reports a mass change once reviews are off, but no edit that waits for an earlier review', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -333,7 +333,7 @@ describe('an approved edit', () => {
 });
 
 describe('a batch', () => {
-  it('holds a batch and, apart from it, the fields over a limit on single fields', () => {
+  it('holds a mass change as a batch, and fields over a single-field limit apart from the batch', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
@@ -423,7 +423,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('gives its reasons, but stops no run, if only the limit of the day is exceeded beside a waiting batch', () => {
+  it('reports the reason, but does not stop the run, if new edits beside a waiting batch exceed the limit of the day', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
     const fresh = Object.fromEntries([2, 3, 4, 5, 6, 7, 8, 9].map((id) => [id, { phone: `1555020${id}` }]));
@@ -517,7 +517,7 @@ describe('a limit on single fields', () => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('counts an administrator whose values are unchanged, so that a second one may be demoted', () => {
+  it('counts an administrator whose values are unchanged, so that a second administrator may be demoted', () => {
     const given = { edits: { 2: { roleId: 5n } }, shows: isAdmin([2]) };
     const view = viewOf({ ...given, policy: { ...holdAll, roleId: 'mirror-wins' } });
     const { plans, postponed } = guard({ ...view, differing: [2n] }, settings);
@@ -581,7 +581,7 @@ describe('a limit on single fields', () => {
     expect(held(given)).toEqual(expected);
   });
 
-  it('does not count a role change that a person resolved', () => {
+  it('does not count a role change that a person resolved against the limit on role changes', () => {
     const roles = (ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, { roleId: 9n }]));
     expect(held({ edits: roles([2, 3, 4]) })).toEqual([]);
     expect(held({ edits: roles([2, 3, 4, 5]) }).length).toBe(4);
@@ -666,7 +666,7 @@ describe('a hold by a limit on one field', () => {
       { email: undefined as never },
       false,
     ],
-  ])('sends another field of the user, and this hold %s', (_, more, says, ends) => {
+  ])('sends another field of the user, and keeps or ends the hold: it %s', (_, more, says, ends) => {
     const held = { 11: [{ ...alone(11n, email, ''), ...more }] };
     const { verdict } = look({ edits: { 11: { email, phone } }, held, shows: { 11: says } });
     expect(verdict).toMatchObject({ stopped: false, approved: new Map([[11n, []]]) });

@@ -172,48 +172,47 @@ describe('a held field', () => {
     } as const satisfies Readonly<Record<Decision, Kind>>;
     const lasting = (edit: bigint) => ({ email: { id: edit, madeMs: 0 } });
     const fatesOfEdit = {
-      'is as it was': (state: UserState) => ({ ...state, edits: lasting(1n) }),
+      'is unchanged': (state: UserState) => ({ ...state, edits: lasting(1n) }),
       'was withdrawn': (state: UserState) => change['edit withdrawn']({ ...state, edits: {} }),
-      'was edited to something else': (state: UserState) =>
-        change['edited again']({ ...state, edits: lasting(2n) }),
+      'was replaced': (state: UserState) => change['edited again']({ ...state, edits: lasting(2n) }),
       'was withdrawn and set to the same value again': (state: UserState) => ({
         ...state,
         edits: lasting(2n),
       }),
-      'was made past the triggers': (state: UserState) => ({ ...state, edits: {} }),
+      'was made with triggers off': (state: UserState) => ({ ...state, edits: {} }),
     };
     const movesOfService = {
-      'as it was seen': (state: UserState) => state,
+      'is unchanged': (state: UserState) => state,
       'has another value': change['service moved'],
     };
     const stands: Fates = { none: 'stays', approved: 'sent', resolved: 'sent', rejected: 'stays' };
     const anew: Fates = { none: 'held anew', approved: 'held anew', resolved: 'sent', rejected: 'sent' };
     const another = {
-      'as it was seen': anew,
+      'is unchanged': anew,
       'has another value': all('conflict'),
     };
     /** The second table of `held-field.ts`. */
     const decided: Readonly<
       Record<keyof typeof fatesOfEdit, Readonly<Record<keyof typeof movesOfService, Fates>>>
     > = {
-      'is as it was': {
-        'as it was seen': stands,
+      'is unchanged': {
+        'is unchanged': stands,
         'has another value': { none: 'stays', approved: 'stays', resolved: 'conflict', rejected: 'stays' },
       },
       'was withdrawn': {
-        'as it was seen': all('ends'),
+        'is unchanged': all('ends'),
         'has another value': all('pulled'),
       },
-      'was edited to something else': another,
+      'was replaced': another,
       'was withdrawn and set to the same value again': another,
-      'was made past the triggers': another,
+      'was made with triggers off': another,
     };
     const table = rowsOf(decided).flatMap(([edit, moves]) =>
       rowsOf(moves).flatMap(([service, fates]) =>
         rowsOf(fates).map(([decision, fate]) => [decision, edit, service, fate] as const),
       ),
     );
-    it.each(table)('follows "%s", or not (edit %s; service %s): %s', (decision, edit, service, fate) => {
+    it.each(table)('obeys or drops "%s" (edit %s; service %s): %s', (decision, edit, service, fate) => {
       const state = stateOf(kinds[decision]);
       const held = state.held.map((hold): Hold => {
         const seen = { ...hold, edit: 1n };
@@ -226,7 +225,7 @@ describe('a held field', () => {
   });
 
   it.each(['limit on a run', 'limit alone'] as const)(
-    'explains why a decision became void: %s (O8)',
+    'explains that a new service value made the decision void: %s (O8)',
     (kind) => {
       const seen = stateOf(kind);
       const decision = kind === 'limit alone' ? 'resolved' : 'approved';
@@ -253,14 +252,14 @@ describe('a held field', () => {
     }
   });
 
-  it('pulls a field that a person resolved if the service has a new value and the policy lets it win', () => {
+  it('pulls a resolved field with a new service value if the policy is "service-wins"', () => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
     expect(fateOf(moved, settings.maxRows, 'service-wins')).toBe('pulled');
   });
 
-  it('decides about an approved field after "user leaves and comes back": returned', () => {
+  it('holds an approved field again, as "returned", if the user left and came back', () => {
     const left = change['user leaves and comes back'](change.approved(stateOf('limit on a run')));
     expect(fateOf(left, settings.maxRows)).toBe('returned');
   });
@@ -282,7 +281,7 @@ describe('the values of a hold', () => {
     ['no change since', hold, values, undefined],
     ['another value of the service', hold, moved, since],
     ['another value of both sides', hold, { ...moved, mirror: 'd@example.com' }, undefined],
-  ])('voidDetail gives a reason only if the service changed since: %s', (_, given, now, words) => {
+  ])('voidDetail gives a reason if the service changed after the decision: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);
   });
 

@@ -115,7 +115,7 @@ describe('a field that both sides agreed to be empty', () => {
     rowsOf(byService).map(([serviceIs, verdict]) => ({ mirrorIs, serviceIs, verdict })),
   );
 
-  it.each(cases)('merges it ($mirrorIs, $serviceIs): $verdict', ({ mirrorIs, serviceIs, verdict }) => {
+  it.each(cases)('gets verdict $verdict ($mirrorIs, $serviceIs)', ({ mirrorIs, serviceIs, verdict }) => {
     for (const field of fields) {
       const empty = field === 'name' ? { name: { first: '', last: '' }, joined: '' } : { [field]: null };
       const mirror = mirrorIs === 'edited' ? row : { ...row, ...empty };

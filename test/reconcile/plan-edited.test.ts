@@ -65,7 +65,7 @@ describe('a limit on one field', () => {
       { roleId: undefined as never },
       [],
     ],
-  ])('picks the users whom it must compare with before a push of %s', (_, id, edit, says, concerned) => {
+  ])('lists the users to compare with before a push of %s', (_, id, edit, says, concerned) => {
     const plans = [planOf(id, edit, says), ...others];
     expect(concernedBy(plans, present, admins)).toEqual(concerned);
     const { emails, phones, roleIds } = concernOf(plans, admins);

@@ -130,7 +130,7 @@ describe('an edited value', () => {
     rowsOf(byValue).map(([value, fate]) => ({ field, value, fate })),
   );
 
-  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('is $fate for $field: $value', (expected) => {
+  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('$value in $field is $fate', (expected) => {
     const { field, value, fate } = expected;
     const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
     const planned = plan(field, makeState({ mirror: { [field]: edited } }));
@@ -142,12 +142,12 @@ describe('an edited value', () => {
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],
     ['roleId', null, 'the service gives no way to remove a role'],
-  ] as const)('gives the reason why it cannot send a value: %s, %s', (field, value, why) => {
+  ] as const)('gives the reason why it cannot be sent: %s, %s', (field, value, why) => {
     expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });
 
-it('A field that the service leaves out waits; if it was edited, a plan holds it for a person', () => {
+it('A plan lets a field that the service leaves out wait, or holds the field for a person if it was edited', () => {
   const leftOut = (mirror: Partial<MirrorRow>) => ({ ...makeState({ mirror }), service: without('email') });
   expect(plan('email', leftOut({}))).toEqual({ kind: 'wait' });
   expect(holdIn(plan('email', leftOut({ email: 'anna@example.com' })))?.detail).toContain(
@@ -181,7 +181,7 @@ describe('a hold', () => {
     });
   });
 
-  it.each(fields)('lasts until its time on %s if a person requested it, whatever the values', (field) => {
+  it.each(fields)('lasts until its end on %s if a person requested the hold, for all values', (field) => {
     const { state } = conflictOf(field);
     const asked = (endsInMs: number) =>
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));

@@ -109,7 +109,7 @@ describe('a plan', () => {
     });
   });
 
-  it('writes nothing more if it is made again after it was applied, and sends the same values', () => {
+  it('made again after its application, writes nothing more and sends the same values', () => {
     always((state, member, policy) => {
       const plan = planInLists(state, member, policy);
       const next = planInLists(applyPlan(state, plan), member, policy);
@@ -119,7 +119,7 @@ describe('a plan', () => {
     }, examples);
   });
 
-  it('ends the hold of a field that waits for the name only if an editor gave the halves of the name', () => {
+  it('ends the hold of a field that waits for the name only if the split of the name is known', () => {
     const releasesOf = (split: 'known' | 'guessed') => {
       const mirror = settling.mirror && { ...settling.mirror, split };
       return planInLists({ ...settling, mirror }, undefined, holdAll).releases;
@@ -150,7 +150,7 @@ describe('a plan', () => {
     });
   });
 
-  it('invents no value: takes each from mirror, base, service or listing, or splits a name of theirs', () => {
+  it('takes each value from mirror, base, service or listing, or from the split of a name there', () => {
     always((state, member, policy) => {
       const { write, patch } = planInLists(state, member, policy);
       for (const field of patchedFields(patch)) expect(patch[field]).toBe(state.mirror?.[field]);
@@ -214,7 +214,7 @@ describe('a plan', () => {
     );
   });
 
-  it('stays the same in any order of its properties and held fields', () => {
+  it('stays the same whatever the order of properties and held fields in the state of the user', () => {
     const turned = <T extends object>(value: T): T =>
       Object.fromEntries(Object.entries(value).toReversed()) as T;
     always((state, member, policy) => {
@@ -252,7 +252,7 @@ describe('a field', () => {
     });
   });
 
-  it('changes on neither side if the service leaves it out or shows it unreadably (A10)', () => {
+  it('changes on neither side if the service leaves the field out or shows it unreadably (A10)', () => {
     always((state, member, policy) => {
       const { write, moves } = planInLists(state, member, policy);
       const { service } = state;

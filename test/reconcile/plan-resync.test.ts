@@ -31,7 +31,7 @@ describe('a resync', () => {
   const resync = (state: UserState, of: typeof member | null = member) =>
     inLists(planResyncOf(state, of ?? undefined, holdAll));
 
-  it.each(fields)('pulls %s, and ends its hold', (field) => {
+  it.each(fields)('pulls a new service value of %s, and ends the hold on the field', (field) => {
     const plan = resync(makeState({ service: { [field]: there[field] }, held: [holdOf(field)] }));
     expect(plan).toMatchObject({
       case: 'merge',

@@ -18,7 +18,7 @@ const otherValues: UserValues = {
 const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
 describe('a merge', () => {
-  it('pulls the email of a user although it holds the name that the service has emptied', () => {
+  it('pulls the email of a user, and holds the name that the service has emptied', () => {
     const { holds, write } = merge(makeState({ service: { name: '', email: otherShown.email } }));
     expect(holds.map(({ field }) => field)).toEqual(['name']);
     expect(write?.mirror.email).toBe(otherShown.email);
@@ -39,7 +39,7 @@ describe('a merge', () => {
 });
 
 describe('the split of a name', () => {
-  it.each(['known', 'guessed'] as const)('keeps a split %s when it settles an edit of the name', (split) => {
+  it.each(['known', 'guessed'] as const)('stays %s when a run settles an edit of the name', (split) => {
     const name = { first: 'Anne', last: 'Marie Berg' };
     const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
     expect(write?.mirror).toMatchObject({ name, split });
@@ -48,7 +48,7 @@ describe('the split of a name', () => {
 });
 
 describe('a merge without a base', () => {
-  it('lets every field wait if one of them is unreadable', () => {
+  it('lets every field wait if one field is unreadable', () => {
     const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
     expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
   });
@@ -66,7 +66,7 @@ describe('a user who left the team and came back', () => {
     expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
   });
 
-  it.each(fields)('holds an edit of %s from before, and neither pushes it nor changes base', (field) => {
+  it.each(fields)('holds an edit of %s from before the user left, and does not change base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
     const detail = 'the user left the team and came back; the earlier edit waits';
@@ -106,7 +106,7 @@ describe('a hold that a person requested', () => {
     endsInMs,
   });
 
-  it('ends when the user comes back after the time of the hold', () => {
+  it('ends when the user comes back after the end time of the hold', () => {
     const held = [asked('phone', 0)];
     const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
     expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
@@ -243,7 +243,7 @@ describe('a member whom only the team listing shows', () => {
     expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
   });
 
-  it('keeps the name if base also has an address of the user', () => {
+  it('keeps the agreed name, not the name of the listing, if base also has an address of the user', () => {
     const known = { phone: null, roleId: null };
     const state = makeState({ base: known, mirror: known, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);

@@ -62,7 +62,7 @@ describe('arrangeBatches', () => {
   });
 });
 
-it('readLessons returns the defaults if no user is pushed to', async () => {
+it('readLessons returns safety "keeps" and an empty set of troubled users if no user is pushed to', async () => {
   expect(await readLessons(createMirrorStandIn([]), [])).toEqual(calm);
 });
 
@@ -101,7 +101,7 @@ describe('countRequests', () => {
     expect([cost([many(100)]), cost([many(101)])]).toEqual([2, 3]);
   });
 
-  it('counts a vain lookup for a user whom the service does not show', () => {
+  it('counts one more lookup for a user whom the service does not show', () => {
     expect(countRequests([[push(1)]], new Map())).toBe(3);
   });
 });

@@ -220,7 +220,7 @@ const phoneSent = (decided: readonly Field[]): Intent => ({
   ageMs: 0,
 });
 
-describe('a hold after a push', () => {
+describe('the reason of a hold after a push', () => {
   const resultIn = (outcome: PushOutcome, decided: readonly Field[], tries: number) => {
     const answered = {
       intent: phoneSent(decided),

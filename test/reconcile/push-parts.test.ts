@@ -44,14 +44,14 @@ function createParts(users: number) {
   return { ids, service, mirror, intents, notes, places };
 }
 
-describe('a request with updates', () => {
+describe('guardSend of a request with updates', () => {
   const deadline = {
     mirror: { markSent: () => Promise.resolve([]), requireLease: () => undefined },
     sendByMs: 100,
     breaker: { open: false },
   };
 
-  it('leaves at its deadline, but not later', async () => {
+  it('lets the request leave at its deadline, and rejects the request later', async () => {
     const leave = async (now: number) => {
       const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
       await options.beforeSend?.();
@@ -61,7 +61,7 @@ describe('a request with updates', () => {
     await expect(leave(101)).rejects.toThrow('it had waited for too long since it was prepared');
   });
 
-  it('does not leave if an edit was taken back, and the error names the user', async () => {
+  it('rejects the request if an edit was taken back, and names the user in the error', async () => {
     const mirror = { ...deadline.mirror, markSent: () => Promise.resolve([2n, 3n]) };
     const { beforeSend } = guardSend({ ...deadline, mirror, monotonicMs: () => 0 }, [1n, 2n, 3n]);
     await expect(beforeSend?.()).rejects.toThrow(
@@ -172,11 +172,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('replaces a new read before the push for up to one second', async () => {
+  it('saves a second read before the push for up to one second', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('does not replace a new read if a name must be sent along, or if the plan did not read all users', async () => {
+  it('does not save a second read if a name must be sent along, or if the plan did not read all users', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });

@@ -148,7 +148,7 @@ describe('many edits', () => {
     ['as a whole', 400, 25, () => false],
     ['user by user', 75, 25, (_, id) => id === 1n],
     ['field by field', 3, 1, ({ roleId }, id) => id === 1n && roleId !== undefined],
-  ])('sends two batches at a time once the first was taken %s', async (_, users, batchSize, refuses) => {
+  ])('sends two batches at a time once the service took one %s', async (_, users, batchSize, refuses) => {
     const { service, mirror, run, ids } = createStage({ users, batchSize });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) }, roleId: 9n });
     service.refusesPatch = refuses;
@@ -239,7 +239,7 @@ describe('many edits', () => {
     expect(error).toMatchObject({ code });
   });
 
-  it('reads and sends one batch at a time until the service has taken a batch', async () => {
+  it('reads the users of one batch at a time until the service has taken a batch', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     service.hidden = new Set(ids.slice(0, 25));
@@ -358,7 +358,7 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ held: 1 });
   });
 
-  it('postpones a field whose value has changed on the service, and counts it', async () => {
+  it('postpones a field whose value has changed on the service, and counts the field as postponed', async () => {
     const { service, mirror, run } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     const { users } = service;
@@ -385,7 +385,7 @@ describe('right before an edit is sent', () => {
     expect(notes.warnings).toHaveLength(1);
   });
 
-  it('skips a user whom it cannot read again, and makes the run partial', async () => {
+  it('skips a user whom the run cannot read again, and makes the run partial', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 9n });
     mirror.edit(2n, { roleId: 9n });
@@ -395,7 +395,7 @@ describe('right before an edit is sent', () => {
     expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
-  it('does not send an edit that an editor takes back at that moment', async () => {
+  it('does not send an edit that an editor takes back right before the push', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     const takenBack = (ids: readonly Id[]) => {
@@ -463,7 +463,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('does not send a batch that was prepared too long ago, and merges it again in the next run (A25, R6)', async () => {
+  it('does not send a batch that was prepared too long ago, and merges its edits again in the next run (A25, R6)', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -497,8 +497,8 @@ describe('a batch that waits before it leaves', () => {
   it.each([
     ['is not sent', 5_001, 0],
     ['is sent', 4_000, 0],
-    ['is sent, since waits for the rate limit do not count,', 5_500, 1_000],
-  ])('a batch %s if its second read takes %i ms and each wait %i ms', async (says, ms, placeMs) => {
+    ['is sent, since waits for the rate limit do not count', 5_500, 1_000],
+  ])('expires after 5 s, waits not counted: it %s (read %i ms, waits %i ms)', async (says, ms, placeMs) => {
     const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
     const { users } = service;
     mirror.edit(1n, { roleId: 9n });
@@ -547,7 +547,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('leaves a batch that is too old for the next run, and sends the next batch (R6)', async () => {
+  it('postpones a batch that is too old to the next run, and sends the next batch (R6)', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -654,9 +654,9 @@ describe('a batch that the service refuses', () => {
 
   it.each([
     ['before the batch', [2n], [], [1n, 3n]],
-    ['again after the refusal', [], [2n], [1n, 2n, 3n]],
+    ['after the refusal', [], [2n], [1n, 2n, 3n]],
   ])(
-    'leaves a user out of the next request if it could not read that user again %s',
+    'leaves a user out of the next request if the read %s does not return the user',
     async (_, before, after, first) => {
       const { service, mirror, run, ids, show } = createStage({ users: 3 });
       for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -676,7 +676,7 @@ describe('a batch that the service refuses', () => {
   it.each([
     ['three of four users get no answer', 25, [[1n, 2n, 3n, 4n], [1n], [2n], [3n]]],
     ['two users get no answer, and the next batch follows', 2, [[1n, 2n], [1n], [2n], [3n, 4n]]],
-  ])('stops at the third user without an answer: %s', async (_, batchSize, sent) => {
+  ])('stops pushing only at the third user without an answer: %s', async (_, batchSize, sent) => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -688,7 +688,7 @@ describe('a batch that the service refuses', () => {
     expect(notes.reasons).not.toContain('the service refused every user of a batch: pushing stopped');
   });
 
-  it('records with each user the request that was refused', async () => {
+  it('records the id of a refused request for each user of the request', async () => {
     const { service, mirror, run, ids } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches, request) => {
@@ -794,7 +794,7 @@ describe('fields of one user that are sent one by one', () => {
     return made;
   };
 
-  it.each([401])('ends at a %i for one field, and holds nothing for it', async (status) => {
+  it.each([401])('stops the run at a %i for one field, and holds no field', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -1098,7 +1098,7 @@ describe.each(['copy', 'elsewhere'] as const)('a mirror that may not send (%s)',
     },
   );
 
-  it('keeps a push open as a whole if the service shows only a part of it', async () => {
+  it('keeps a push open as a whole if the service shows only some of its values', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1153,7 +1153,7 @@ describe('a user whose pushes never get an answer', () => {
     });
   });
 
-  it('reports no stop if the three unanswered users were the last ones', async () => {
+  it('reports no stop if the three unanswered users were the last users to push to', async () => {
     const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
@@ -1197,7 +1197,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(made.service.updates)[0]).toEqual([first]);
   });
 
-  it('sends such updates one after another until the service has taken one', async () => {
+  it('sends updates without a name one after another until the service has taken one', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
     await run();
@@ -1306,7 +1306,7 @@ describe('a field that the service no longer shows', () => {
   it.each([
     ['unreadable', (user: ServiceUser) => ({ ...user, name: odd })],
     ['left out', (user: ServiceUser) => without('name', user)],
-  ] as const)('sends no update that must carry an unseen name: %s', async (_, hide) => {
+  ] as const)('sends no update that must carry a name which the service hides: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email });
     made.mirror.nameSafety = 'clears';
@@ -1396,7 +1396,7 @@ describe('an update of an email that also changes the name', () => {
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne Berg' }, service: { name: 'Anne Berg' } });
   });
 
-  it('does not stop if the name was in conflict before the update', async () => {
+  it('does not stop the pushes if the name was in conflict before the update', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });

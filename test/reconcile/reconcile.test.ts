@@ -177,7 +177,7 @@ describe('one part of a run that fails', () => {
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;
 
-  it.each(Object.entries(parts))('makes the run partial, but does not end it: %s', async (_, says) => {
+  it.each(Object.entries(parts))('makes the run partial, but does not end the run: %s', async (_, says) => {
     const { run } = createStage(written, { ...listings, ...says(refusal(500)) });
     expect((await run(...groups)).reasons).toEqual([expect.stringContaining('answered 500')]);
   });

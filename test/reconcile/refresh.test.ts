@@ -189,7 +189,7 @@ describe('refresh', () => {
     ['an incomplete listing', { listing: { because: 'a page is missing' } }, [null]],
     ['a listing whose pages were read in another order', { digests: null }, [null]],
     ['a listing whose row lacks a field', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
-  ])('stores the answers for the next run, or none: %s', async (_, options, answers) => {
+  ])('stores answers for the next run only of a whole listing in order: %s', async (_, options, answers) => {
     const { run, told } = createStage({ digests: ['one'], row: () => Promise.resolve(null), ...options });
     await run();
     expect(told.answers).toEqual(answers);
@@ -279,7 +279,7 @@ describe('refresh', () => {
     });
   });
 
-  it('leaves out rows of another team, and records them', async () => {
+  it('leaves out rows of another team, and records the rejected rows', async () => {
     const { of, mirror, told, notes } = createStage({ resource: inboxes });
     const added: unknown[] = [];
     const gathered = mirror.gatherListing;
@@ -315,7 +315,7 @@ describe('refresh', () => {
     expect(notes.counts['tags_gone']).toBeUndefined();
   });
 
-  it('marks a row as gone if its lookup finds nothing, and forgets how the listing pages meanwhile', async () => {
+  it('marks a row as gone if its lookup finds nothing, and drops the stored paging of the listing', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       row: () => Promise.resolve(null),
@@ -339,7 +339,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('looks up 20 of the rows that the listing leaves out, first those looked up longest ago', async () => {
+  it('looks up 20 of the rows that the listing leaves out, first the rows looked up longest ago', async () => {
     const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
     const asked: bigint[] = [];
     const { run, told, notes } = createStage({
@@ -358,7 +358,7 @@ describe('refresh', () => {
     expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
-  it('relies on the listing to mark a row as gone if the interface has no lookup', async () => {
+  it('marks a missing row as gone on proof of the listing alone if the interface has no lookup', async () => {
     const { run, told } = createStage({ result: { absent: [due] } });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });
@@ -376,7 +376,7 @@ describe('refresh', () => {
     ]);
   });
 
-  it('compares for a plan, and writes nothing', async () => {
+  it('compares the listing for a plan, and writes nothing', async () => {
     const { of, mirror, told, notes } = createStage({ result: { absent: [due] } });
     const result = await planRefresh(of, mirror, settings, notes);
     expect(result.absent).toEqual([due]);
@@ -410,7 +410,7 @@ describe('countContacts', () => {
 });
 
 describe('a listing', () => {
-  it('warns about ids that the service gave twice with different values, and records them', async () => {
+  it('warns about ids that the service gave twice with different values, and records the ids', async () => {
     const { run, told, notes } = createStage({ differing: [7n, 8n] });
     await run();
     expect(notes.warnings).toEqual([

@@ -214,7 +214,7 @@ describe('a user whom the service gives twice', () => {
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 
-  it('keeps the last row of the user, in one answer or in two', async () => {
+  it('keeps the last row of the user, whether one answer has both rows or two answers', async () => {
     expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
     expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
   });
@@ -283,7 +283,7 @@ describe('a lookup', () => {
     ['an address of the mirror', 3n, undefined],
     ['an address of the team', 1n, { ...member, id: 1n, email: 'user1@example.com' }],
     ['an address of mirror.user_lookups', 2n, undefined],
-  ])('asks by %s if the given addresses find nobody', async (_, id, member) => {
+  ])('looks a user up by %s if the given addresses do not find the user', async (_, id, member) => {
     const service = createServiceStandIn(users);
     service.unfiltered = 'refuse';
     expect(await find(service, [id], { emails: ['gone@example.com'], phones: [] }, member)).toContain(id);

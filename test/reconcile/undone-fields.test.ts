@@ -43,7 +43,7 @@ describe('undoneFields', () => {
     expect(undoneFields([{ ...push, approved: [field] }], { undone }).get(1n)).toEqual([]);
   });
 
-  it('sends a name that restores what an update cleared, even if the service has put it back before', () => {
+  it('sends a name that restores what an update cleared, even if the service has put the name back before', () => {
     const push = { plan: planOf('name', anne, undefined), pushed: [['name', anne]] as const, approved: [] };
     expect(undoneFields([push], { undone: wasUndone('name', anne) }).get(1n)).toEqual([]);
   });

@@ -13,7 +13,7 @@ import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 
 describe('a user who is new to the mirror', () => {
-  it('takeNew writes what planUser would write for a new user', () => {
+  it('takeNew writes the same values as planUser for a new user', () => {
     const readableUser = anyService.filter((user) => !hasUnreadable(user));
     fc.assert(
       fc.property(readableUser, fc.constantFrom('agent', null, undefined), (user, role) => {

@@ -83,7 +83,7 @@ describe('noteUnread', () => {
     expect(told(states, 9)).toEqual([[email], unread]);
   });
 
-  it('reports nothing if the service shows every field, or leaves out one that was empty before', () => {
+  it('reports nothing if the service shows every field, or leaves out a field that was empty before', () => {
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
     expect(told([makeState(), never, makeState({ service: null })])).toEqual([[], []]);
   });
