@@ -40,7 +40,7 @@ begin
   end if;
   if found #>> '{place,kind}' is not null and (found #>> '{place,database}' is distinct from found ->> 'database'
       or found #>> '{place,identifier}' <> found ->> 'identifier') then
-    raise exception 'This mirror was at another place: nothing can be decided or sent here'
+    raise exception 'This mirror is recorded at another place: nothing can be decided or sent here'
       using errcode = 'object_not_in_prerequisite_state',
         hint = 'If it has moved here: musterd adopt --reason …, and stop the other one. If it should be a copy: musterd adopt --as-copy --reason …';
   end if;

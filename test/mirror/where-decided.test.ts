@@ -37,8 +37,8 @@ describe('a decision in SQL', () => {
   it.each([
     ['in the recorded database', {}, 'There is no held batch'],
     ['in a copy', { kind: 'copy' }, 'Nothing can be decided in a copy'],
-    ['in another database', { database: '1' }, 'This mirror was at another place'],
-    ['on another server', { identifier: '1' }, 'This mirror was at another place'],
+    ['in another database', { database: '1' }, 'This mirror is recorded at another place'],
+    ['on another server', { identifier: '1' }, 'This mirror is recorded at another place'],
   ] as const)('sync.approve decides only in the recorded database: %s', async (_, differs, answer) => {
     await keep(null, { ...(await placeHere()), ...differs });
     expect(await decide()).toContain(answer);

@@ -51,7 +51,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       'mirror',
       `The schema was made by a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
-        hint: 'Nothing was changed. Dump it with its own musterd, restore the dump with 0.1.0 into an empty database, and migrate that database.',
+        hint: 'Nothing was changed. Dump this database with the musterd that made it, restore the dump into an empty database with musterd 0.1.0, and migrate that.',
       },
     );
   }
