@@ -122,7 +122,7 @@ describe('workOn', () => {
     [[], edited, ['edits']],
     [[], { ...edited, isFresh: false }, []],
     [[], { ...edited, failures: 13 }, []],
-  ])('runs due groups, and new edits unless users are due or edits wait: %j', async (due, edits, groups) => {
+  ])('runs due groups, and fresh edits alone if users are not due: %j', async (due, edits, groups) => {
     expect((await nextAfter('complete', due, edits)).groups).toEqual(groups);
   });
 });

@@ -236,7 +236,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     ],
     ['a conflict becomes a limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
   ] as const)(
-    'writeHolds replaces a hold with a limit on the field, except in a batch: %s',
+    'writeHolds changes a hold outside a batch to reason limit if its field exceeds a limit: %s',
     async (_, before, then) => {
       await write(before);
       const [[edit] = []] = await run(`select edit_id from sync.held_fields`);

@@ -117,7 +117,7 @@ describe('sameBytes', () => {
     roleId: { roleId: 4n },
   };
 
-  it.each(fields)('returns false only for an edited %s, even if only bytes changed', (field) => {
+  it.each(fields)('returns false only for the edited %s, even if it is canonically equal', (field) => {
     const edited = { ...values, ...edits[field] };
     expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
     expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);

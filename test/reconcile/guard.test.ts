@@ -235,7 +235,7 @@ describe('a review of each push', () => {
   const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('reports a mass change once reviews are off, but no edit that waits for an earlier review', () => {
+  it('once reviews are off, stops a mass change, and lets earlier reviewed edits wait without a notice', () => {
     const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
     const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
     expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
@@ -513,7 +513,7 @@ describe('a limit on single fields', () => {
       ],
     ],
     ['a demotion that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
-  ])('decides which roles to hold: %s (O6)', (_, given, expected) => {
+  ])('holds role edits that are many or may leave no administrator: %s (O6)', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
 

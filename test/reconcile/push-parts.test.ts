@@ -172,11 +172,11 @@ describe('the read of a plan', () => {
     return taken?.readAtMs;
   };
 
-  it('saves a second read before the push for up to one second', async () => {
+  it('serves the push without a second read if it is at most one second old', async () => {
     expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
   });
 
-  it('does not save a second read if a name must be sent along, or if the plan did not read all users', async () => {
+  it('does not serve the push if a name must be sent along, or if the plan did not read all users', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });

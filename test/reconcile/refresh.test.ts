@@ -315,7 +315,7 @@ describe('refresh', () => {
     expect(notes.counts['tags_gone']).toBeUndefined();
   });
 
-  it('marks a row as gone if its lookup finds nothing, and drops the stored paging of the listing', async () => {
+  it('if the lookup of a missing row finds nothing, marks it as gone and rereads the paging next time', async () => {
     const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       row: () => Promise.resolve(null),

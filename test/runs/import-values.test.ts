@@ -343,7 +343,7 @@ describe('the columns of a file', () => {
   it.each([
     [['Kennung', 'Postfach'], 'No column of the file is the id, the email or the phone'],
     [['id', 'Postfach'], 'No column of the file is a value to change'],
-  ])('requireColumns refuses a file without a key or value column, and names all: %j', (columns, words) => {
+  ])('requireColumns refuses a file without key or value column, and lists its own: %j', (columns, words) => {
     const table = tableOf(columns, columns, columns);
     expect(() => requireColumns(table, readColumns(table, []))).toThrow(
       expect.objectContaining({

@@ -383,7 +383,7 @@ describe('429 answers', () => {
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
   });
 
-  test('a 429 for four calls delays all later requests of the client by a second or more (N16)', async () => {
+  test('after four calls are answered 429, all later requests wait for at least a second (N16)', async () => {
     const clock = createHeldClock();
     const times: number[] = [];
     const { client, server } = await openPair(
