@@ -8,7 +8,7 @@ export interface Asset {
   readonly isFont: boolean;
 }
 
-/** In the bundle, the files are beside this file. In a checkout, the typeface is in its package, and the guide in docs. */
+/** In the bundle, all assets are beside this file. In a checkout, the typeface is in its package, the guide in docs. */
 const typeface = '../../node_modules/@fontsource-variable/inter/';
 const places = ['./assets/', typeface, `${typeface}files/`, '../../docs/'];
 

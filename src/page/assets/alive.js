@@ -1,10 +1,10 @@
-/* Watches whether musterd answers. While it does not, the page claims nothing about now, and nobody decides anything. */
+/* Watches whether musterd answers. While it does not, the page shows its age, and no button for decisions works. */
 export const live = document.querySelector('.live');
 const banner = document.querySelector('[data-banner]');
 
 let lastMs = Date.now();
 
-/** @param refresh loads what may have changed while nobody answered */
+/** @param refresh reloads the content, which can have changed while musterd did not answer */
 export function showAlive(refresh) {
   lastMs = Date.now();
   live.classList.add('on');
@@ -20,7 +20,7 @@ export function showAlive(refresh) {
 
 const decidingButtons = () => document.querySelectorAll('form[method="post"] button');
 
-/** What was seen may be out of date, so nothing is decided about it, and the page says of when it is. */
+/** Shows the time of the page's content, which may be out of date by now, and disables the buttons that decide. */
 function showAsOf() {
   for (const one of document.querySelectorAll('[data-now], [data-late]')) one.hidden = 'now' in one.dataset;
   for (const button of decidingButtons()) {

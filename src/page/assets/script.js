@@ -1,4 +1,4 @@
-/* Refreshing, and ticks of a whole list. Without a script everything works except for these. */
+/* Refreshes the page, and ticks all rows of a list at once. Without this script, the page works except for these two. */
 import { live, showAlive, showLate } from './alive.js';
 
 const announcement = document.querySelector('[data-said]');
@@ -7,7 +7,7 @@ function say(words) {
   if (announcement !== null && announcement.textContent !== words) announcement.textContent = words;
 }
 
-/** Whether somebody is working in it. */
+/** True if the keyboard focus is in this element, so that replacing its content would disturb the viewer. */
 function isBusy(element) {
   return element.contains(document.activeElement) && document.activeElement !== document.body;
 }
@@ -18,7 +18,7 @@ function copyAttributes(now, next) {
   for (const name of now.getAttributeNames()) if (!next.hasAttribute(name)) now.removeAttribute(name);
 }
 
-/** Updates `now` to look like `next`: it changes texts in place, and never what somebody types, ticks or has opened. */
+/** Updates the element `now` to look like `next`. It leaves inputs, and sections that the viewer can open, unchanged. */
 function become(now, next) {
   if (now.nodeType !== Node.ELEMENT_NODE) {
     if (now.nodeValue !== next.nodeValue) now.nodeValue = next.nodeValue;
@@ -34,7 +34,7 @@ function become(now, next) {
   else if (!isBusy(now)) now.replaceChildren(...theirs);
 }
 
-/** A form that decides stays as it was read; only the page around it changes. */
+/** True if a form for decisions is open. It must stay as the viewer read it, so only parts around it are updated. */
 const isStill = () => document.querySelector('[data-still]:not(details:not([open]) *)') !== null;
 
 let asking;
@@ -63,7 +63,7 @@ async function refresh() {
   }
 }
 
-/** Asks each second what became of a decision while any part of it is on its way. */
+/** While edits of the last decision are still being sent, refreshes the page every second to show their outcome. */
 async function follow() {
   if (document.visibilityState === 'visible' && document.querySelector('#receipt[data-live]') !== null)
     await refresh();

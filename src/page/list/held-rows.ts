@@ -13,13 +13,13 @@ import { at, capital, count, visible } from '../render/words.ts';
 import { listFilters, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
 
 interface ShownList extends WaitingList {
-  /** True if the page shows only this list. */
+  /** True if the page shows only this list, and no other lists. */
   readonly isAlone: boolean;
-  /** The `ownKey` of the viewer's own edits, in teams in which another person has to approve them. */
+  /** The `ownKey` of each of the viewer's own edits, in teams in which another person has to approve them. */
   readonly own: ReadonlySet<string>;
 }
 
-/** A list with its rows: all rows of a short list, a few of a longer list, or one page if the list is alone. */
+/** A list with its rows: all rows if it is short, a few if it is long, one page if the view shows only this list. */
 export interface ListOnPage extends ShownList {
   readonly page: RowsRead<FieldOnHold>;
 }
@@ -33,14 +33,14 @@ const isDecided = ({ isAlone, rows }: ShownList, context: PageContext): boolean 
 const isTickedAtFirst = ({ reasons, isOneEdit, batch }: WaitingList): boolean =>
   reasons.every(({ what }) => what === 'review' || (what === 'limit' && (isOneEdit || batch !== null)));
 
-/** True if the row is ticked by `?ticks=`: `all`, `none`, or the rows that were ticked before. */
+/** True if the row is ticked. `?ticks=` contains `all`, `none`, or the keys of the rows that were ticked before. */
 function isTicked(list: ShownList, row: FieldOnHold, { query }: PageContext): boolean {
   const ticks = query.get('ticks');
   if (ticks === null) return isTickedAtFirst(list);
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
-/** True if the row was ticked, but has since become another edit, or is compared with another value. */
+/** True if the viewer ticked this row, but its edit, or the value with which it is compared, has changed since. */
 function hasMoved(row: FieldOnHold, { query }: PageContext): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
@@ -54,7 +54,7 @@ function tickOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
 }
 
-/** The note below a row: if it is the viewer's own edit, if it has changed meanwhile, and its own reason. */
+/** The note below a row: that it is the viewer's own edit, that it changed since it was ticked, and why it is held. */
 function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
   const isMine = isDecided(list, context) && isOwn(list, row);
@@ -150,7 +150,7 @@ export const heldCsv: Rows<FieldOnHold>['csv'] = (context) => {
 /** The style sheet counts the ticks, so that the counter works without a script. */
 const counter: Html = html`<span class="n"></span>`;
 
-/** Replaces the bar if all rows are the viewer's own edits, which the viewer can only withdraw. */
+/** Replaces the bar of buttons if all rows are the viewer's own edits. The viewer can only withdraw these. */
 const allOwn = (rows: readonly FieldOnHold[]): Html =>
   html`<p class="part row note"><span>Your own edits alone: somebody else has to approve them.</span>${rows.map((row) => html`<input type="hidden" name="row" value="${shownKey(row)}">`)}<button class="linked" name="verb" value="withdraw">Withdraw all ${count(rows.length)}…</button></p>`;
 

@@ -42,10 +42,10 @@ export interface Option {
   readonly label: string;
 }
 
-/** A relation, and how people see and filter its rows. */
+/** A relation with the columns, search and filters by which the page shows its rows. */
 export interface Rows<Row> {
   readonly title: string;
-  /** The relation `r` of the rows that match the search. */
+  /** The relation that the page shows: all rows that match the search. The query calls it `r`. */
   readonly from: (reader: PageReader, searched: Searched) => RawBuilder<unknown>;
   readonly columns: readonly ListColumn<Row>[];
   /** The default of `?sort=`. `last` has the expressions that sort rows with equal values. */
@@ -72,7 +72,7 @@ type State = string | number;
 export interface List<Row> extends Rows<Row> {
   readonly path: string;
   readonly tab: Tab;
-  /** Words of `?state=` with the values of `r.state` that they show. Without rows, only the default (the first) is offered. */
+  /** The values of `?state=`, each with the values of `r.state` that it shows. An empty list offers only the first. */
   readonly states: Readonly<Record<string, { readonly label: string; readonly has: readonly State[] }>>;
   readonly lead: (counts: ReadonlyMap<State, number>, context: PageContext) => string | Html;
   readonly none: string;
@@ -85,7 +85,7 @@ export interface RowsRead<Row> {
 }
 
 export interface ListRead<Row> extends RowsRead<Row> {
-  /** The number of rows in each state. The search does not change it. */
+  /** The number of rows in each state, including rows that do not match the search. */
   readonly counts: ReadonlyMap<State, number>;
 }
 
@@ -113,7 +113,7 @@ function stateOf<Row>({ states }: List<Row>, { query }: Pick<ViewRequest, 'query
 const sumOf = (counts: ReadonlyMap<State, number>, states: readonly State[] = []) =>
   states.reduce<number>((sum, state) => sum + (counts.get(state) ?? 0), 0);
 
-/** Reads one page of the rows that match `has`, or for a file all of them. @param all how many rows match `has` */
+/** Reads one page of the rows that match `has`; for a file, all of these rows. @param all how many rows match `has` */
 export async function readListRows<Row>(
   list: Rows<Row>,
   reader: PageReader,

@@ -44,7 +44,7 @@ export interface PageWaiting {
 
 const lastDecided = 5;
 
-/** Reads the rows of the lists: the requested page of a list that is alone, or the first rows of several lists. */
+/** Reads the first rows of each list or, if the page shows only one list, the requested page of its rows. */
 async function readListsOnPage(
   reader: PageReader,
   wanted: readonly WaitingList[],
@@ -82,7 +82,7 @@ export async function readWaitingView(reader: PageReader, request: ViewRequest):
   return { all: all.lists, missing, lists, sending, done, decided };
 }
 
-/** The card is red, because a person has to decide. In a copy it is not red: nothing can be decided there. */
+/** The card is red, because a person has to decide. In a copy it is not red, because nothing can be decided there. */
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
@@ -151,7 +151,7 @@ function stateChips({ all, missing }: PageWaiting, context: PageContext, sum: nu
   return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
 
-/** The view of all lists, or of one list. Below a banner, an empty view has no tick, because not all is well. */
+/** The view of all lists, or of one list. While a banner shows a problem, an empty view has no tick for "all is well". */
 export function waiting(read: PageWaiting, context: PageContext): PageShown {
   const { lists, missing, all } = read;
   const sum = all.reduce((total, { rows }) => total + rows, 0) + missing.length;

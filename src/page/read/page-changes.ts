@@ -11,7 +11,7 @@ import type { PageReader } from './page-reader.ts';
 
 /** The filters of the ledger. A filter that is `null` selects everything. */
 export interface ChangesFilter {
-  /** A part of a name, or an id; without details only an id. */
+  /** A part of a name, or an id. If the page hides personal details, only an id. */
   readonly q: string;
   readonly details: boolean;
   readonly field: string | null;
@@ -27,7 +27,7 @@ export interface ChangesFilter {
   readonly limit: number;
 }
 
-/** One field that moved. A user that came, left or came back is one row without a field. */
+/** One field that changed. A user who joined, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
   /** The edit that was sent or decided. */
   readonly edit_id: Id | null;
@@ -43,7 +43,7 @@ export interface SearchEnd {
 export interface ChangesRead {
   readonly rows: readonly ChangeRow[];
   readonly isMore: boolean;
-  /** The oldest change that was searched, if the page is not full but older changes could match. */
+  /** The oldest change that was searched, if the search ended early and older changes could match; otherwise `null`. */
   readonly searchEnd: SearchEnd | null;
 }
 
@@ -82,7 +82,7 @@ async function findDecided({ db, teamIds }: PageReader, decision: bigint) {
   return rows[0] ?? { users: [], edits: [], first: null };
 }
 
-/** The conditions that an index serves, and the conditions on each row. A decision also selects its pushes. */
+/** The conditions for which an index exists, and the conditions on each row. A decision also selects its pushes. */
 async function conditionsOf(reader: PageReader, filter: ChangesFilter) {
   const { field, direction, actor, runId, decision, since, before } = filter;
   const users = await findNamed(reader, filter);
@@ -124,13 +124,13 @@ export async function readChanges(reader: PageReader, filter: ChangesFilter): Pr
   return { rows: await readRows(reader, ids, byRow), isMore, searchEnd };
 }
 
-/** A value of the row c. If it has no user (a message, a tag or a conversation), its text is the value. */
+/** The old or the new value of the row c. A row without a user (a message, tag or conversation) has a text instead. */
 const shown = (which: 'old' | 'new') => {
   const [text, value] = [sql.ref(`c.${which}_text`), sql.ref(`c.${which}_value`)];
   return sql`case when c.user_id is null then to_jsonb(${text}) else ${value} end as ${sql.ref(`${which}_value`)}`;
 };
 
-/** A user who came, or came back, is one row without a field. */
+/** Reads the rows of these changes. A user who joined or came back is one row without a field. */
 async function readRows(
   reader: PageReader,
   ids: readonly bigint[],

@@ -1,4 +1,4 @@
-/** Reads counts over time in steps, so that a year has few rows. */
+/** Reads counts over time, with one value for each step (such as a day), so that a year has few rows. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -18,7 +18,7 @@ export interface CountedStep {
 
 export type LastCount = Omit<Contacts, 'teamId'>;
 
-/** The last count of each step: one index lookup per step and segment. @param only `null`: all segments */
+/** Reads the last count of each step, by one index lookup per step and segment. @param only `null`: all segments */
 async function readSteps(
   { db }: PageReader,
   teamId: Id,
@@ -123,7 +123,7 @@ export interface CountsRead {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The step: small enough for a smooth line, and at least the interval between counts. */
+/** The length of a step: short enough for a smooth line, and at least 1.5 times the interval between counts. */
 export function stepFor(days: number, paceMs: number | null): number {
   const least = days <= 7 ? hourMs : days <= 30 ? 6 * hourMs : dayMs;
   const steps = [hourMs, 6 * hourMs, dayMs, 7 * dayMs];

@@ -22,7 +22,7 @@ export interface FollowedDecision {
   readonly why: string | null;
   /** The batch that was decided; `null` for several batches, or for fields without a batch. */
   readonly batch: string | null;
-  /** The number of rows that were read: the first rows of the decision. */
+  /** The number of rows that were read. A long decision is read only in part: its first rows. */
   readonly rows: number;
   readonly isMore: boolean;
   readonly fields: readonly string[];
@@ -33,7 +33,7 @@ export interface FollowedDecision {
   readonly runs: readonly bigint[];
 }
 
-/** The numbers of the newest decisions, each found by one index lookup. */
+/** The numbers of the newest decisions. Each number is found by one index lookup. */
 function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
   const before = (than: RawBuilder<unknown>) => sql`(
     select d.decision_id from report.decisions d

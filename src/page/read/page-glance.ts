@@ -1,4 +1,4 @@
-/** Reads the first view of the page: the facts about each team, its day of runs in steps, and the last changes. */
+/** Reads the first view: the facts about each team, the runs of the last day in steps, and the last changes. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -94,8 +94,8 @@ export const countBy = (when: Date) => sql`
   where c.team_id = t.id and c.segment = s.segment and c.counted_at <= ${when} order by c.counted_at desc limit 1`;
 
 /**
- * The contacts of each team in its segment "all", or else in its first segment. The segment is a row of its own (`s`):
- * under row-level security, a comparison with the sub-selects themselves would read all counts of the team.
+ * The contacts of each team: the count of the segment "all", or else of its first segment. The segment is selected as a
+ * row (`s`), because under row-level security a comparison with the sub-selects would read all counts of the team.
  */
 export const readContacts = (teamIds: readonly Id[], now: Date) => sql<Contacts>`
     select t.id as "teamId", s.segment, l.count, l.counted_at as "countedAt", b.count as before

@@ -46,9 +46,9 @@ export const placeOf = (standing: UserStanding): number => standings.indexOf(sta
 const place = (standing: UserStanding) => sql`${placeOf(standing)}::int`;
 
 /**
- * The users that match, each with one state as an index in `standings`; `standingOf` returns the same for one user. The
- * query is plain, so that Postgres reads role names only for the rows of a page. Postgres expects a thousand rows of
- * the empty series, and therefore hashes the fields, even if the mirror was never analyzed.
+ * The users that match the search, each with one state: its index in `standings`. `standingOf` returns the same for one
+ * user. Role names are sub-selects, so that Postgres reads them only for the rows of a page. The empty series makes
+ * Postgres expect a thousand rows, and therefore hash the fields, even if the mirror was never analyzed.
  */
 export const roster = ({ teamIds }: PageReader, search: Searched): RawBuilder<unknown> => sql`(
   select u.team_id, u.id, u.name, u.email, u.phone, u.role_id, case when u.role_id is null then u.role else (

@@ -27,11 +27,11 @@ export interface PersonRead {
   readonly history: readonly LedgerLine[];
 }
 
-/** True if the service has shown the field empty: both sides were compared, or it had a value. Else no value is known. */
+/** True if the service is known to have no value: both sides were compared, or it had a value. Else it is unknown. */
 const isEmptied = ({ reason, held_before: before, service_value_then: then }: HeldRow): boolean =>
   [reason, before].some((why) => why === 'conflict' || why === 'limit' || why === 'review') || then !== null;
 
-/** The service's values as last seen: the values of base, and for held fields the value stored with the hold. */
+/** The service's values as last seen by a run: the base; for held fields, the value that was stored with the hold. */
 function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUser {
   const shownValues = held.flatMap((row) => {
     const field = fieldOf(row.field);

@@ -26,7 +26,7 @@ export interface PageReader {
   readonly teams: readonly SeenTeam[];
   readonly teamIds: readonly Id[];
   readonly now: Date;
-  /** The approver, and the teams in which another person has to approve the approver's edits; `null` for a viewer. */
+  /** The approver, and the teams in which another person must approve the approver's edits; `null` for other viewers. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 
@@ -46,9 +46,9 @@ export interface PageFrame {
   readonly waiting: number;
   readonly placing: Placing;
   readonly roleNames: NamedRoles;
-  /** The last daemon of each requested team that has no running daemon, by the team's name. */
+  /** For each requested team without a running daemon: its last daemon, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
-  /** Edits of the requested teams that wait because this mirror is a copy or a daemon is stopped. */
+  /** The number of edits of the requested teams that are not sent: this mirror is a copy, or a daemon is stopped. */
   readonly waitingEdits: number;
 }
 
@@ -104,7 +104,7 @@ async function readRoleNames(db: Queryable, teamIds: readonly Id[]): Promise<Nam
 }
 
 /**
- * Reads one page: the frame, and everything that `work` reads. Read-only, with a short time limit.
+ * Reads one page in a short read-only transaction: the data of the frame around each view, and all that `work` reads.
  * @param team from `?team=`; a team that the role cannot see counts as unknown
  */
 export async function readPageFrame<Result>(
@@ -145,7 +145,7 @@ export async function readPageFrame<Result>(
   );
 }
 
-/** A text that changes whenever a run or a person changes something on the page. */
+/** Reads a text that differs from the last one if a run or a person has changed anything that the page shows. */
 export async function readPulse(db: Database): Promise<string> {
   const { rows } = await sql<{ pulse: string }>`
     select concat_ws(' ', (select max(run_id) from report.runs),

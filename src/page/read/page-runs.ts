@@ -1,4 +1,4 @@
-/** Runs for the status page. */
+/** Reads runs for the status page. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ScheduledGroup } from '../../model/run-group.ts';
@@ -29,7 +29,7 @@ export interface Lane {
   readonly completeAt: Date | null;
   readonly failures: number;
   readonly runs: number;
-  /** For each step of the day: how bad its worst run was, 0 to 3, and how much all its runs moved. */
+  /** For each step of the day: the weight of its worst run, from 0 (best) to 3, and the number of changes of its runs. */
   readonly ticks: readonly (readonly [step: number, weight: number, moved: number])[];
 }
 

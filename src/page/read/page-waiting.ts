@@ -1,4 +1,4 @@
-/** Reads the edits that wait for a person: by batch (edits of one editor that one run held), else by reason. */
+/** Reads the edits that wait for a person: a list per batch (edits of one editor that one run held), else per reason. */
 import { sql } from 'kysely';
 import { isUp } from '../../model/daemons.ts';
 import type { HeldReason } from '../../model/edit-state.ts';
@@ -40,7 +40,7 @@ interface Tally<What extends string | null = string> {
 
 export interface WaitingList {
   readonly teamId: Id;
-  /** `null` if no run has named a batch. Then all rows of the list have one reason. */
+  /** `null` for edits outside of batches. Then all rows of the list have the same reason. */
   readonly batch: string | null;
   readonly reasons: readonly Tally<HeldReason>[];
   readonly rows: number;
@@ -52,7 +52,7 @@ export interface WaitingList {
   readonly runId: bigint | null;
   readonly editedFrom: Date | null;
   readonly editedTo: Date | null;
-  /** True if one transaction, such as an import, made all the edits. */
+  /** True if all the edits were made in one transaction, such as an import. */
   readonly isOneEdit: boolean;
 }
 

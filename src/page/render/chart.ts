@@ -5,13 +5,13 @@ import { area, line } from 'd3-shape';
 import { type Html, html } from './html.ts';
 import { count } from './words.ts';
 
-/** A count at a time. `value` is null if nothing was counted then. */
+/** A count at one moment. `value` is null if there was no count at that moment. */
 export interface Point {
   readonly atMs: number;
   readonly value: number | null;
 }
 
-/** The width in units of the drawing. More columns of pixels could not be told apart. */
+/** The width of the drawing in its own units. A screen could not show more columns of pixels. */
 const width = 1_000;
 const height = 300;
 const above = 22;
@@ -19,16 +19,16 @@ const below = 26;
 
 const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
 
-/** The axis begins at 0 if the counts come near 0, else at a round number below the counts. */
+/** The scale of the axis. It begins at 0 if the lowest count is near 0, else at a round number below that count. */
 function axisOf(points: readonly Point[]) {
   const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
   const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
-  // Constant counts are drawn in the middle, because a line on the axis could not be seen.
+  // If all counts are equal, the line is drawn in the middle, because on the axis it would not be visible.
   const [least, most] = highest > from ? [from, highest] : [Math.max(0, from - 1), from + 1];
   return scaleLinear([least, most], [height, 0]).nice(4);
 }
 
-/** The value at which the axis begins. The page names it if it is not 0. */
+/** The value at which the vertical axis begins. The page shows it if it is not 0. */
 export const axisFrom = (points: readonly Point[]): number => axisOf(points).domain()[0] ?? 0;
 
 const anchorAt = (x: number) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
@@ -40,7 +40,7 @@ export function lineChart(points: readonly Point[], sentence: string, timeWords:
   const y = axisOf(points);
   const isCounted = ({ value }: Point) => value !== null;
   const [xOf, yOf] = [({ atMs }: Point) => x(atMs), ({ value }: Point) => y(value ?? 0)];
-  // The counts in between are unknown. A straight line assumes the least about them.
+  // Counts between two points are unknown, so a straight line connects the points, which assumes the least.
   const drawnLine = line<Point>(xOf, yOf).defined(isCounted).digits(1)(points) ?? '';
   const tint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1)(points) ?? '';
   const bottom = above + height;

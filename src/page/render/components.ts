@@ -22,7 +22,7 @@ export type TableRow =
 
 export interface Table {
   readonly caption: string;
-  /** `rows` has low rows with a tick in the first column, and a head that stays visible. `few` stays a table on phones. */
+  /** `rows`: low rows, with a tick in the first column and a head that stays visible. `few`: stays a table on phones. */
   readonly kind?: 'rows' | 'few';
   readonly columns: readonly (Column | string)[];
   readonly rows: readonly TableRow[];
@@ -53,7 +53,7 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   const cells = row.cells.map((cell, i) => {
     const { label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
-    // On phones, the label of the column is shown before each cell, without markup.
+    // On phones, the label of its column is shown before each cell, as plain text.
     const words = label
       .toString()
       .replaceAll(/<[^>]+>/g, '')
@@ -93,7 +93,7 @@ export const chips = (label: string, all: readonly Chip[], more: Html = none): H
       html`<a class="chip" href="${choice.href}"${choice.isCurrent ? html` aria-current="true"` : none}>${choice.label}${choice.count === undefined ? none : html` <span>${count(choice.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
 
-/** A form that requests other rows of the same view. It keeps the query parameters that `kept` names. */
+/** A form that changes the filters of a view. It keeps the query parameters whose names are in `kept`. */
 export function filterForm(
   { path, query }: Pick<PageContext, 'path' | 'query'>,
   {
@@ -126,14 +126,14 @@ export const commandBox = (command: string): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre></div>`;
 
 export interface Task {
-  /** The anchor that alarms link to. */
+  /** The anchor of this task, to which alarms link. */
   readonly id: string;
   readonly title: Html;
   readonly text: Html;
   readonly ways: readonly { readonly label: Html; readonly command?: string }[];
 }
 
-/** Tasks that a person must do, each with a way to begin. @param foot says why the viewer cannot decide */
+/** The tasks that a person must do, each with its first step. @param foot says why the viewer cannot decide */
 export const taskList = (all: readonly Task[], foot: Html): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
     (task) =>
@@ -150,7 +150,7 @@ export const empty = (shape: IconShape, title: string, text: string | Html, more
 export const heading = (title: Html | string, text: Html | string, before: Html | false = false): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
-/** The first line of the first view. When musterd stops answering, the sign for "all is well" disappears. */
+/** The headline of the first view. When musterd stops answering, its sign for "all is well" disappears. */
 export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,
@@ -165,7 +165,7 @@ export const section = (
 ): Html =>
   html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
 
-/** The team's name on the service; empty if it is the name in the settings. */
+/** The team's name on the service. It is empty if the settings have the same name. */
 export const serviceName = ({ team, name }: SeenTeam): string => (name === team ? '' : (name ?? ''));
 
 /** The team's cell in a table of several teams: its name in the settings, with its name on the service below. */

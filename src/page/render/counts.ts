@@ -26,7 +26,7 @@ const asCsv = (context: PageContext, of: string): Html =>
 
 const noNumber = html`<span class="none">–</span>`;
 
-/** Days and weeks are counted in UTC. Noon of such a day is on the same day in nearly every time zone. */
+/** Days and weeks are counted in UTC. The noon of a UTC day is on the same date in nearly every time zone. */
 const noonOf = (begin: Date): Date => new Date(begin.getTime() + 43_200_000);
 
 const weekMs = 604_800_000;
@@ -54,7 +54,7 @@ function mainChart(
   { segment, stepMs, days }: CountsRead,
   own: readonly CountedStep[],
 ): Html {
-  // The line is broken if there was no count for more than a step.
+  // The line is interrupted if more than one step passed without a count.
   const points = own.flatMap(({ from, last }, i): readonly Point[] => {
     const before = own[i - 1]?.from.getTime() ?? Number.POSITIVE_INFINITY;
     const isMissing = from.getTime() - before > stepMs * 1.5;
@@ -167,7 +167,7 @@ const months = (listed: ListedRead): Csv =>
     gone: ({ gone }) => gone,
   });
 
-/** A row for each counted step of each segment. With `?of=`, the roles, tags or contact fields instead. */
+/** One row for each step of each segment. With `?of=`, the roles, tags or contact fields instead. */
 export function countsCsv(
   { steps, roles, tags, contactFields }: CountsRead,
   context: Pick<PageContext, 'query'>,

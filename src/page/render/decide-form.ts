@@ -1,4 +1,4 @@
-/** The parts of a form for decisions. Only forms of this page are accepted; `question.ts` asks for confirmation. */
+/** The parts of forms for decisions. The page accepts only its own forms; `question.ts` asks the viewer to confirm. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { shownDigest } from '../../model/shown-field.ts';
 import type { FieldOnHold, WaitingList } from '../read/page-waiting.ts';
@@ -11,7 +11,7 @@ import { count } from './words.ts';
 /** The path of every form. Reloading the answer to a form shows the waiting lists. */
 export const decidePath = '/waiting';
 
-/** The decisions about held edits, with the texts of their buttons. `undo` takes back what a run has moved. */
+/** The decisions about held edits, with the texts of their buttons. `undo` reverts the changes of a run. */
 export const verbs = {
   putBack: 'Reject and put back',
   reject: 'Reject',
@@ -26,7 +26,7 @@ export type Verb = keyof typeof verbs;
 /** The verbs of a batch. The other verbs choose a side for each field. */
 export const ofBatch: ReadonlySet<Verb> = new Set(['putBack', 'reject', 'approve', 'withdraw']);
 
-/** True if the verb fits the hold: a limit is approved, else a side wins. The mirror's side cannot win if the service refused it. */
+/** True if the verb fits the hold. An edit held by a limit or a review is approved; for other holds, a side is chosen. */
 export function decides(verb: Verb, { reason, batch }: Pick<FieldOnHold, 'reason' | 'batch'>): boolean {
   if (verb === 'approve') return isApprovable(reason);
   if (verb === 'mirror' && reason === 'refused') return false;
@@ -37,7 +37,7 @@ export function decides(verb: Verb, { reason, batch }: Pick<FieldOnHold, 'reason
 export const isAccident = ({ batch, reasons, isOneEdit }: WaitingList): boolean =>
   batch !== null && isOneEdit && reasons.every(({ what }) => what === 'limit');
 
-/** The possible decisions about some of these rows. The first is the likeliest for an accident; otherwise the last. */
+/** The verbs that fit some of these rows. If the list is an accident, the first is the likeliest; else the last. */
 export function verbsOf(list: Pick<WaitingList, 'batch' | 'reasons'>): readonly Verb[] {
   const all = (Object.keys(verbs) as Verb[]).filter((verb) => !['withdraw', 'value', 'undo'].includes(verb));
   const order = [...all.filter((verb) => verb !== 'approve'), 'approve' as const];
@@ -79,7 +79,7 @@ export const postForm = (
   return html`<form method="post" action="${decidePath}"${attributes}>${Object.entries(all).map(([name, value]) => [value].flat().map((one) => hidden(name, one)))}${inside}</form>`;
 };
 
-/** The button that previews taking back a run. A viewer who cannot decide sees a note instead. */
+/** The button that previews reverting the changes of a run. A viewer who cannot decide sees a note instead. */
 export function takeBack(context: PageContext, team: string, run: bigint): Html {
   const button = html`<button class="button">Take back what run ${count(run)} has moved…</button>`;
   if (mayDecide(context)) return postForm(context, { team, verb: 'undo', run: `${run}` }, button);
@@ -87,7 +87,7 @@ export function takeBack(context: PageContext, team: string, run: bigint): Html 
   return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what it would set back.</p>`;
 }
 
-/** A row as a form names it: the user and the field, with the edit and values that were shown. */
+/** The values by which a form identifies a row: user and field, and the edit and both values as they were shown. */
 type ShownHold = Pick<FieldOnHold, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>

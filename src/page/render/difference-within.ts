@@ -1,4 +1,4 @@
-/** Finds what differs within a value: digits one by one, text word by word. */
+/** Finds the part of a value that differs from another value: numbers are compared by digits, text by words. */
 
 /** If less than this share of a value is unchanged, that is a coincidence, and the whole value counts as changed. */
 const leastCommon = 1 / 3;
@@ -8,8 +8,8 @@ const lettersIn = (text: string) => text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
 const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]/gu) ?? [];
 
 /**
- * The new value in three parts: the common beginning, the changed part, and the common end. If nearly nothing is common,
- * the changed part is the whole value. If something was only removed, its neighbor is the changed part.
+ * The new value in three parts: the unchanged beginning, the changed part, and the unchanged end. If nearly nothing is
+ * unchanged, the changed part is the whole value. If text was only removed, the neighboring word or digit is marked.
  */
 export function differenceWithin(before: string, after: string): readonly [string, string, string] {
   if (before === after) return [after, '', ''];

@@ -1,4 +1,4 @@
-/** The document of every page. */
+/** The HTML document that contains every page. */
 import { type Html, html, none } from './html.ts';
 
 export const document = (title: Html, body: Html, script: Html = none): Html => html`<!doctype html>

@@ -1,4 +1,4 @@
-/** The state of the teams: the same facts as cards for one team, or as a table row for each of several teams. */
+/** The state of the teams: cards for a single team; for several teams, a table with the same facts, one row per team. */
 import type { Contacts, CountedTeam, Glance } from '../read/page-glance.ts';
 import type { Lane } from '../read/page-runs.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
@@ -18,7 +18,7 @@ export const stalest = ({ lanes }: Glance, { teamId }: SeenTeam): Lane | undefin
     .filter((lane) => lane.teamId === teamId && lane.staleSince !== null)
     .toSorted((a, b) => Number(a.staleSince) - Number(b.staleSince))[0];
 
-/** The growth in words, such as `+7 in 30 days`. */
+/** The change within 30 days in words, such as `+7 in 30 days`. */
 export const growthOf = ({ count: now, before }: Pick<Contacts, 'count' | 'before'>): string =>
   before === null ? 'not counted 30 days ago' : `${difference(now - before)} in 30 days`;
 

@@ -66,7 +66,7 @@ function waitingTasks(read: Glance, team: SeenTeam, context: PageContext): reado
   ];
 }
 
-/** In a copy, waiting rows are not tasks. A stale team without a daemon is not a task either: the banner explains it. */
+/** In a copy, nothing can be decided, so waiting rows are not tasks. A banner explains stale teams without a daemon. */
 function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   const { teams } = read;
   if (isCopy(context)) return teams.flatMap((team) => staleTask(read, team, context));
@@ -77,7 +77,7 @@ function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   ];
 }
 
-/** When both sides were last equal, and when the next run begins. If musterd stops answering, the next run is hidden. */
+/** When both sides were last equal, and when the next run begins. While musterd does not answer, the latter is hidden. */
 function equal(read: Glance, { now, stopped }: PageContext): Html {
   const users = read.lanes.filter(({ lane }) => lane === 'users');
   const complete = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
@@ -101,7 +101,7 @@ function asksOf(read: Glance, context: PageContext): readonly Html[] {
     : [html`No daemon keeps ${listed([...stopped.keys()])} equal.`];
 }
 
-/** The first line and the tasks. Below a banner, the line has no green tick, because nothing is sent. */
+/** The headline and the tasks. If a banner is shown, the headline has no green tick, because nothing is sent. */
 function firstLine(read: Glance, context: PageContext): PageShown {
   const all = tasksOf(read, context);
   const asks = asksOf(read, context);

@@ -25,7 +25,7 @@ export function fieldsInWords(all: WaitingList['fields'], rows: number): string 
   return all.length > 2 ? many(rows, 'edit') : listed(words);
 }
 
-/** How often each value of `what` occurs in these rows. */
+/** Counts how many of these rows have each value that `what` returns. */
 export const tallyOf = <Row, What>(rows: readonly Row[], what: (row: Row) => What) =>
   [...Map.groupBy(rows, what)].map(([one, of]) => ({ what: one, rows: of.length }));
 
@@ -45,7 +45,7 @@ export const byWhom = (context: Pick<PageContext, 'decide'>, by: string | null):
 export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, 'editors'>): Html =>
   html`${editors.map(({ what, rows }, i) => html`${i === 0 ? '' : ', '}<b>${byWhom(context, what)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
 
-/** `60 to be approved, 5 changed on both sides`; a single reason has no number. */
+/** `60 to be approved, 5 changed on both sides`. If there is only one reason, no number is shown. */
 export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
   reasons
     .map(({ what, rows }) => `${reasons.length === 1 ? '' : `${count(rows)} `}${holdReasons[what].words}`)
@@ -55,7 +55,7 @@ export const reasonsIn = ({ reasons }: Pick<WaitingList, 'reasons'>): string =>
 export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'reasons'>): string =>
   `${fieldsInWords(list.fields, list.rows)}: ${reasonsIn(list)}`;
 
-/** A detail, in which quoted values are replaced if the page does not show details. */
+/** The detail of a hold. If the page hides personal details, quoted values in it are replaced. */
 export const shownDetail = ({ details }: Pick<PageContext, 'details'>, detail: string): string =>
   details ? detail : detail.replace(/".*"/s, 'a value that is not shown');
 
@@ -64,7 +64,7 @@ export const mostDetails = 3;
 export const detailsAbove = (context: PageContext, { details }: Pick<WaitingList, 'details'>): Html =>
   html`${details.map(({ what }) => details.length <= mostDetails && what !== '' && html`${visible(capital(shownDetail(context, what)))}. `)}`;
 
-/** The signs for how both sides of a user or field compare. None is red: only the view Waiting has red. */
+/** The signs for the states of a user or a field. None is red, because only the view Waiting uses red. */
 export const standingSigns: Readonly<Record<UserStanding, readonly [IconShape, string]>> = {
   waits: ['pause', capital(editStates.held)],
   moving: ['clock', capital(editStates.waiting)],

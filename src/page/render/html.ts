@@ -1,4 +1,4 @@
-/** HTML as a tagged template. Inserted values are escaped, except HTML that this template made. */
+/** HTML as a tagged template. Inserted values are escaped, unless they are HTML that this template made. */
 import { html as tagged, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 

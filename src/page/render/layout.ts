@@ -23,7 +23,7 @@ const places: Readonly<Record<Tab, string>> = {
 const bothNames = (team: SeenTeam): Html =>
   html`<b>${named(team.team)}</b>${serviceName(team) !== '' && html` <span class="dim on-service">${named(serviceName(team))}</span>`}`;
 
-/** Stale teams come first, then teams with the most waiting rows, then the order of the settings. */
+/** Sorts stale teams first, then teams by their number of waiting rows, then by the order in the settings. */
 export function worstFirst({ teams, standings }: PageContext): readonly SeenTeam[] {
   const rank = ({ teamId }: SeenTeam) => {
     const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};

@@ -81,7 +81,7 @@ const kindWords: Readonly<Record<LedgerLine['kind'], string>> = {
 
 const isPulled = (kind: LedgerLine['kind']) => kindsOf.pulled.some((pulled) => pulled === kind);
 
-/** The kind of a change, with the sign of its side or direction. A person's decision has no sign. */
+/** The kind of a change in words, with the sign of its side or direction. Decisions of a person have no sign. */
 function wayOf({ kind }: LedgerLine): Html {
   const word = kindWords[kind];
   if (kind === 'push' || kind === 'hold') return direction(kind, word);
@@ -104,8 +104,8 @@ function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
 }
 
 /**
- * The values before and after, with the difference marked in the color of the side that it came from. A hold moved
- * nothing, so it shows the last agreed value and the mirror's value.
+ * The values before and after, with the difference marked in the color of the side that it came from. A hold changed
+ * no value, so the last agreed value and the mirror's value are shown for it.
  */
 function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html] {
   const { kind, field, team_id: teamId, base_value: base, old_value: old, new_value: now } = row;

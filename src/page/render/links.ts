@@ -11,8 +11,8 @@ function queryOf(params: URLSearchParams): string {
 }
 
 /**
- * The address of this view with changed query parameters; `null` removes a parameter. The page, the ticks, and a
- * message that is shown once are removed too. A receipt stays until it is closed.
+ * The address of this view with changed query parameters; `null` removes a parameter. It leaves out the page number, the
+ * ticks, and the id of a note, which is shown only once. It keeps `?done=` until the viewer closes the receipt.
  */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);

@@ -95,7 +95,7 @@ function choicesOf(context: PageContext, { id, teamId }: PersonRead, team: strin
   return html`<div class="part row"><h3>${fieldTitle(field)}</h3>${postForm(context, values, html`${buttons}`, html` class="row buttons" id="of-${teamId}-${field}"`)}${others}</div>`;
 }
 
-/** The reasons, and what happens next, in the words of `musterd why`, by the values that a run last saw. */
+/** The reasons and the next step, in the same words as `musterd why`, computed from the values that a run last saw. */
 function why(context: PageContext, read: PersonRead, team: string): Html {
   const { held, id } = read;
   const reasons = held

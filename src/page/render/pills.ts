@@ -1,4 +1,4 @@
-/** Icons. Each has its own shape, and a word beside it. */
+/** Icons. Each icon has a shape of its own, and a word is shown beside it. */
 import { type Html, html } from './html.ts';
 
 const shapes = {
@@ -19,7 +19,7 @@ export type Tone = 'ok' | 'act' | 'dim';
 export const icon = (shape: IconShape, tone: Tone = 'dim', size = 16): Html =>
   html`<svg class="icon ${tone}" width="${size}" height="${size}" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${shapes[shape]}</svg>`;
 
-/** An icon with words. They tell it apart even without its color. */
+/** An icon with words, which make its meaning clear without its color. */
 export const pill = (shape: IconShape, tone: Tone, words: string | Html): Html =>
   html`<span class="${tone === 'ok' ? 'pill' : `pill ${tone}`}">${icon(shape, tone)}<span>${words}</span></span>`;
 

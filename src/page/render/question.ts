@@ -11,7 +11,7 @@ import { changed, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { count, fromTo, many, named } from './words.ts';
 
-/** A field that the decision is about. It lacks the keys of a hold, because a field that a run moved is not held. */
+/** A field that the decision is about. It has no hold, because undoing a run also concerns fields that are not held. */
 type AskedField = Omit<FieldOnHold, 'reason' | 'detail' | 'since' | 'batch' | 'editId' | 'requestId'>;
 
 export interface Question {
@@ -20,7 +20,7 @@ export interface Question {
   readonly rows: readonly AskedField[];
   readonly number: number;
   readonly all: number;
-  /** The rows that the decision leaves unchanged, in words. */
+  /** A sentence about the rows that this decision leaves unchanged; empty if there are none. */
   readonly besides: string;
   readonly sending: Sending;
   readonly values: FormValues;
@@ -85,7 +85,7 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   return html`<p>${fieldsInWords(fields, rows.length)}, of ${many(users, 'person', 'people')}</p>${edited}<p>${isSent ? sent : verb === 'value' || verb === 'undo' ? 'Sent as any other edit' : 'Nothing is sent'}</p>`;
 }
 
-/** `Approve 4 of 65?`, `Take the mirror’s email of Ada Berg?` */
+/** The title, such as `Approve 4 of 65?` or `Take the mirror’s email of Ada Berg?` */
 function titleOf({ details }: PageContext, { verb, rows, number, all }: Question): string {
   const [first] = rows;
   if (number > 1 || first === undefined)

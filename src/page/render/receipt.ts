@@ -16,7 +16,7 @@ import { at, clockTime, count, listed, named, visible } from './words.ts';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** How long the receipt is updated after a decision. Approved edits are sent within this time. */
+/** For this long after a decision, the receipt is updated. By then, approved edits have usually been sent. */
 const longestFollowedMs = 600_000;
 
 const pastOf: Readonly<Record<Exclude<Deed, 'value'>, string>> = {
@@ -48,7 +48,7 @@ const rowsIn = ({ parts }: FollowedDecision, ...states: readonly (EditState | nu
 /** The most different reasons to name. If there are more, only the linked list has them. */
 const mostReasons = 3;
 
-/** `56 confirmed; 2 need a decision (somebody has edited the field again)`: the numbers add up to the rows of the decision. */
+/** The outcomes, such as `56 confirmed; 2 need a decision (somebody has edited the field again)`. They add up to all rows. */
 function partsOf(context: PageContext, { parts, why: given }: FollowedDecision): Html {
   const whyOf = ({ state, reason, detail }: DecidedPart): string =>
     [state === 'held' && reason !== null ? holdReasons[reason].words : '', detail ?? '']
@@ -137,7 +137,7 @@ export function receiptCard(
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${partsOf(context, decided)}.${nextOf(context, decided, sending)}${runsOf(context, decided)}</p>${reason}${wayBack(context, decided)}<div class="row">${ways}</div></div></div>`;
 }
 
-/** A table of the last decisions, in which one person sees what another person decided. */
+/** A table of the last decisions, so that approvers see each other's decisions. */
 export function decidedLast(context: PageContext, all: readonly FollowedDecision[]): Html {
   if (all.length === 0) return none;
   const rows = all.map((decided) => {

@@ -1,4 +1,4 @@
-/** Runs in words, and as ticks of a strip. */
+/** Describes runs in words, and draws a strip with a tick for each step of a day. */
 import type { Lane, PageRun } from '../read/page-runs.ts';
 import { movedKinds } from '../../model/moved-kinds.ts';
 import { daySteps } from '../../model/run-group.ts';
@@ -28,7 +28,7 @@ export const laneNames = {
   counts: 'Contact counts',
 } as const satisfies Record<Lane['lane'], string>;
 
-/** The subject of a run: the first of its groups in the order of `laneNames`, or else the command. */
+/** The subject of a run: the first of its groups in the order of `laneNames`; without groups, the name of its command. */
 export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>): string =>
   command === 'daemon' || command === 'reconcile'
     ? (Object.entries(laneNames).find(([lane]) => groups.includes(lane))?.[1] ?? command)
@@ -55,7 +55,7 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-/** For each weight: the class of its tick, and its meaning. Red means that a person must act; hollow, not complete. */
+/** The class and the meaning of the tick for each weight. Red: a person must act. Hollow: the run was not complete. */
 const weights = [
   ['idle', 'found nothing to move'],
   ['moved', 'moved something'],
@@ -72,7 +72,7 @@ function tickOf(weight: number, x: number, y: number, height: number): Html {
 
 const stripHeight = 26;
 
-/** A day of runs as ticks. The more the runs of a step moved, the higher is its tick. */
+/** A day of runs as ticks, one per step. The more changes the runs of a step made, the higher is the tick. */
 export function strip({ lane, runs, ticks }: Lane): Html {
   const drawn = ticks.map(([step, weight, moved]) => {
     const height = weight === 0 ? 5 : Math.min(stripHeight - 2, Math.round(10 + 5 * Math.log2(1 + moved)));

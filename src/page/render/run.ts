@@ -1,4 +1,4 @@
-/** The view of one run: why it ended, what it moved, and which requests it made. */
+/** The view of one run: its outcome and reasons, the changes that it made, and the requests that it sent. */
 import type { OpenRun } from '../read/page-runs.ts';
 import { changesTable } from './ledger-view.ts';
 import { heading, numbers, section, table } from './components.ts';

@@ -1,4 +1,4 @@
-/** The pages for errors. */
+/** The pages that are shown for errors. */
 import { document } from './document.ts';
 import { type Html, html } from './html.ts';
 

@@ -14,7 +14,7 @@ export interface FieldOfTeam {
   readonly field: string;
 }
 
-/** A value of the database as text; `null` if it is empty. An object has the halves of a name. */
+/** A value from the database as text; `null` if it is empty. An object is a name with two halves. */
 export function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
@@ -39,12 +39,12 @@ function parted(field: string, text: string): Html {
 export const noValue: Html = html`<span class="none">none</span>`;
 const notShown: Html = html`<span class="none">not shown</span>`;
 
-/** Fields that are not personal. All other fields identify a person, or say how to reach one. */
+/** Fields that are not personal data. Every other field identifies a person or is a way to reach one. */
 const impersonal: ReadonlySet<string> = new Set(['role_id', 'tag']);
 
 type Shown = Pick<PageContext, 'details' | 'roleNames'>;
 
-/** A value as text for people. A role has its name beside its id. */
+/** A value as text for people. A role is shown as its name with its id. */
 export const knownText = ({ roleNames }: Shown, { teamId, field }: FieldOfTeam, value: unknown) =>
   textOf(withRoleName(roleNames, teamId, field, value));
 
@@ -57,7 +57,7 @@ export function value(context: Shown, of: FieldOfTeam, shownValue: unknown): Htm
   return isShown(context, of.field) ? mono(of.field, text, parted(of.field, text)) : notShown;
 }
 
-/** A value, with its difference from another value marked in the color of the side that has it. */
+/** A value, in which the part that differs from another value has the color of the side that it comes from. */
 export function changed(
   context: Shown,
   of: FieldOfTeam,
@@ -78,7 +78,7 @@ interface ThreeVersions extends FieldOfTeam {
   readonly service: unknown;
 }
 
-/** One of the three versions. If a side has the last agreed value, it shows the word "same". */
+/** One of the three versions of a value. If a side still has the last agreed value, the word "same" is shown. */
 export function version(context: Shown, of: ThreeVersions, which: 'base' | Side): Html {
   if (which === 'base') return value(context, of, of.base);
   return textOf(of[which]) === textOf(of.base)

@@ -10,9 +10,9 @@ export type Tab = (typeof tabs)[number];
 export interface ViewRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** True if names, emails and phones are shown (`status.details`). If not shown, they are not searched either. */
+  /** True if names, emails and phones are shown (`status.details`). If they are hidden, the search ignores them. */
   readonly details: boolean;
-  /** True if all rows are requested, for a file, instead of one page. */
+  /** True if all rows are requested as a file, instead of one page of them. */
   readonly isCsv: boolean;
 }
 
@@ -23,10 +23,10 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly teams: readonly SeenTeam[];
   /** The requested team, or the only team; `null` for all teams. */
   readonly team: SeenTeam | null;
-  /** The viewer, and the terms of decisions on this page; `null` if it takes no decisions. */
+  /** The viewer, and what a decision by the viewer needs; `null` if this page takes no decisions. */
   readonly decide: DecisionTerms | null;
   readonly version: string;
-  /** What happens next to a user, by what a run last saw; `null` if the settings do not have the team. */
+  /** Explains what happens next to a user, by the values that a run last saw; `null` if the settings lack the team. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
   /** The number of requests per minute that the settings allow a team; `null` if it is unknown. */
   readonly perMinute: (team: string) => number | null;
@@ -41,7 +41,7 @@ export interface DecisionTerms {
 }
 
 export interface PageShown {
-  /** The title of the browser's tab. It begins with what the page says. */
+  /** The title of the browser's tab. It begins with the most important fact of the page. */
   readonly title: string;
   readonly main: Html;
 }
@@ -73,5 +73,5 @@ export interface View<Read = unknown> {
   readonly csv?: (read: Read, context: PageContext) => Csv;
 }
 
-/** Checks that `render` takes what `read` gives, before views of all kinds are put in one list. */
+/** Checks the types of `read` and `render` against each other, before views of all kinds are put in one list. */
 export const view = <Read>(typed: View<Read>): View => typed as View;

@@ -1,4 +1,4 @@
-/** Numbers, times and other people's texts in words for the page. */
+/** Words for numbers and times, and safe display of texts that musterd did not write. */
 import { type Html, html } from './html.ts';
 import { showClock, showDay, shownZone } from '../../model/zone-time.ts';
 
@@ -90,7 +90,7 @@ export function dayBand(date: Date, now: Date): string {
 
 export const exactTime = (date: Date): string => `${showDay(date)} ${showClock(date)} ${shownZone()}`;
 
-/** A moment in these words; its exact time is in the `title`. */
+/** A moment in these words, with the exact time in its `title`. */
 export const time = (date: Date, words: string): Html =>
   html`<time datetime="${date.toISOString()}" title="${exactTime(date)}">${words}</time>`;
 
@@ -109,7 +109,7 @@ function markOf(character: string): Html {
   return html`<span class="mark" title="control character ${name}">${picture}</span>`;
 }
 
-/** A text that musterd did not write, with marks in place of hidden characters. */
+/** A text that musterd did not write, in which marks replace hidden characters. */
 export function visible(text: string): Html {
   const formed = text.toWellFormed();
   if (!hidden.test(formed)) return html`${formed}`;

@@ -1,4 +1,4 @@
-/** Answers a form: with the page that asks for confirmation, or with a redirect to the outcome. */
+/** Answers a form, either with the page that asks for confirmation, or with a redirect to the outcome. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';

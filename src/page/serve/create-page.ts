@@ -27,7 +27,7 @@ export interface PageOptions {
 }
 
 interface StartedPage extends PageOptions {
-  /** The settings at the start. They are not read again, because the people and their tokens are fixed from then on. */
+  /** The settings at the start. They are not read again, because people and tokens can change only by a restart. */
   readonly status: Config['status'];
   readonly notes: Notes;
 }
@@ -58,7 +58,7 @@ function contextOf(
   // Teams are shown in the order of the settings. A mirror can have teams that the settings lack.
   const order = [...byTeam.keys()];
   const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
-  // Without a daemon, the page can reach the database by any address, so only the database itself is compared.
+  // A page without a daemon may use another address than the daemon does, so only the database itself is compared.
   const placing = decide === null ? ofDatabase(frame.placing) : frame.placing;
   const mayDecide = decide !== null && sendBlockOf(placing) === undefined;
   return {

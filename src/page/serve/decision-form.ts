@@ -1,11 +1,11 @@
-/** Reads the forms of the page. Anything that the page's own forms do not send is refused. */
+/** Reads the forms of the page, and refuses everything that its own forms cannot send. */
 import { MusterdError } from '../../errors.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { perList } from '../../model/waiting-page.ts';
 import { ofBatch, type Verb, verbs } from '../render/decide-form.ts';
 
-/** The longest text in a form. Only the address to return to can be longer, because it names rows. */
+/** The longest text in a form. Only the return address can be longer, because it contains the keys of ticked rows. */
 const longestText = 1_000;
 
 export interface RowOfForm {
@@ -60,7 +60,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const all = only(form, 'rows');
   if (!/^\d{1,9}$/.test(all)) throw unreadable('it lacks the number of shown rows');
   const batch = only(form, 'batch') || null;
-  // Withdrawing an edit without a batch means that the service's value wins.
+  // An edit without a batch is withdrawn by letting the service's value win.
   const verb = known === 'withdraw' && batch === null ? 'service' : known;
   if (ofBatch.has(verb) && batch === null) throw unreadable('it is not in this list');
   const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');

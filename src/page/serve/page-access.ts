@@ -1,7 +1,7 @@
-/** Decides who can see the page: people in the settings, each by a token; without people, all users of this machine. */
+/** Decides who can see the page: the people in the settings, by tokens; if there are none, every user of this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** The people who can see the page, by name, each with a token for Basic (as the password) and Bearer. */
+/** The people who can see the page, by name. Each token is accepted as Basic (the password) and as Bearer. */
 export type PageKeys = Readonly<
   Record<string, { readonly token?: string | undefined; readonly may: 'look' | 'decide' }>
 >;
@@ -45,7 +45,7 @@ function readKey(authorization: string): GivenKey | undefined {
     : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
-/** All tokens are always compared, so that the time taken reveals nothing. Bearer has no name. */
+/** All tokens are always compared, so that the time taken reveals nothing. With Bearer, `name` is empty. */
 function judge({ name, secret }: GivenKey, people: PageKeys): Asker | undefined {
   const [whose] = Object.entries(people).filter(
     ([, { token }]) => isSame(secret, token ?? '') && token !== undefined,
@@ -55,7 +55,7 @@ function judge({ name, secret }: GivenKey, people: PageKeys): Asker | undefined 
     : undefined;
 }
 
-/** @param onLoopback true if only this machine can connect, so that without people all requests are admitted */
+/** @param onLoopback true if only this machine can connect: then, without people in the settings, all are admitted */
 export function createPageAccess(
   people: PageKeys,
   onLoopback: boolean,
@@ -71,7 +71,7 @@ export function createPageAccess(
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readKey(authorization);
       const asker = given === undefined ? undefined : judge(given, people);
-      // Wrong keys are counted for all addresses together. This locks nobody out: a correct key always passes.
+      // Wrong keys are counted for all addresses together. This locks no person out: a correct key is never delayed.
       if (asker !== undefined) return { may: true, ...asker };
       if (monotonicMs() - startedMs >= minuteMs) [wrong, startedMs] = [0, monotonicMs()];
       wrong += 1;

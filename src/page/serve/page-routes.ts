@@ -1,4 +1,4 @@
-/** The page over HTTP: access, views, files and events. A `PageSource` makes its content. */
+/** The HTTP routes of the page: access, views, files and events. A `PageSource` supplies the content. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import compress from '@fastify/compress';
@@ -29,7 +29,7 @@ export interface PageAnswer {
 export interface PageSource {
   readonly keys: PageKeys;
   readonly patterns: readonly string[];
-  /** Paths that take a form. If there are none, this page takes no decisions. */
+  /** Paths to which forms are posted. If the list is empty, this page takes no decisions. */
   readonly forms: readonly string[];
   readonly assets: ReadonlyMap<string, Asset>;
   readonly answer: (question: PageQuestion) => Promise<PageAnswer>;
@@ -42,7 +42,7 @@ const pageHeaders = {
   'cache-control': 'private, no-cache',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  // Without a referrer, a browser would not send the origin of a form.
+  // Not `no-referrer`, because with that policy a browser would not send the origin of a form.
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
   vary: 'authorization',
@@ -87,7 +87,7 @@ function admitOnly(
     if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
     if (status === 429) {
       reply.header('retry-after', Math.ceil(waitMs / 1_000));
-      // Allows one guess per second on each connection.
+      // Waits, so that only one key per second can be tried on each connection.
       await delay(1_000, undefined, { ref: false });
     }
     return await sendSorry(reply, page, status);
@@ -119,7 +119,7 @@ function createTokens() {
 
 const csvEnd = /\.csv$/;
 
-/** A text in Postgres cannot contain a NUL, and no link of the page has one. */
+/** True if a text contains a NUL, which Postgres cannot store and no link of the page contains. */
 const hasNul = (texts: Iterable<string>): boolean => [...texts].some((text) => text.includes('\0'));
 
 function addViews(scope: FastifyInstance, page: PageSource): void {

@@ -31,7 +31,7 @@ export interface Deciding {
 type CarryOut = (why: string) => Promise<string>;
 
 export interface Subject {
-  /** The confirmation to ask for; `null` if none is needed. */
+  /** The confirmation to ask for; `null` if the decision needs no confirmation. */
   readonly question: Omit<Question, 'back'> | null;
   readonly carryOut: CarryOut;
 }
@@ -42,7 +42,7 @@ interface Posted {
   readonly actor: string | undefined;
 }
 
-/** How long a page waits for the lease, which is less than a command waits. Then the person has to try again. */
+/** How long a page waits for the lease: less than a command does. After that, the person has to try again. */
 const waitMs = 3_000;
 const refuse = (words: string): never => {
   throw new MusterdError('usage', words);
@@ -68,7 +68,7 @@ function endOf(form: URLSearchParams) {
 
 const leasedHere = ({ team, lease, push }: Config) => ({ team, lease: { ...lease, waitMs }, push });
 
-/** Sets back the values from before a run, as edits that the person approves, unless another person has to. */
+/** Restores the values from before a run as edits. They count as approved, unless another person has to approve them. */
 async function undoOf(by: Deciding, { config, form, actor }: Posted, reader: PageReader): Promise<Subject> {
   const run = BigInt(/^\d{1,18}$/.exec(only(form, 'run'))?.[0] ?? 0);
   const { teamId, changes, left } = await planUndo(reader.db, config, run);
@@ -134,7 +134,7 @@ function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly Field
     );
 }
 
-/** Decides about the rows `now`, or if it is `null` about missing rows of a listing. @returns the address of the receipt */
+/** Decides about the rows `now`; if it is `null`, about missing rows of a listing. @returns the address of the receipt */
 async function decide(
   { log, mirror }: Deciding,
   { config, form, actor }: Posted,
@@ -159,7 +159,7 @@ async function decide(
   return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=gone';
 }
 
-/** Refuses rows that changed since they were shown. @returns the rows that the verb fits; `null`: missing rows of a listing */
+/** Refuses rows that changed since they were shown. @returns the rows that the verb fits; `null`: rows of a listing */
 function rowsNow(decision: DecisionForm, ticked: readonly FieldOnHold[], total: number) {
   const { rows, verb, all } = decision;
   if (rows === null) {
