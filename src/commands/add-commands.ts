@@ -1,4 +1,4 @@
-/** Types to declare commands: each group of commands declares its own, and `commands/program.ts` combines them. */
+/** Types with which commands are declared. Each group declares its own commands; `commands/program.ts` combines them. */
 import type { Context, ExitCode } from './context.ts';
 import type { HelpGroup } from './help.ts';
 
@@ -20,7 +20,7 @@ export const waitOption = [
   'how long to wait for another run to end; else exit 75',
 ] as const;
 
-/** An option for commands that record the person who edits or decides. */
+/** An option for commands that record who edits or decides. */
 export const asOption = ['--as <person>', 'in whose name (or MUSTERD_ACTOR)'] as const;
 
 export interface Adding<C> {

@@ -75,7 +75,7 @@ interface Output {
   failed(error: unknown): void;
 }
 
-/** @param heldAtMost the characters to collect; longer output is written at once, and a later error leaves it cut off */
+/** @param heldAtMost the most characters to collect. Longer output is written at once, so an error leaves it cut off */
 function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost = Infinity): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let held = '';
@@ -202,7 +202,7 @@ function usageError({ code, message }: CommanderError): MusterdError {
   });
 }
 
-/** The same world with a stderr that shows no secret. */
+/** A copy of the world whose stderr hides all secrets. */
 function withoutSecrets(world: ProcessWorld): ProcessWorld {
   const { env, err } = world;
   const secrets = createKnownSecrets(env);
@@ -210,17 +210,17 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
   return { ...world, secrets, err: { isTTY: err.isTTY, write } };
 }
 
-/** The output of `sql` can be larger than memory, so only this many characters are collected. */
+/** The output of `sql` can be larger than memory, so it is collected only up to this many characters, then written. */
 const heldOfAnswers = 65_536;
 
-/** Commands that run until they are stopped, and report by themselves that they run. */
+/** Commands that run until they are stopped. They print themselves that they are running. */
 const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 
-/** The same world, but the terminal shows a sign while the command works without output. */
+/** A copy of the world whose terminal shows a sign while the command works without output. */
 function withSign(world: ProcessWorld, name: string) {
   const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
   const err = aside(world.err);
-  // Output to a file or a pipe does not touch the sign on the terminal.
+  // Only output to the terminal must first remove the sign. Output to a file or a pipe does not appear there.
   const out = world.out.isTTY === true ? aside(world.out) : world.out;
   const log =
     world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);

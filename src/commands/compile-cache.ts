@@ -6,8 +6,8 @@ import type { Context } from './context.ts';
 
 /**
  * The cache is the folder `musterd` in the user's cache folder (`XDG_CACHE_HOME`, or `.cache` in the home folder).
- * Its code will run, so no other user may have write access to it. Node's default, /tmp, does not ensure that.
- * Without such a folder, or without space in it, nothing is cached. `NODE_COMPILE_CACHE` and
+ * Node will run the code in it, so no other user may have write access to it. Node's default, /tmp, does not ensure that.
+ * If there is no such folder, or no space in it, nothing is cached. `NODE_COMPILE_CACHE` and
  * `NODE_DISABLE_COMPILE_CACHE` take precedence.
  */
 export function keepCompiledCode(env: Context['env']): void {

@@ -28,7 +28,7 @@ export const knownValues: Readonly<Record<string, readonly string[]>> = {
   shell: shells,
 };
 
-/** Options that share their name with one above but mean something else: a field of a call, or the users of a batch. */
+/** Options with the same name as one above but another meaning: a field of a call, or the users of a batch. */
 const strangers: ReadonlySet<string> = new Set(['api --field', 'approve --only', 'reject --only']);
 
 interface Names extends WaitingNames {
@@ -93,7 +93,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
     strangers.has(`${path} ${name}`)
       ? []
       : (dynamic[name] ?? knownValues[`${path} ${name}`] ?? knownValues[name] ?? []);
-  // A shell offers the options of the program after a command only if they are declared for the command, too.
+  // A shell offers the program's options after a command only if they are declared for the command, too.
   for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
     const name = long?.replace(/^--/, '');
     if (long === undefined || name === undefined || name === 'version') continue;
@@ -144,7 +144,7 @@ function scriptFor(shell: string): string {
 
 /**
  * Prints the completion script for a shell. The package's bash script defines readonly variables with general names, so
- * it would fail if it is loaded twice, or after such a script of another program. So they are renamed and made writable.
+ * a second script with these names would fail. Therefore the variables get names of musterd, and stay writable.
  */
 export async function completionCommand({ out }: Pick<Context, 'out'>, shell = ''): Promise<ExitCode> {
   const text = scriptFor(shell)

@@ -7,7 +7,7 @@ import type { Confirmation } from '../model/waiting.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
-/** Asks a person a question. @returns true if the answer is yes */
+/** Asks a person a question that is answered by yes or no. @returns true for yes */
 export type AskPerson = (question: string) => Promise<boolean>;
 
 /** Asks on a terminal. @throws MusterdError `stopped` if the process is asked to stop meanwhile */
@@ -65,7 +65,7 @@ export const confirmationOf = (
   why: reasonOf(options.reason),
 });
 
-/** With push.fourEyes, prints that the given reason does not approve the edits: another person must approve them. */
+/** With push.fourEyes, prints that a reason is not an approval, because another person must approve the edits. */
 export function noteFourEyes(
   { err }: Pick<Context, 'err'>,
   { push }: Pick<Config, 'push'>,

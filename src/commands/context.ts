@@ -1,4 +1,4 @@
-/** What a command gets: environment, streams, a signal to stop. Only `commands/command-line.ts` creates a context. */
+/** What a command gets: environment, streams and a stop signal. Only `commands/command-line.ts` creates a context. */
 import type { Log } from '../log.ts';
 
 /** Exit codes that scripts depend on (docs/guide.md, Exit codes). */
@@ -45,7 +45,7 @@ export interface Context {
   readonly showItself?: () => void;
   /** True if stdout gets JSON instead of text. */
   readonly json: boolean;
-  /** Prints on stderr the error that ended the work for one of several teams. @returns its exit code, and that error */
+  /** Prints to stderr the error that ended the work for one of several teams. @returns its exit code, and that error */
   explain(team: string, error: unknown): { readonly code: ExitCode; readonly told: unknown };
   /** Makes the log once the settings are known. */
   createLog(

@@ -8,7 +8,7 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehear
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** Commands that reject --json, because they print only JSON or no JSON. The value is the hint: what to do instead. */
+/** Commands that reject --json, because they always or never print JSON. The value is a hint about what to do instead. */
 export const withoutJson: ReadonlyMap<string, string> = new Map([
   ['daemon', 'Leave it out: the log is JSON in any case.'],
   ['page', 'Leave it out.'],
@@ -19,7 +19,7 @@ export const withoutJson: ReadonlyMap<string, string> = new Map([
   ['demo', 'Leave it out.'],
 ]);
 
-/** The page about each command. For other commands, help names the section "Commands" of the guide. */
+/** The page of the documents about each command. For other commands, help names the section "Commands" of the guide. */
 const pages: Readonly<Record<string, string>> = {
   reconcile: 'guide.md#what-a-run-does',
   daemon: 'guide.md#the-daemon',

@@ -1,4 +1,4 @@
-/** How a command waits for another run to end: it reports the wait on a terminal, and gives up when asked to stop. */
+/** How a command waits until another run ends: it prints on a terminal that it waits, and a stop signal ends the wait. */
 import type { Config } from '../config/config.ts';
 import type { LeasedTeam } from '../runs/sync/with-run.ts';
 import type { Context } from './context.ts';

@@ -8,7 +8,7 @@ import { type ErrorCode, MusterdError } from '../errors.ts';
 
 /**
  * Formats other people's text as Markdown code, in which no link, image or mention works. It replaces each `|`, which
- * would end the cell of a table. Escaping would not be enough, because a backslash can precede the `|`.
+ * would end the cell of a table. Escaping the `|` would not be safe, because the text can have a backslash before it.
  */
 export function inMarkdown(text: string): string {
   const safe = printable(text).replaceAll('|', '¦').trim();

@@ -39,7 +39,7 @@ function addEmulatorOptions(command: Command): Command {
     .option('--list', 'list the variants and faults, and which requests a fault can be played on');
 }
 
-/** Loads a command that needs the emulator, which the container image does not contain. */
+/** Loads a command that needs the emulator. In the container image, which lacks the emulator, it reports that. */
 async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -50,7 +50,7 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
   }
 }
 
-/** Commands that need neither a service nor a mirror of your own. */
+/** Commands that need neither the service nor a mirror: they start an emulated service and a temporary mirror. */
 function addRehearsal({ add, group }: Adding<Command>): void {
   group('Rehearse');
   addEmulatorOptions(
@@ -103,7 +103,7 @@ function addServiceCommands({ add, group }: Adding<Command>): void {
   check.option('--notify-probe', 'also post a test to notify.url');
 }
 
-/** Makes a word after `--wait` the argument of the command if it is not a number: `sql --write --wait 'update …'`. */
+/** If the word after `--wait` is not a number, makes it the argument of the command: `sql --write --wait 'update …'`. */
 function keepOwnWord(command: Command): void {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (args) => {
@@ -118,7 +118,7 @@ function keepOwnWord(command: Command): void {
   };
 }
 
-/** Makes a command print its usage below the error about its arguments. */
+/** Makes a command print how it is used below an error about its arguments. */
 function showUsage(command: Command): void {
   const fail = command.error.bind(command);
   command.error = (message, options) => {
@@ -131,7 +131,7 @@ function showUsage(command: Command): void {
 export const fullNameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${fullNameOf(command.parent)} ${command.name()}`;
 
-/** Makes the help of the program the overview. Help of a command also lists the global options that it accepts. */
+/** The help of the program is the overview. The help of a command also lists the global options that it accepts. */
 function setUpHelp(program: Command): void {
   const showGlobalOptions = true;
   const ofCommand = Object.assign(program.createHelp(), { showGlobalOptions });

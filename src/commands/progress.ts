@@ -48,7 +48,7 @@ export function createProgress({
   };
 }
 
-/** Runs `work` with a progress bar, and lets it wait for a current run to end. @param patience the default wait, in ms */
+/** Runs `work` with a progress bar. @param patience how long `work` may wait for another run, without --wait, in ms */
 export async function watched<R>(
   context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
   log: Log,

@@ -59,7 +59,7 @@ export function readSettings(context: Context): { readonly config: Config; reado
   return { config: onlyTeam(configuration), log };
 }
 
-/** A check of the settings, before the mirror is opened or created. */
+/** A check that is made before the mirror is opened or created. */
 type SettingsCheck = (read: LoadedSettings) => Promise<void>;
 
 /** The check for commands that cannot work without the service. */
@@ -77,7 +77,7 @@ export const needsService: SettingsCheck = async ({ configuration: { teams }, lo
   if (errors.every((error) => error !== undefined)) throw errors[0];
 };
 
-/** The same, but only if the mirror is embedded. With other mirrors, some logins get only what the mirror knows. */
+/** Like `needsService`, but only for an embedded mirror. With other mirrors, the mirror alone can answer some logins. */
 export const needsServiceAlone: SettingsCheck = async (read) => {
   if (read.configuration.teams.some(({ database }) => database.url === undefined)) await needsService(read);
 };

@@ -22,7 +22,7 @@ export function printSettled(context: Context, edits: readonly SettledEdit[]): v
   );
 }
 
-/** 0 if all edits are confirmed, 1 if some outcome is not known yet, 3 if an edit needs a decision or is not sent. */
+/** 0 if all edits are confirmed; 1 if an outcome is not known yet; 3 if an edit needs a decision or will not be sent. */
 export function codeOfSettled(states: readonly EditState[]): ExitCode {
   if (states.some((state) => isOpen({ state }))) return exitCode.partial;
   return states.every((state) => state === 'confirmed') ? exitCode.ok : exitCode.waiting;

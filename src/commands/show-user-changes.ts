@@ -1,4 +1,4 @@
-/** Prints the changes of a plan: the field, both values, and why a change is not made. */
+/** Prints the changes of a plan: the field, both values, and the reason if a change is not made. */
 import { showValue } from '../model/field-values.ts';
 import { type PlannedChange, sayHold } from '../model/user-changes.ts';
 import type { Context } from './context.ts';

@@ -11,21 +11,21 @@ export interface Stop {
 }
 
 export interface StopOptions {
-  /** The error that waiting work is rejected with. */
+  /** The error with which waiting work is rejected after the first signal. */
   readonly reason: Error;
-  /** Called at the second signal, and when an orderly end takes too long. */
+  /** Called at the second signal, or if an orderly end takes too long. */
   readonly leaveAtOnce: () => void;
   /** Called with each uncaught error. */
   readonly onCrash: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
 
-/** npm repeats the Ctrl-C that the terminal has already sent to every process, so signals within this time are one. */
+/** npm repeats a Ctrl-C that the terminal already sent to every process, so signals within this time count as one. */
 const oneSignalMs = 500;
 
-/** Ms for an orderly end. After that, the process ends even if the database hangs. A later run continues the work. */
+/** The longest orderly end in ms. Then the process ends even if the database hangs. A later run continues the work. */
 const longestEndMs = 60_000;
-/** Ms for an orderly end after a crash. */
+/** The longest orderly end after a crash in ms. */
 const crashGraceMs = 20_000;
 
 export function listenForStop(options: StopOptions): Stop {

@@ -21,7 +21,7 @@ export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boo
   }
 }
 
-/** Waits for the reader, so that unread text does not pile up in memory. */
+/** Waits until the reader has read enough, so that unread text does not pile up in memory. */
 export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
   // Names come from other people, and can contain control characters that a terminal would obey.
   const show = out.isTTY === true ? printableLines : (text: string) => text;
@@ -30,7 +30,7 @@ export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
   };
 }
 
-/** The characters to gather for one write. A stream that is full after a write shows whether it still has a reader. */
+/** The characters to gather before a write. Only a write that fills the stream reveals whether it still has a reader. */
 const bulk = 65_536;
 
 export interface BulkWriter {
@@ -40,7 +40,7 @@ export interface BulkWriter {
   readonly flush: () => Promise<boolean>;
 }
 
-/** Gathers small pieces of a long text, and reports when the reader stops reading. */
+/** Gathers small pieces of a long text, and reports when the reader has closed the stream. */
 export function createBulkWriter(out: Stream, signal: AbortSignal): BulkWriter {
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   let gathered = '';

@@ -1,12 +1,12 @@
-/** A sign on the terminal that a command is working. It appears after a second without output. */
+/** A sign on the terminal that a command is still working. It appears after a second without output. */
 import type { SingleBar } from 'cli-progress';
 import type { Stream } from './context.ts';
 import { asTerminal } from './output.ts';
 
 export interface UnderWay {
-  /** The same stream, which removes the sign before it writes. */
+  /** Returns a stream that removes the sign and then writes to the given stream. */
   readonly aside: (stream: Stream) => Stream;
-  /** Removes the sign for good: the command ends, shows its own progress, or asks a question. */
+  /** Removes the sign, which does not return: the command ends, shows progress of its own, or asks a question. */
   readonly close: () => void;
 }
 

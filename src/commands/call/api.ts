@@ -36,7 +36,7 @@ export async function apiCommand(
   return callService({ config, log, signal: context.signal }, effect, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
-      // Adds the service's reply to the error, which is printed last, where people look first.
+      // The error is printed last, where people look first, so the service's reply is added to it.
       throw explainRefusal(error);
     });
     if (options.include === true) {

@@ -21,7 +21,7 @@ export interface SendingOptions {
   readonly yes?: boolean;
 }
 
-/** Opens the service, and the mirror if there is one. */
+/** Opens the service, and the mirror too if one is configured. */
 export async function withCaller(
   context: Context,
   options: SendingOptions,
@@ -44,7 +44,7 @@ export function linesOfFields(body: JsonObject, prefix = ''): ReadonlyMap<string
   );
 }
 
-/** Replaces each character that a terminal would hide with its code point, as `\u{…}`. */
+/** Replaces each character that a terminal would hide with its code point, written as `\u{…}`. */
 const visible = (line: string) =>
   line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| +$/gu, (hidden) =>
     Array.from(hidden, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
@@ -99,7 +99,7 @@ interface SentWords {
   readonly sent: object;
   readonly id?: bigint | undefined;
   readonly localId?: string | undefined;
-  /** The action that was carried out, such as `Scheduled`. Shown to people before the ids. */
+  /** The action that was carried out, such as `Scheduled`. It is printed before the ids. */
   readonly words: string;
 }
 
@@ -141,7 +141,7 @@ interface ConfirmedCall<R>
   extends Preview,
     Pick<DirectCall<R>, 'subject' | 'before' | 'send'>,
     Omit<SentWords, 'sent'> {
-  /** Reads the message again after the question, and throws if it has changed meanwhile. */
+  /** Reads the message again after the person has confirmed, and throws if it has changed meanwhile. */
   readonly recheck?: () => Promise<void>;
 }
 

@@ -30,7 +30,7 @@ function requireZone(zone: string): void {
     throw usage(`--zone "${printable(zone)}" is not a time zone`, 'Write it as Europe/Berlin.');
 }
 
-/** Reads a time with an offset, or a local time of a zone. @returns RFC 3339 in UTC. @throws MusterdError `usage` */
+/** Reads a time with an offset, or a local time in a zone. @returns RFC 3339 in UTC. @throws MusterdError `usage` */
 export function readSendTime(at: string, zone: string | undefined): string {
   const text = at.trim();
   const shown = printable(text);
@@ -90,7 +90,7 @@ export function readId(what: string, text: string): Id | undefined {
   throw usage(`${what} "${printable(text)}" is not an id of the service`);
 }
 
-/** The keys of an entry on the command line and on the wire, with our own names for them. */
+/** Our own name for each key of an entry. The command line and the service use the same keys. */
 const mediaKeys = {
   attachment: { name: 'name', type: 'type', url: 'url' },
   gallery: {

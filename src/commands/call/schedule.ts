@@ -1,4 +1,4 @@
-/** Schedules and cancels messages. Each change is one call of the service. */
+/** The commands that schedule and cancel messages. Each change is one call of the service. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { MusterdError } from '../../errors.ts';
@@ -23,7 +23,7 @@ interface ScheduleOptions extends MessageOptions, SendingOptions {
 
 const usage = (words: string, hint?: string) => new MusterdError('usage', words, { hint });
 
-/** The ids of the inbox and the sender, and notes with their names. */
+/** Reads the ids of the inbox and the sender, and their names, which are shown as notes beside the ids. */
 async function readSender(
   { service, team }: DirectCaller,
   { inbox, user }: ScheduleOptions,
@@ -76,7 +76,7 @@ async function showMessage(context: Context, { service }: DirectCaller, idText: 
   return shown;
 }
 
-/** @throws MusterdError `usage` if the message changed while the person was being asked */
+/** @throws MusterdError `usage` if the message has changed since it was shown to the person */
 async function requireUnchanged(
   { service }: DirectCaller,
   { message: { id }, fields }: Shown,
@@ -89,7 +89,7 @@ async function requireUnchanged(
   );
 }
 
-/** A note on the time of a message: `UTC`, or its local time in the given zone. */
+/** A note about the send time of a message: `UTC`, or its local time if a zone is given. */
 function noteTime({ executeAt }: ScheduleRequest, zone: string | undefined): string {
   return zone === undefined ? 'UTC' : `${inZone(Date.parse(executeAt), zone)} in ${zone}`;
 }

@@ -43,7 +43,7 @@ export async function approveCommand(
   });
 }
 
-/** Decides that the held edits of a batch are not sent. This does not reject a later edit of the same field. */
+/** Decides that the held edits of a batch are not sent. A later edit of the same field is not rejected by this. */
 export async function rejectCommand(
   context: Context,
   { revert = false, ...options }: ApproveOptions & { readonly revert?: boolean },
@@ -55,7 +55,7 @@ export async function rejectCommand(
   });
 }
 
-/** Takes back the caller's own unsent edits. @returns 3 if some stay, for example because they are being sent */
+/** Withdraws the caller's own unsent edits. @returns 3 if some stay, for example because they are being sent */
 export async function withdrawCommand(
   context: Context,
   options: Pick<ApproveOptions, 'reason' | 'as'>,
@@ -94,7 +94,7 @@ function showRows(context: Context, { resource, decision, approved, waiting, res
     printLine(context.out, `To approve the other rows too: musterd approve ${rest}, with the same options`);
 }
 
-/** Why a field is left as it is, by outcome. */
+/** For each outcome that leaves a field unchanged: the reason in words. */
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
   moved: 'edited here or changed by the service since they were held. Run "musterd plan" to see them',
   ended: 'no longer edited: taken back, or the same on both sides',
@@ -104,7 +104,7 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
   gone: 'of users who have left',
 };
 
-/** True if a field still waits. It does not if its user left, its edit ended, or an approved edit is being sent. */
+/** True if the field still waits. It does not if its user left, its edit ended, or its approved edit is being sent. */
 const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' | 'reject'): boolean =>
   outcome in staying &&
   outcome !== 'gone' &&

@@ -10,7 +10,7 @@ import { printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { withMirror } from '../setup.ts';
 
-/** Shows the batches. With --all or a user: each held field, its base, and both values now and when the hold began. */
+/** Shows the batches. With --all or a user: each held field with its base, and both values now and at the hold. */
 export async function heldCommand(
   context: Context,
   { all: isWhole = false }: { readonly all?: boolean },

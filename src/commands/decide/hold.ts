@@ -17,7 +17,7 @@ export interface HoldOptions {
   readonly end?: boolean;
 }
 
-/** Reads the options before anything is looked up, so that a wrong option fails first. */
+/** Reads the options before anything is looked up, so that a wrong option is reported first. */
 function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why: string } | 'end' {
   const why = reasonOf(reason) ?? '';
   if (end === true) {

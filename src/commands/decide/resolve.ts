@@ -33,8 +33,8 @@ export interface ResolveOptions extends SeenOptions {
 }
 
 /**
- * Decides a held field; the next run carries out what follows from it.
- * @param ask asks the person after showing the field; `undefined` without a terminal: then the options must name the
+ * Decides about a held field. The next run carries the decision out.
+ * @param ask shows the field and asks the person; `undefined` without a terminal: then the options must name the
  * values that the person has seen
  */
 export async function resolveCommand(
@@ -57,7 +57,7 @@ export async function resolveCommand(
     options,
   );
   return withMirror(context, async (setup) => {
-    // A value in --take is unambiguous. A side in --take means another value as soon as that side is edited.
+    // A typed value is unambiguous. A side means another value after it changes, so the person has to see its value.
     const seen =
       named ??
       (typeof take === 'object' ? undefined : await look(context, setup, ask, [userText, take, field]));

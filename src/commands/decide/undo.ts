@@ -19,7 +19,7 @@ function readRun(text: string): bigint {
   return run;
 }
 
-/** Shows what undoing a run would do. With `--apply`, it writes this into the mirror as edits for the next run. */
+/** Shows what undoing a run would change. With `--apply`, writes the old values as edits, which the next run sends. */
 export async function undoCommand(
   context: Context,
   options: {

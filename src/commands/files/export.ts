@@ -25,7 +25,7 @@ function readWhat(text: string): string {
   });
 }
 
-/** Returns the time as text, because Postgres reads it to the microsecond. */
+/** Returns the time as text, because Postgres reads microseconds, which a JavaScript date would lose. */
 function readAsOf(text: string | undefined, what: string): string | undefined {
   if (text === undefined) return undefined;
   if (!isKnownAsOf(what))

@@ -86,7 +86,7 @@ async function writeUnusable(
   { problems }: ImportPreview,
   file: string | undefined,
 ): Promise<void> {
-  // If all rows can be used, the file is written without rows, so that it does not keep rows of an earlier import.
+  // Even if all rows can be used, the file is written, but without rows, so that it keeps none of an earlier import.
   if (file === undefined) return;
   const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
   const writer = createRowWriter(readFormat(undefined, file), columns);
@@ -120,7 +120,7 @@ function whyNot(
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing would change' } : undefined;
 }
 
-/** The reason why the import is not confirmed, or `undefined` if --yes or a person confirms it. */
+/** The reason why the import is not confirmed, or `undefined` if --yes was given or a person confirmed it. */
 async function whyNotAgreed(
   context: Context,
   { dryRun, yes }: ImportOptions,
@@ -139,7 +139,7 @@ async function whyNotAgreed(
   return isAgreed ? undefined : { code: exitCode.ok, why: 'nothing is applied' };
 }
 
-/** Corrects many users at once from a file. It shows the changes first, and then applies exactly these changes. */
+/** Changes many users from a file. It shows the changes first, and then applies exactly these changes. */
 export async function importCommand(
   context: Context,
   options: ImportOptions,

@@ -17,10 +17,10 @@ export interface Answers {
 
 type Shown = Pick<Context, 'out' | 'err' | 'env' | 'signal'>;
 
-/** The most rows that a table shows. It must hold all its rows in memory before it draws the first one. */
+/** The most rows that a table shows, because it must hold all of them in memory before it can draw the first one. */
 const tableRows = 1_000;
 
-/** Draws a table on a terminal. Elsewhere it writes each row as a tab-separated line as soon as the row arrives. */
+/** Draws a table on a terminal. Elsewhere, writes each row as a tab-separated line as soon as the row arrives. */
 function createTableAnswers(context: Shown): Answers {
   const { out, err, signal } = context;
   const { write, flush } = createBulkWriter(out, signal);

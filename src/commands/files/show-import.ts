@@ -18,7 +18,7 @@ const stateOf = (unsure: string | undefined) =>
     ? ({ state: 'waiting', reason: null } as const)
     : ({ state: 'held', reason: 'limit' } as const);
 
-/** The change as the plan of the next run would show it, with its line in the file. */
+/** The change in the form in which the plan of the next run would show it, with its line in the file. */
 const plannedOf = ({
   line,
   userId,
@@ -68,7 +68,7 @@ export function sayGuard(
 /** The most unusable rows that are listed in text and in JSON. A file can have a million of them. */
 const mostNamed = { inWords: 200, inJson: 10_000 } as const;
 
-/** The sentence that counts the unusable rows beyond the listed ones. */
+/** The sentence that counts the unusable rows that are not listed. */
 const sayUnnamed = (all: number): readonly string[] =>
   all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
 
@@ -150,7 +150,7 @@ export function printImported(context: Context, { changes, missed, approved }: I
     );
 }
 
-/** Prints how to take an import back. @param runs the known runs that sent its edits */
+/** Prints the commands that undo an import. @param runs the runs that are known to have sent its edits */
 export function printWayBack({ out }: Pick<Context, 'out'>, runs: readonly Id[]): void {
   for (const run of runs) printLine(out, `take it back: musterd undo ${run}`);
   if (runs.length === 0)

@@ -78,7 +78,7 @@ async function runStatements(
   return codeOfSettled(states);
 }
 
-/** The statement that --wait runs at the end, in its own transaction: it waits for the outcome of the session's edits. */
+/** The last statement with --wait, in a transaction of its own: it waits for the outcome of the edits of this session. */
 const settledOf = (waitMs: number): SqlStatement => ({
   text: 'select user_id, field, state, detail, request_id, reason from sync.settled(timeout => make_interval(secs => $1::float8))',
   values: [String(waitMs / 1_000)],

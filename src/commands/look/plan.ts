@@ -45,7 +45,7 @@ export async function planCommand(context: Context, options: PlanOptions): Promi
   );
 }
 
-/** Shows a plan from the values that the last runs saw, for a login that is not allowed to call the service. */
+/** Shows a plan from the values that the last runs saw, because this login is not allowed to call the service. */
 function showKnown(
   context: Context,
   { login, id, changes }: KnownPlan,
@@ -86,7 +86,7 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-/** Adds the batch, the editor and the time of the edit to a held field. */
+/** Adds the batch, the editor and the time of the edit to a change whose field is held. */
 function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedChange {
   if (edit === undefined) return change;
   const { batch, editedBy, editedAt } = edit;

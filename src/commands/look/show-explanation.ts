@@ -12,7 +12,7 @@ import { paint, printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
 import { printable } from '../../model/in-words.ts';
 
-/** The name to show: the service's name, else the mirror's, else the base. */
+/** The name to show: the service's name; without one, the mirror's; else the last agreed name. */
 function nameOf({ service, mirror, base }: UserState): string {
   return (
     readable(service?.name) ??
@@ -21,7 +21,7 @@ function nameOf({ service, mirror, base }: UserState): string {
   );
 }
 
-/** @param as the option --as, if this login needs it for commands that decide; else empty */
+/** @param as the option --as if this login must add it to commands that decide; otherwise empty */
 export function showExplanation(context: Context, explanation: Explanation, as: string): void {
   if (context.json) printJson(context, inJson(explanation));
   else print(context, explanation, as);

@@ -66,7 +66,7 @@ function when(date: Date | null | undefined): string {
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number], as: string) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash}${as} --reason …`;
 
-/** The lines about a held batch: how much waits, the command that decides it, and the reasons. */
+/** The lines about a held batch: its size, the command that decides about it, and the reasons for the hold. */
 function batchLines({ hash, reasons, users, since, isApproved }: HeldBatch, as: string): readonly string[] {
   const decide = isApproved ? 'approve' : 'resolve --batch';
   const more = isApproved ? '--reason …' : '--take mirror, or --take service';
@@ -86,7 +86,7 @@ function tally<Word extends string>(
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** In a large team, status compares only users with a recorded edit, so it cannot rule out other pending edits. */
+/** In a large team, status compares only users with a recorded edit, so it cannot exclude that more edits are pending. */
 export function pendingLines({
   pending,
   isNotedOnly,

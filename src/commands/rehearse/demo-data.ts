@@ -1,4 +1,4 @@
-/** The plot of the demo: which users are edited on which side, and how the two sides compare. */
+/** The story of the demo: which users are edited on which side. Also compares the two sides. */
 import type { UserRecord } from '../../emulator/rules/played-team.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { runDemoSql } from '../../runs/rehearse/demo-database.ts';
@@ -70,10 +70,10 @@ export interface Idea {
   readonly commands: readonly string[];
 }
 
-/** The users of an edit that the guard holds: above the limit for one run, and below the limit for the runs of a day. */
+/** The number of users in an edit that the guard holds: above the limit per run, below the limit per day. */
 const tooMany = 60;
 
-/** Ideas to try after the story, with users whom the story does not edit. */
+/** Ideas to try after the story, with users that the story has not edited. */
 export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Plot): readonly Idea[] {
   const played = new Set([onService.id, ...inMirror.map(({ userId }) => userId)]);
   const others = users.filter(({ id }) => !played.has(id));

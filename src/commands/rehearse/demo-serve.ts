@@ -37,7 +37,7 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
 /** Prints the report of each run that pulls, pushes or holds something, or that has a new message. */
 export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
   const reported = new Set<string>();
-  // The printed commands are for the other terminal, in which the pasted line sets this MUSTERD_ACTOR.
+  // The printed commands are meant for the other terminal, in which the pasted line sets this MUSTERD_ACTOR.
   const toTheirs = { ...context, env: { ...context.env, MUSTERD_ACTOR: 'you' } };
   const isNews = (messages: readonly string[]) => {
     const news = messages.filter((text) => !reported.has(text));
@@ -54,7 +54,7 @@ export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
       if (isNew || pulled + pushed + held > 0) printReport(toTheirs, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {
-      // Unexpected errors are in the log.
+      // Unexpected errors are not printed here, because they are in the log.
       if (error instanceof MusterdError && isNews([error.message]))
         printLine(context.err, printableLines(error.message));
     },

@@ -1,4 +1,4 @@
-/** The stage of the demo: a service and a mirror that exist only while the demo runs. */
+/** The temporary service and mirror of the demo, which exist only while the demo runs. */
 import { type Config, configSchema } from '../../config/config.ts';
 import { createEmulator, type Emulator } from '../../emulator/create-emulator.ts';
 import { openEmbedded } from '../../embedded/embedded.ts';
@@ -51,7 +51,7 @@ interface LogLine {
   readonly err?: { readonly message: string };
 }
 
-/** Prints each warning only once, as text for a person. Skips the warnings of a run, which are in its report. */
+/** Prints each warning once, as text for a person. Skips warnings of a run, because the report of the run has them. */
 function logInWords({ err }: Pick<Context, 'err'>): Log {
   const shownWarnings = new Set<string>();
   const write = (text: string) => {

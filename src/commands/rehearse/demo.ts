@@ -1,4 +1,4 @@
-/** `musterd demo`: the whole story, on a service and a mirror that exist only for the demo. */
+/** `musterd demo`: shows musterd at work, on a service and a mirror that exist only for the demo. */
 import type { RunReport } from '../../runs/sync/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../../runs/sync/reconcile-team.ts';
 import { migrateMirror } from '../../runs/set-up/migrate-mirror.ts';
@@ -36,7 +36,7 @@ async function edit(stage: Stage, edits: readonly SqlEdit[]): Promise<void> {
   }
 }
 
-/** Plays the story. @returns true if both sides are equal at the end */
+/** Plays all steps of the demo. @returns true if both sides are equal at the end */
 async function tell(stage: Stage, plot: Plot): Promise<boolean> {
   const { context, emulator, db } = stage;
   chapter(
@@ -110,7 +110,7 @@ async function showBothSides({ context, db, emulator }: Stage, ids: readonly num
   printTable(context, ['side', 'id', 'name', 'email', 'phone', 'role_id'], sides);
 }
 
-/** The command to type, in a checkout or with the package installed. */
+/** The command with which people start musterd: in a checkout, or with the package installed. */
 const musterd = import.meta.filename.endsWith('.ts') ? 'npm run -s musterd --' : 'musterd';
 
 function whatNext({ context }: Stage): void {

@@ -73,7 +73,7 @@ function readOptions(options: Record<string, unknown>, team = '41'): EmulatorOpt
   };
 }
 
-/** All variants and faults, for `musterd emulator --list`. */
+/** Describes all variants and faults, for `musterd emulator --list`. */
 function describePlays(): string {
   const variants = variantNames.map((name) => {
     const { default: usual, plays } = variantTable[name];

@@ -28,7 +28,7 @@ function readAs({ asCopy = false, also = false }: AdoptOptions): AdoptAs {
   return also ? 'also' : 'home';
 }
 
-/** The lines that say what will be recorded, and what follows from it. */
+/** Describes what will be recorded, and what that means for the next runs. */
 function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
   const { at } = here.address;
   const was = known === null || known.addresses.length === 0 ? 'not on record' : addressesInWords(known);
@@ -56,7 +56,7 @@ function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: 
   }
 }
 
-/** Records that the home of this mirror is here, or that it is a copy, after showing what follows from that. */
+/** Shows what it will record, and what follows. Then records that the mirror's home is here, or that it is a copy. */
 export async function adoptCommand(context: Context, options: AdoptOptions): Promise<ExitCode> {
   const as = readAs(options);
   const { actor, why } = confirmationOf(context, options);

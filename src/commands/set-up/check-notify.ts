@@ -7,7 +7,7 @@ import { post } from '../../daemon/webhook.ts';
 import { toJson } from '../../model/json.ts';
 import type { Report } from '../../runs/set-up/check/check-report.ts';
 
-/** Posts a test notice. Only a person can find out whether it arrives where people will read it. */
+/** Posts a test notice. Only a person can check whether it arrives where people will read it. */
 export async function checkNotify(config: Config, signal: AbortSignal, report: Report): Promise<void> {
   const { team } = config;
   const target = targetsOf([config]).get(team);

@@ -9,7 +9,7 @@ import { errorInJson, paint, printJson } from '../output.ts';
 import { printTable } from '../print-table.ts';
 import { readSettings } from '../setup.ts';
 
-/** Checks the setup. It only reads, except for the two optional probes, and for the record of its findings. */
+/** Checks the setup. It writes only what the two optional probes write, and the record of its findings. */
 export async function checkCommand(
   context: Context,
   options: { readonly writeProbe?: string; readonly notifyProbe?: boolean },

@@ -6,7 +6,7 @@ import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { printJson, printLine } from '../output.ts';
 import { withMirrorOf } from '../setup.ts';
 
-/** Brings the schema up to date. With `dropRequests`, first moves the open requests of version 0.1.0 to that file. */
+/** Brings the schema up to date. With `dropRequests`, first moves open requests of version 0.1.0 to the file it names. */
 export async function migrateCommand(
   context: Context,
   { dropRequests: file }: { readonly dropRequests?: string },

@@ -11,7 +11,7 @@ import { type SetupOfTeams, withMirrorOf } from '../setup.ts';
 /**
  * Reconciles now and at each time of the schedule, until the process is asked to stop. A failed run is logged, and the
  * next run tries again. The daemon ends by itself only if the first run of its only team fails with an error that no
- * retry can fix, because then a person is still watching. SIGHUP makes it read the settings again.
+ * retry can fix: shortly after the start, a person still sees that. SIGHUP makes it read the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
   const hangUps = listenForHangUps();
@@ -67,18 +67,18 @@ async function runDaemon(
 }
 
 interface HangUps {
-  /** Calls `reload` at each SIGHUP, one call after the other; immediately if a SIGHUP has come before. */
+  /** Calls `reload` for each SIGHUP, one call after the other. A SIGHUP that came earlier is handled immediately. */
   follow(reload: () => Promise<void>): void;
   close(): void;
 }
 
-/** Listens from start to end, because without a listener SIGHUP would end the process. */
+/** Listens from the start of the daemon to its end, because without a listener SIGHUP would end the process. */
 function listenForHangUps(): HangUps {
   const listening = Promise.withResolvers<() => Promise<void>>();
   let last: Promise<unknown> = listening.promise;
   let waiting = false;
   const onHangUp = () => {
-    // A reload that has not begun yet covers this signal, too.
+    // A reload is waiting to begin. It will read the newest settings, so this signal needs no further reload.
     if (waiting) return;
     waiting = true;
     last = last.then(async () => {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { type Context, type ExitCode, exitCode } from '../context.ts';
 import { errorInJson, printJson, printLine } from '../output.ts';
 
-/** The exit codes, the gravest first: work that was not done comes before work that was done but waits for a person. */
+/** The exit codes, the most serious first: failed work comes before finished work that waits for a person. */
 const severity: readonly ExitCode[] = [
   exitCode.configuration,
   exitCode.credentials,
@@ -28,7 +28,7 @@ export interface WorkOnTeam<R> {
   readonly codeOf: (result: R) => ExitCode;
 }
 
-/** Continues with the other teams after an error, but not after a request to stop. @returns the gravest exit code */
+/** Continues with the next team after an error, but not after a request to stop. @returns the most serious exit code */
 export async function eachTeam<R>(
   context: Context,
   teams: readonly Config[],

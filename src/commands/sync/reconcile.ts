@@ -35,7 +35,7 @@ export async function reconcileCommand(context: Context): Promise<ExitCode> {
 }
 
 /**
- * 4 if this run reports edits that wait for an approval, for the first time or as a reminder; later runs end with 3.
+ * The exit code is 4 if this run reports edits that need an approval, as new or as a reminder; later runs end with 3.
  * A run of a mirror that has moved also ends with 3. A copy ends with 0, because nothing in it waits for a decision.
  */
 export function exitCodeOf({
@@ -125,7 +125,7 @@ function printRefusal(
   batches: RunReport['batches'],
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
-  // "Nothing new": the counts can include pushes of an earlier run, because their outcome is read first.
+  // The counts can include pushes of an earlier run, whose outcome was read first. So the text says "nothing new".
   const what = stopped
     ? 'the run stopped: nothing was pulled, and nothing new was sent'
     : 'the run continued with other changes';

@@ -10,7 +10,7 @@ import { exitCodeOf } from './reconcile.ts';
 import { printUserChanges } from '../show-user-changes.ts';
 import { needsService, withMirror } from '../setup.ts';
 
-/** Takes all users from the service. Edits of the mirror that are not on the service are held for a person. */
+/** Takes all users from the service. Edits in the mirror that the service does not have are held for a person. */
 export async function resyncCommand(
   context: Context,
   options: { readonly adoptService?: boolean; readonly apply?: boolean },
@@ -25,7 +25,7 @@ export async function resyncCommand(
     async ({ config, log, mirror }) => {
       const work = options.apply === true ? runResync : planResync;
       const report = await watched(context, log, (watch) => work(mirror.db, config, watch));
-      // A resync marks no user as gone, so missing users are not a change.
+      // A resync does not mark missing users as gone, so they are not among the changes.
       const changes = report.plans
         .filter((plan) => plan.case !== 'missing')
         .flatMap((plan) => changesOf(plan, nameIn(report.roster, plan.id)));
