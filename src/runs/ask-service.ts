@@ -34,7 +34,7 @@ export interface WantedUser {
   readonly known: Id | undefined;
 }
 
-/** Only reads: the client refuses writes, and its answers are not stored. */
+/** Reads the user from the service. It stores nothing, and its client refuses writes. */
 export async function askService(
   setup: Setup,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 /** The error for a person whose database login lacks a right that a command needs. */
 import { MusterdError } from '../errors.ts';
 
-/** The role that a command needs. All other commands need the login that owns the mirror. */
+/** The role that each command needs. A command that is not named needs the login that owns the mirror. */
 const neededBy: Readonly<Record<string, string>> = {
   approve: 'musterd_approver',
   reject: 'musterd_approver',
@@ -13,11 +13,11 @@ const neededBy: Readonly<Record<string, string>> = {
   ),
 };
 
-/** True if Postgres reports a missing right. The check imports nothing of Postgres, which might not be loaded yet. */
+/** True if Postgres reports a missing right. The check imports no Postgres client, which might not be loaded yet. */
 const isRefused = (error: unknown): error is Error =>
   error instanceof Error && 'severity' in error && 'code' in error && error.code === '42501';
 
-/** @param command such as `musterd approve`; an error of `musterd sql` is returned unchanged */
+/** An error that names the role that the command needs. Returns other errors, and errors of `musterd sql`, unchanged. */
 export function describeDenial(error: unknown, command: string): unknown {
   const name = command.replace('musterd ', '');
   if (!isRefused(error) || name === 'sql') return error;

@@ -7,7 +7,7 @@ import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import type { Confirmation } from '../model/waiting.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
-/** The hold reason of an edit that is not approved, or whose approval is void. */
+/** The reason to hold an edit that has no approval, or whose approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The option that the mirror's owner login adds to a command that decides: the person for whom it decides. */
 export const ownerAdds = (env: Environment): string => (env['MUSTERD_ACTOR'] ? '' : ' --as <person>');
 
-/** Like `ownerAdds`, for the connected login. Empty for every other login, which decides for itself. */
+/** Like `ownerAdds`, if the connected login owns the mirror. Empty for other logins, which decide in their own name. */
 export const loginAdds = async (db: Database, env: Environment): Promise<string> =>
   (await readLogin(db.kysely)).isOwner ? ownerAdds(env) : '';
 
@@ -28,7 +28,7 @@ interface Acting {
 }
 
 /**
- * Sets the person who decides or edits in this transaction. The settings can only become stricter.
+ * Sets the person in whose name this transaction edits or decides. It can turn four eyes on, but never off.
  * @throws MusterdError `usage` if a login that does not own the mirror names a person
  */
 export async function actAs(tx: Transaction, settings: Settings, actor: string | undefined): Promise<Acting> {
@@ -44,7 +44,7 @@ export async function actAs(tx: Transaction, settings: Settings, actor: string |
 }
 
 /**
- * Like `actAs`, for decisions, and for edits with a reason or under four eyes.
+ * Like `actAs`, but requires a named person for a decision, and for an edit with a reason or under four eyes.
  * @throws MusterdError `usage` if the login that owns the mirror does not name the person for whom it acts
  */
 export async function decideFor(

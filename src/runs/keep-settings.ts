@@ -1,4 +1,4 @@
-/** Stores two settings in the database for people who use SQL: four eyes, and the calling code of their phones. */
+/** Stores two settings in the database, because editing by SQL needs them: four eyes, and the calling code of phones. */
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
@@ -7,7 +7,7 @@ import { readFourEyes, writeFourEyes, writePhoneCountry } from '../mirror/team/p
 export type Settings = Pick<Config, 'team' | 'push'>;
 
 /**
- * Lets a command turn four eyes on, but never off.
+ * Turns four eyes on if the settings of this command require them. It never turns them off.
  * @returns true if four eyes are required from now on, or `null` as long as no run has seen the team
  */
 export async function tightenSettings(tx: Transaction, { team, push }: Settings): Promise<boolean | null> {
@@ -16,7 +16,7 @@ export async function tightenSettings(tx: Transaction, { team, push }: Settings)
   return known === null ? null : known || push.fourEyes;
 }
 
-/** Only `reconcile` and `daemon` can turn four eyes off, and can change the calling code. */
+/** Stores both settings. Only `reconcile` and `daemon` can turn four eyes off, or change the calling code. */
 export async function keepSettings(
   db: Database,
   { config, command }: { readonly config: Settings & Pick<Config, 'phones'>; readonly command: string },

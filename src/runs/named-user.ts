@@ -23,7 +23,7 @@ export function refuse(words: string, hint: string, found: readonly Listed[]): M
   return new MusterdError('usage', words, { hint: [hint, ...lines].join('\n  ') });
 }
 
-/** The only user that matches, not only in part. @throws MusterdError `usage` if several users match */
+/** The only user that matches in full; `undefined` if none does. @throws MusterdError `usage` if several users match */
 export function theOnly<User extends Listed>(userText: string, all: readonly User[]): User | undefined {
   const found = all.filter(({ isPart }) => isPart !== true);
   if (found.length < 2) return found[0];
@@ -31,7 +31,7 @@ export function theOnly<User extends Listed>(userText: string, all: readonly Use
   throw refuse(words, 'Did you mean one of these? Name one by the id:', found);
 }
 
-/** @param near users that match only in part */
+/** The error for a text that matches no user in full. @param near users that match in part */
 export function nobodyAnswers(userText: string, near: readonly FoundUser[] = []): MusterdError {
   const hint =
     near.length === 0

@@ -61,7 +61,7 @@ function credentialsOf({ service }: Config) {
   );
 }
 
-/** A fingerprint of a credential, which identifies it and does not reveal it. */
+/** A fingerprint of a credential: it identifies the credential, but does not reveal it. */
 export function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
@@ -78,7 +78,7 @@ export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName,
   );
 }
 
-/** The credentials that a client has used so far, each with the time when it was last needed. */
+/** The credentials that a client has used so far, each with the time of the last call that needed it. */
 export function credentialUses(config: Config, service: ServiceClient): readonly CredentialUse[] {
   const prints = fingerprintsOf(config);
   return service.credentials().flatMap(({ credential, lastNeededMs }) => {
@@ -139,7 +139,7 @@ export function createService(
   });
 }
 
-/** Checks that an address and credentials are configured. @throws MusterdError `configuration` */
+/** Checks that the settings have an address and credentials of the service. @throws MusterdError `configuration` */
 export async function requireService(config: Config, log: Log, connections?: Connections): Promise<void> {
   await createService(config, 'read-only', { log, pace: null, connections }).close();
 }

@@ -23,16 +23,16 @@ export interface ShownConnection {
 
 export interface Mirror {
   readonly db: Database;
-  /** postgres://… with the password. */
+  /** The URL (postgres://…), with the password. */
   readonly url: string;
-  /** The URL for SQL that only reads. With the embedded server its login is not a superuser. */
+  /** The URL for reading SQL. For the embedded server, it has another login, which is not a superuser. */
   readingUrl(): Promise<string>;
   /** How people and their tools connect. */
   readonly reach: ShownConnection;
   close(): Promise<void>;
 }
 
-/** The parts that all work for one team needs. */
+/** Everything that work on one team needs. */
 export interface Setup {
   readonly config: Config;
   readonly log: Log;

@@ -1,4 +1,4 @@
-/** Calls of the service by a person's command, at the shared pace. In a copy of a mirror, calls that write are refused. */
+/** Calls the service for a person's command, at the shared pace. A call that writes is refused in a copy of a mirror. */
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -10,7 +10,7 @@ import type { Effect } from '../../service/operation.ts';
 import { type Mirror, openMirror, requireSchema } from '../open.ts';
 import { createService, requireService, sharePace } from '../open-service.ts';
 
-/** The embedded server is started only for calls that write, and only if it holds a mirror. */
+/** Opens the mirror. The embedded server is started only for a call that writes, and only if its folder has a mirror. */
 async function openForCall(
   config: Config,
   effect: Effect,
@@ -26,7 +26,7 @@ async function openForCall(
   if (!hasMirror(dataDir)) return undefined;
   const mirror = await openMirror(config, () => {}, { applicationName });
   if (await isThere(mirror.db.kysely)) return mirror;
-  // Another command once started the server, but the mirror was never migrated.
+  // Another command once created the embedded server's folder, but the mirror in it was never migrated.
   await mirror.close();
   return undefined;
 }
@@ -56,7 +56,7 @@ export async function callService<R>(
   }
 }
 
-/** The same error with the body of the answer, which only the person who made this call sees. */
+/** The same error, with the body of the answer as a hint. Only the person who made the call sees it. */
 export function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.excerpt === undefined) return error;
   const { operation, phase, status, requestId } = error;

@@ -15,7 +15,7 @@ export type CreatedTag =
   | ({
       readonly isThere: false;
       readonly ids: readonly Id[];
-      /** The reason why the listing could not be read afterwards; `null` if it could. */
+      /** Why the listing could not be read after the call; `null` if it could be read. */
       readonly unseen: string | null;
     } & DirectResult<WriteResult>);
 
@@ -53,7 +53,7 @@ export async function findTags(service: ServiceClient, name: string): Promise<re
   });
 }
 
-/** Reads the listing before and after, under the team's lease if there is a mirror, so that no duplicate is created. */
+/** Reads the listing before and after the call, and holds the team's lease meanwhile, so that no duplicate is created. */
 export async function createTag(
   caller: DirectCaller,
   name: string,

@@ -1,4 +1,4 @@
-/** One call of the service that a person makes with a direct command: sent once, and recorded if there is a mirror. */
+/** Makes one call of the service for a direct command: it is sent once, and recorded if there is a mirror. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError, ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -14,7 +14,7 @@ import type { ServiceClient } from '../../service/client.ts';
 import { callService } from './call-service.ts';
 import { actAs } from '../four-eyes.ts';
 
-/** The environment of a direct command that sends a request. */
+/** Everything that a direct command needs to send a request. */
 export interface DirectCaller {
   readonly config: Config;
   readonly service: ServiceClient;
@@ -77,7 +77,7 @@ export function outcomeOf(error: unknown): CallOutcome {
   return phase === 'answered' && status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown';
 }
 
-/** Sends the request once. It is in the ledger before it is sent, so that a killed process leaves a true record. */
+/** Sends the request once. The ledger gets it before it is sent, so a killed process leaves a true record. */
 export async function sendOnce<R extends { readonly requestId: string | null }>(
   { config, db, team, actor }: DirectCaller,
   { subject, sent, before, lease, send, isShown }: DirectCall<R>,

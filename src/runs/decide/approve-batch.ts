@@ -24,7 +24,7 @@ import { actAs, decideFor } from '../four-eyes.ts';
 import { requireTeamId, requireUser, theOnly } from '../named-user.ts';
 import { requireSchema, type Setup } from '../open.ts';
 
-/** The outcome for a batch. */
+/** The outcome of a decision about the held fields of a batch. */
 export interface DecidedBatch {
   readonly resource: 'fields';
   /** The number of the decision, or `null` if nothing was decided. */
@@ -40,17 +40,17 @@ export interface DecidedRows {
   readonly decision: bigint | null;
   readonly approved: number;
   readonly waiting: number;
-  /** The hash of the rows that still wait, or `null` if none do. */
+  /** The hash of the rows that still wait, or `null` if no row waits. */
   readonly rest: string | null;
 }
 
 /** A person's decision, and the name under which it is recorded. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /** Users by id, address or name, one field (`17.email`), or the ids of other rows. `null` means the whole batch. */
+  /** Users by id, address or name; single fields (`17.email`); or other rows by id. `null` means the whole batch. */
   readonly only: readonly (string | Id)[] | null;
-  /** The numbers of the edits that a page showed. A page gives no `only`. `null` means all edits. */
+  /** Set by the page, instead of `only`: the numbers of the edits that it showed. `null` means all edits. */
   readonly edits?: readonly Id[] | null;
-  /** The number of rows of a batch that was shown as a whole. If the number has changed, nothing is decided. */
+  /** The number of rows that were shown, if a batch was shown as a whole. If it has changed, nothing is decided. */
   readonly rows?: number | null;
   readonly actor: string | undefined;
 }
@@ -78,7 +78,7 @@ interface NamedEdits {
 }
 
 /**
- * If the whole text matches a user, it means this user, even if it ends like a field.
+ * If the whole text matches a user, the text names this user, even if it ends like a field.
  * @throws MusterdError `usage` if no user or several match
  */
 async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promise<NamedEdits> {
@@ -201,7 +201,7 @@ async function asShown(
   return edits.length === 0 || edits.length < shown.length ? choice : { ...choice, edits };
 }
 
-/** Approves edits that the guard held, or that missing rows are gone: the whole batch, or some users or rows. */
+/** Approves edits that the guard held, or confirms that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(setup: Setup, decision: BatchDecision): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await readWaiting(setup, decision.batch);
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };

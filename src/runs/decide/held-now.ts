@@ -1,4 +1,4 @@
-/** Everything that a person has to see of a held field before deciding about it. */
+/** Reads everything that a person has to see of a held field before deciding about it. */
 import { readLastEdits } from '../../mirror/users/last-edits.ts';
 import { readUserState } from '../../mirror/users/users-read.ts';
 import { columnOf, type Field, type FieldValue } from '../../model/fields.ts';

@@ -1,4 +1,4 @@
-/** A person holds fields of a user for a while, so that runs leave them alone on both sides, or ends such a hold. */
+/** Holds fields of a user for a while, so that runs change them on neither side, or ends such a hold. */
 import { MusterdError } from '../../errors.ts';
 import { type RequestedHolds, askHolds } from '../../mirror/users/held.ts';
 import { sqlState } from '../../mirror/db/database-errors.ts';
@@ -32,7 +32,7 @@ export function readUntil(text: string | undefined): TimeFromNow {
   return readTimeFromNow('--until', text);
 }
 
-/** @throws MusterdError `lease-held`; `copy`; `stopped` */
+/** Runs `work` in a transaction, between runs of the team. @throws MusterdError `lease-held`; `copy`; `stopped` */
 async function betweenRuns<R>(
   { db }: Setup['mirror'],
   { team, lease }: LeasedTeam,
@@ -49,7 +49,7 @@ async function betweenRuns<R>(
   return result;
 }
 
-/** Holds the fields until `end`, even if they are already held. @throws MusterdError `usage` for an end in the past */
+/** Holds the fields until `end`. A field can be held already. @throws MusterdError `usage` if `end` is in the past */
 export async function holdFields(
   setup: Setup,
   team: LeasedTeam,

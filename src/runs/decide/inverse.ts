@@ -25,7 +25,7 @@ export interface FieldLeftAlone {
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly reason: string;
-  /** SQL with which a person can set it back nevertheless; `null` if that is not possible now. */
+  /** The SQL with which a person can still restore the old value; `null` if that is not possible now. */
   readonly offer: string | null;
 }
 
@@ -46,7 +46,7 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   return canonicalOf(field, a) === canonicalOf(field, b);
 }
 
-/** The reason why the old value cannot be written back. The trigger on the mirror checks it again. */
+/** The reason why the old value cannot be written. The mirror's trigger makes the same check when it is written. */
 function unwritable(field: Field, value: FieldValue): string | undefined {
   if (field === 'name')
     return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
@@ -77,7 +77,7 @@ function reasonToLeave(moved: MovedField): string | undefined {
   const isService = movedLater === 'pull' || movedLater === 'return';
   if (!same(field, now.base[field], moved.new))
     return isService ? 'changed on the service since' : 'edited since';
-  // The same value was set again since, so it is meant to stay.
+  // The run's value was set once more after the run, so it is meant to stay.
   if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
   if (isGuess(moved)) return 'the split of the old name is a guess: set first_name and last_name by hand';
   return unwritable(field, moved.old);
@@ -99,7 +99,7 @@ function offerOf(teamId: Id, moved: MovedField): string | null {
   return printable(text) === text ? text : null;
 }
 
-/** Plans how to set these fields back. Fields that have changed since are left alone. */
+/** Plans how to restore the old values of these fields. Fields that have changed since the run are left alone. */
 export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   const changes: Inverse[] = [];
   const left: FieldLeftAlone[] = [];
@@ -119,7 +119,7 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   return { changes, left, edits: [...edits.values()] };
 }
 
-/** The plan as it was carried out: users that were being edited meanwhile are among those left alone. */
+/** The plan as it was carried out. The changes of users that another session was editing are moved to `left`. */
 export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<Id>): P {
   const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
   return {

@@ -23,7 +23,7 @@ export function sayValue(value: unknown): string {
   return `"${printable(text)}"`;
 }
 
-/** The error that says why a user's field cannot be decided now. `answer` is the state of its edit. */
+/** The error that explains why a field of a user cannot be decided now. `answer` is the state of its edit. */
 export function refusalOf(
   answer: EditAnswer,
   { id, mirror }: Pick<UserState, 'id' | 'mirror'>,

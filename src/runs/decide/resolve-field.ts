@@ -92,11 +92,11 @@ interface UserToResolve {
   readonly id: Id;
 }
 
-/** The value that the service shows, in the form of a value in base. */
+/** The value that the service shows, in the form in which the base stores it. */
 const agreedOn = (field: Field, shown: ServiceValue): FieldValue =>
   field === 'name' ? splitName(String(shown ?? '')) : (shown ?? null);
 
-/** Ends one hold within the given transaction. @param decision the decision that it is a part of; `null` for a new one */
+/** Ends one hold within this transaction. @param decision the decision that it belongs to; `null` makes a new one */
 async function resolveHold(
   tx: Transaction,
   { teamId, config, id }: UserToResolve,

@@ -1,4 +1,4 @@
-/** Command-line options that state what was seen of a held field. `readSeen` reads them. */
+/** The command-line options by which a person states the values seen of a held field. `readSeen` reads them. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { valueFromJson } from '../../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue, typedText } from '../../model/fields.ts';
@@ -16,7 +16,7 @@ export interface SeenHold {
   readonly service: ServiceValue;
 }
 
-/** `--if 'Ada|Berg'`, or `--edit 12` if no text is exactly the mirror's value. */
+/** The option that states the mirror's value, such as `--if 'Ada|Berg'`; `--edit 12` if no text states it exactly. */
 function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   const text = typedText(mirror);
   const isExact = () => {
@@ -28,7 +28,7 @@ function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   return edit !== undefined && !isPlain ? `--edit ${edit}` : `--if ${quoted(text)}`;
 }
 
-/** `--if-service 'Eva Berg'`; empty if no text is exactly the service's value. */
+/** The option that states the service's value, such as `--if-service 'Eva Berg'`; empty if no text states it exactly. */
 function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
   const text = service === null ? '' : String(service);
   const isExact = canonicalShown(field, readShown(field, text)) === canonicalShown(field, service);
@@ -37,7 +37,7 @@ function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service
 
 export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayService(seen)}`;
 
-/** The command that decides about the field, if it is still as it was seen. */
+/** The command that decides about the field. If the field is no longer as it was seen, the command decides nothing. */
 export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
   `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
 
@@ -55,7 +55,7 @@ export function seenOf({ field: column, edit_id, mirror_value, service_value }: 
   };
 }
 
-/** The commands that decide about each row. If a limit or a review holds the row, it is approved; else a side wins. */
+/** A command for each row: `approve` if a limit or a review holds the row, else `resolve`, which chooses a side. */
 export function sayDecideEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.reason === 'asked') return [];

@@ -29,7 +29,7 @@ export async function planUndo(
 }
 
 /**
- * Approves the undone fields, so that they pass a run's limits once. Fields that were left alone are not approved.
+ * Approves the restored values, so that they pass the hold limits once. Fields that were left alone are not approved.
  * @returns the number of the decision; `null` if another person has to decide
  */
 async function approveInverse(
@@ -38,14 +38,14 @@ async function approveInverse(
   changes: readonly Inverse[],
   confirmed: Pick<EditDecision, 'why' | 'waits'>,
 ): Promise<bigint | null> {
-  // Only values that both sides agree on are undone, so the edit starts from the base.
+  // A value is restored only if both sides agree on the present value. So the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
   return (await approveEdits(tx, teamId, confirmed, rows))[0]?.decision ?? null;
 }
 
 /**
- * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
- * @returns the plan as it was carried out; users edited meanwhile are among those left alone. `decision` is the approval
+ * Writes the old values as edits in the caller's name, under the lease and in one transaction.
+ * @returns the plan as it was carried out; users edited meanwhile are in `left`. `decision` is the number of the approval
  */
 export async function applyUndo(
   db: Database,

@@ -1,4 +1,4 @@
-/** Waiting batches and past runs, for the completion of words in a shell. Reading them has a short time limit. */
+/** Reads waiting batches and past runs, for the completion of words in a shell, within a short time limit. */
 import { createDatabase } from '../../mirror/db/database.ts';
 import { readBatches } from '../../mirror/users/held-batches.ts';
 import { readTeamId } from '../../mirror/team/pinned-teams.ts';
@@ -9,7 +9,7 @@ export interface WaitingNames {
   readonly runs: readonly string[];
 }
 
-/** The longest that a completion waits for a connection or a query. */
+/** The longest time that a completion waits for a connection or a query, in ms. */
 const patienceMs = 1_000;
 
 export async function readWaitingNames(url: string, teams: readonly string[]): Promise<WaitingNames> {

@@ -1,4 +1,4 @@
-/** Passes all rows of one kind of a team to a sink. */
+/** Passes all rows of one kind, such as the users, of one team to a sink. */
 import { exportColumns, type ExportRow, readPages } from '../../mirror/tools/export-read.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';

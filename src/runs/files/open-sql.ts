@@ -12,7 +12,7 @@ export {
 } from '../../mirror/db/sql-session.ts';
 export type { SqlColumn } from '../../mirror/db/sql-values.ts';
 
-/** The relations that `\d` lists, and the one that `\d <name>` shows; `null` if there is no such view or table. */
+/** The relations that `\d` lists, and the relation that `\d <name>` shows; `null` if no view or table has this name. */
 export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
 export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
 
@@ -21,7 +21,7 @@ export interface SqlSessionRequest {
   readonly isWriting: boolean;
   /** Called with warnings and notices of the server. */
   readonly onNotice: (words: string) => void;
-  /** Called if even statements that only read could reach programs or files of the server. */
+  /** Called if even reading statements of this login could start programs, or read files of the server. */
   readonly onBeyondTables: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Explains what would happen to a user now, by the values that a run last saw, without asking the service. */
+/** Explains what would happen to a user now, from the values that a run last saw, without a request to the service. */
 import { fieldOf } from '../../model/fields.ts';
 import { showTime } from '../../model/zone-time.ts';
 import { seconds } from '../../model/in-words.ts';

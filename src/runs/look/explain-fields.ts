@@ -14,9 +14,9 @@ export interface FieldExplanation {
   readonly field: Field;
   readonly base: unknown;
   readonly mirror: unknown;
-  /** `undefined` if the service did not return the field, or received no request. */
+  /** `undefined` if the service did not return the field, or was not asked. */
   readonly service: unknown;
-  /** The row of the merge table; `null` if the mirror or the service has no user to merge. */
+  /** The verdict of the merge table; `null` if the mirror or the service does not have the user. */
   readonly rule: Verdict | null;
   /** `null` if it is unknown, because the service was not asked. */
   readonly decision: DecisionWord | null;
@@ -73,7 +73,7 @@ export interface ExplainedFacts {
   /** `undefined` if the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
-  /** The outcome that a run would now find for the open push, if there is one. */
+  /** The outcome that a run would find now for the open push; `null` if no push is open. */
   readonly open: FieldOutcomes | null;
   /** The time from which an open push can be given up, as text. */
   readonly quietUntil: string;
@@ -123,7 +123,7 @@ export function adviceFor(facts: ExplainedFacts): string {
   }
 }
 
-/** Sentences about how long these fields stay held. No person asked to hold them. */
+/** Says how long these fields stay held, for fields that are not held on a person's request. */
 function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),

@@ -1,4 +1,4 @@
-/** Explains the state of a user: the three versions, what a run would decide, and what it would send. */
+/** Explains the state of a user: its three versions, what a run would decide, and what the run would send. */
 import { systemClock } from '../../clock.ts';
 import {
   type HeldSince,
@@ -51,13 +51,13 @@ export interface Explanation {
   /** The commands that decide about the held fields, with their present values. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
-  /** The outcome that a run would now find for the open push. */
+  /** The outcome that a run would find now for the open push; `null` if no push is open. */
   readonly openOutcomes: FieldOutcomes | null;
   readonly moves: readonly LedgerRow[];
   readonly next: string;
 }
 
-/** @throws MusterdError `usage` if no user or several match; the service's error if it is needed to find the user */
+/** @throws MusterdError `usage` if no user or several match; the service's error if the user is not in the mirror */
 export async function explainUser(setup: Setup, signal: AbortSignal, userText: string): Promise<Explanation> {
   const { db } = setup.mirror;
   await requireSchema(db);

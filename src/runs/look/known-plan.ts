@@ -1,4 +1,4 @@
-/** The plan for a login that is not allowed to ask the service: the waiting changes that the mirror knows. */
+/** Reads a plan for a login that is not allowed to call the service: the waiting changes that the mirror has recorded. */
 import { readKnownChanges } from '../../mirror/users/known-plan.ts';
 import { readLogin } from '../../mirror/users/decide-edits.ts';
 import type { Id } from '../../model/id.ts';

@@ -1,4 +1,4 @@
-/** The mirror of the demo: a database of its own on a server that exists for as long as the demo runs. */
+/** The mirror of the demo: a separate database, on a server that exists only while the demo runs. */
 import { createDatabase, type Database } from '../../mirror/db/database.ts';
 import { runSqlText } from '../../mirror/db/sql-text.ts';
 

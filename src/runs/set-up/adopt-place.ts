@@ -16,7 +16,7 @@ import {
   type Placing,
 } from '../../model/place.ts';
 
-/** `also` means that this is one more address of the same place. */
+/** `also` means that the recorded place has a further address: this one. */
 export type AdoptAs = 'home' | 'copy' | 'also';
 
 export interface Adoption {
@@ -32,7 +32,7 @@ const refuse = (message: string, hint: string): never => {
   throw new MusterdError('usage', message, { hint });
 };
 
-/** @throws MusterdError `usage` if this cannot be another address of the recorded place */
+/** The place with this address added; `null` if it has it already. @throws MusterdError `usage` for another database */
 function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   if (known === null) return homeAt(here, now);
   if (!isSameDatabase(known, here))
@@ -74,7 +74,7 @@ export async function foreseeAdoption(
   return { placing, isNews: planAdoption(placing, as, { by: null, why }, new Date()) !== null };
 }
 
-/** Runs one transaction between runs of these teams, because a run reads the place only when it takes its lease. */
+/** Runs one transaction while no run of these teams is under way, because a run reads the place only when it begins. */
 async function betweenRuns<R>(
   db: Database,
   teams: readonly string[],
@@ -102,7 +102,7 @@ export interface AdoptedPlace {
 
 /**
  * Records the place while no run of any team is under way, with the person and the reason in the ledger of each team.
- * The next runs look again at edits that waited for the adoption.
+ * The next runs then also send edits that waited for the adoption.
  * @throws MusterdError `usage`; `lease-held`
  */
 export async function adoptPlace(

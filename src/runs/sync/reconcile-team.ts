@@ -16,12 +16,12 @@ import type { RunNotes } from '../../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** The longest time from reading users to sending their update, in ms, not counting the wait for the pace. */
+/** The longest time from reading users to sending their update, in ms. The wait for the pace does not count. */
 const sendDeadlineMs = 5_000;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
-/** The policy of the merge: which side wins a conflict, and if splits of names need an approval, like all pushes. */
+/** The policy of the merge: which side wins a conflict, and whether a new split of a name needs an approval. */
 export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Policy => ({
   ...policy,
   approvesSplits: push.approve === 'always' || push.fourEyes,
@@ -71,7 +71,7 @@ export interface PlanReport extends RunPlan {
   readonly notes: RunNotes;
   /** The number of single fields that will wait for a person after the run. */
   readonly held: number;
-  /** How long pushing takes at this pace. A slow service makes it longer. */
+  /** How long pushing takes at this pace. If the service is slow, it takes longer. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
 

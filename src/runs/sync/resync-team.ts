@@ -56,7 +56,7 @@ export async function planResync(db: Database, config: Config, watch: Watch): Pr
   });
 }
 
-/** Reads open pushes back, then takes all values, under the team's lease. The client is read-only. */
+/** Looks up on the service what became of each unfinished push, then overwrites the mirror with the service's values. */
 export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const { push, policy } = reconcileSettings(config);

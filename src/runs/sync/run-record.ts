@@ -133,7 +133,7 @@ export function createRecord({
       const { isNoted, ...left } = await finishRun(tx, runId, run);
       const stopped = waiting === null || notes.refusal === null ? [] : await readBatches(tx, waiting.teamId);
       waits = { ...left, batches: stopped.flatMap((batch) => (batch.isStopped ? [batch.hash] : [])) };
-      // If the end was not noted, this run stalled, and another run has stored newer facts since.
+      // If the end was not noted, this run had stalled, and a later run has stored newer facts.
       if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);

@@ -1,8 +1,8 @@
 /**
- * The one shortcut of a run. If the service answers with the same bytes as when a complete run found agreement, and the
- * mirror has not changed either, no user needs any work, and the answers are not parsed. It applies to all users or none.
- * It is safe, because digests and base are in one database and are restored together. Every change on the service
- * changes the bytes. Every change in the mirror, by whatever way, is found by `agreesWithBase`.
+ * The only shortcut of a run. If the service's answers have the same bytes as in a complete run that found both sides
+ * equal, and the mirror has not changed since, the answers are not parsed. It applies to all users or to none.
+ * It is safe, because digests and base are in one database and are restored together: any change on the service
+ * changes the bytes, and `agreesWithBase` finds any change in the mirror, whoever made it.
  */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../mirror/db/database.ts';
@@ -17,22 +17,22 @@ const topic = 'answers that agree';
 /** All users are compared at least once a day, even if the answers do not change. */
 const longestMs = 24 * 3_600_000;
 
-/** The record of a complete run. */
+/** The record of a complete run that found both sides equal. */
 interface Agreed extends AnswerDigests {
   readonly setup: string;
-  /** The time of the last agreement on a base. A new time reveals that a value has changed and changed back since. */
+  /** The time of the last agreement on a base. If it is newer now, a value has changed since, even if it changed back. */
   readonly base: string;
   /** The number of users that the service showed. */
   readonly shown: number;
 }
 
-/** A digest of program version and settings. With other ones, a run might do more with the same answers. */
+/** A digest of program version and settings. If one of them changes, a run may do more with the same answers. */
 const setupOf = (settings: unknown) =>
   createHash('sha256')
     .update(toJson([programVersion(), settings]))
     .digest('base64url');
 
-/** @returns the record. `stillCount` is true if the same answers still mean that there is nothing to do */
+/** @returns the record, if usable. `stillCount` is true if the same answers still mean that there is nothing to do */
 export function readAgreed(
   db: Database,
   known: KnownTeam,

@@ -1,4 +1,4 @@
-/** The frame of every run: lease, service, record and notes. The work is passed in. */
+/** The frame of every run: lease, service, record and notes. The caller passes the work. */
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
@@ -41,11 +41,11 @@ export interface Watch {
   readonly waitMs?: number;
   /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
-  /** Called once the run is recorded. After this call, the end of the run is recorded in any case. */
+  /** Called when the run has been recorded as begun. From then on, its end is recorded in any case. */
   readonly onBegun?: () => void;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
-  /** Remembers the team for runs of the edits, so that they do not read it each time. */
+  /** Remembers the team, so that runs that only push edits do not read it each time. */
   readonly teamMemory?: TeamMemory;
   /** Connections to the service that other runs use as well. */
   readonly connections?: Connections;
@@ -68,7 +68,7 @@ export interface RunKind {
   readonly settings?: unknown;
 }
 
-/** True if a person ordered the run. In a copy, it must fail instead of continuing as a run that only reads. */
+/** True if a person ordered the run. In a copy, such a run must fail, because it cannot do what the person ordered. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
 type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
@@ -87,7 +87,7 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 }
 
 /**
- * Warns once why nothing is sent.
+ * If the mirror is not at its home, warns once that nothing is sent.
  * @returns the reason as a word, or `undefined` if the run can send
  * @throws MusterdError `copy` if a person ordered the run
  */
@@ -144,13 +144,13 @@ interface Seen {
   readonly everybody: (() => Promise<UsersAnswer | null>) | undefined;
   /** The digests of the answers about the team and about all users. */
   readonly digests: () => AnswerDigests | null;
-  /** The number of users, if the answers are the answers that agreed with the mirror. */
+  /** The number of users, if the answers have not changed since they agreed with the mirror. */
   readonly unchanged: number | undefined;
 }
 
 const onlyTeam = { everybody: undefined, digests: () => null, unchanged: undefined } as const;
 
-/** Reads the team, and with it all users, if the run compares them and no open push has to be settled in between. */
+/** Reads the team. If the run compares all users, and no open push has to be settled first, also reads all users. */
 async function lookAt(
   db: Database,
   { groups, settings }: RunKind,

@@ -13,7 +13,7 @@ export const importColumns = [
 ] as const;
 export type ImportColumn = (typeof importColumns)[number];
 
-/** Words separated by commas. `half` is a whole name, but a half beside the other half in its language ("Vorname; Name"). */
+/** Words separated by commas. `half`: a whole name, or one half if the other half has a column, too ("Vorname; Name"). */
 export type LanguageWords = Readonly<Partial<Record<ImportColumn | 'half', string>>>;
 
 export const columnWords: Readonly<Record<string, LanguageWords>> = {

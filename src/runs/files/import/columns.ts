@@ -7,7 +7,7 @@ import type { FileTable } from '../../../model/file-table.ts';
 import { isNoValue } from './no-value.ts';
 import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
-/** The text in lower case, without accents, spaces and punctuation. */
+/** The text in lower case without accents, spaces and punctuation, to compare names of columns. */
 const simple = (text: string) =>
   text
     .normalize('NFKD')
@@ -95,21 +95,21 @@ const contents = {
   phone: (cell: string) => /^\+[0-9 ()./-]{7,}$/.test(cell),
 } as const;
 
-/** The meaning of a column in which all cells are emails or all are phones, unless its name is such a value too. */
+/** The meaning of a column whose cells are all emails or all phones, unless its own name is an email or a phone, too. */
 function meaningOf(column: string, cells: readonly string[]): keyof typeof contents | undefined {
   const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isNoValue(cell, 'email'));
   const is = (meaning: keyof typeof contents) => given.every(contents[meaning]) && !contents[meaning](column);
   return given.length === 0 ? undefined : (['email', 'phone'] as const).find(is);
 }
 
-/** Makes a function that returns true if a column is read. Cells of other columns are not kept. */
+/** Makes a function that returns true if a column is read. The cells of columns that are not read are dropped. */
 export const createIsRead = (mappings: readonly Mapping[]) => {
   const mapped = new Set(mappings.map(({ column }) => simple(column)));
   return (column: string, sample: readonly string[]): boolean =>
     meanings.has(simple(column)) || mapped.has(simple(column)) || meaningOf(column, sample) !== undefined;
 };
 
-/** Finds email and phone by content in columns without a name. A named column can be a manager's, for example. */
+/** Finds email and phone by content, but only in columns without a name: a named column can be about a manager. */
 function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, number>): readonly string[] {
   const used = new Set(places.values());
   const found = Map.groupBy(
@@ -128,7 +128,7 @@ function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, n
   });
 }
 
-/** In some languages, the word for one half also means a whole name. Beside the other half, it means that half. */
+/** In some languages, one word means a whole name or one half. If the other half has a column, it means the half. */
 function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
   const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
   for (const [half, other] of [
@@ -165,7 +165,7 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
     throw refuse('a value to change', 'first_name');
 }
 
-/** Ignores an unmapped column of whole names if a half has a column of its own. Otherwise refuses the file. */
+/** Ignores an unmapped column of whole names if a half has a column. If no half has one, refuses the file. */
 function refuseWholeNames(
   columns: readonly string[],
   places: Map<ImportColumn, number>,

@@ -1,4 +1,4 @@
-/** Predicts from the mirror alone which fields of an import the guard will hold, and what pushing them costs. */
+/** Predicts, from the mirror alone, which fields of an import the guard will hold, and how long pushing them takes. */
 import type { Config } from '../../../config/config.ts';
 import type { Field, FieldValue } from '../../../model/fields.ts';
 import { paceOf } from '../../../model/pace.ts';
@@ -17,9 +17,9 @@ import type { TeamUser } from './match-user.ts';
 import type { ImportChange } from './plan-import.ts';
 
 export interface ImportForecast {
-  /** The reasons why everything would be held as one batch. */
+  /** The reasons for which all changes would be held as one batch. */
   readonly refused: readonly string[];
-  /** Fields that would be held one by one, even if the batch is approved. */
+  /** Fields that would be held one by one, even if the batch is approved, each with the reason. */
   readonly limited: readonly string[];
   readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
 }

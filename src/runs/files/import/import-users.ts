@@ -1,4 +1,4 @@
-/** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
+/** Imports a file of people as edits in the mirror, which the next run sends: plans them first, then writes the plan. */
 
 import { createMirrorReader } from '../../../mirror/mirror.ts';
 import { asPerson } from '../../../mirror/team/known-place.ts';
@@ -77,7 +77,7 @@ export interface ImportResult {
 }
 
 /**
- * Writes the plan into the mirror, in one transaction, without users who have changed since. A guess (a split of a
+ * Writes the plan into the mirror in one transaction, except for users who have changed since. A guess (a split of a
  * name, the country of a phone) is not approved, even with a reason. It is held until a person decides.
  */
 export async function applyImport(
@@ -85,7 +85,7 @@ export async function applyImport(
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<ImportResult> {
-  // With `push.approve: always`, the person has seen these edits. They are approved if they are within the limits.
+  // With `push.approve: always`, the preview has shown these edits. So they are approved if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   return asPerson(setup.mirror.db, async (tx) => {
     const { isOwner } = await decideFor(tx, setup.config, actor, { why: reason });

@@ -1,4 +1,4 @@
-/** Recognizes values that have lost letters on the way through a spreadsheet. */
+/** Recognizes values that lost letters when a spreadsheet saved or opened them. */
 import { canonicalName } from '../../../model/name.ts';
 
 /** True if `text` is `now` with question marks in place of letters that a code page lacks. */
@@ -27,7 +27,7 @@ const codePages = [
   'macintosh',
 ] as const;
 
-/** The byte of each letter beyond ASCII. */
+/** The byte of each letter beyond ASCII in this code page. */
 function bytesOf(codePage: string): ReadonlyMap<string, number> {
   const high = Array.from({ length: 128 }, (_, n) => n + 128);
   const letters = new TextDecoder(codePage).decode(Uint8Array.from(high));
@@ -58,5 +58,5 @@ function isMisread(text: string, now: string): boolean {
 export const hasLostLetters = (text: string, now: string): boolean =>
   text !== now && (isCutToCodePage(text, now) || isMisread(text, now));
 
-/** True if a text has a question mark or non-ASCII letters, which can be wrong in a file that has lost letters. */
+/** True if a text has a question mark or letters beyond ASCII, which may be wrong if the file has lost letters. */
 export const mayHaveLostLetters = (text: string): boolean => /[^\x20-\x3e\x40-\x7e]/.test(text);

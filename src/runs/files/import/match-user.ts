@@ -12,7 +12,7 @@
  * | none of these                             | unmatched                          |
  *
  * A row is contradictory if its email, phone or whole name belongs to other users, and not to the user that it is about.
- * It is still used if only the name belongs to others, id and email or phone fit, and the file does not rename the others.
+ * It is still used if id and email or phone are of that user, and the name is only of users whom the file does not rename.
  */
 import { canonicalEmail, canonicalPhone } from '../../../model/canonical.ts';
 import { type Id, maxId } from '../../../model/id.ts';
@@ -40,7 +40,7 @@ export type RowMatch =
       readonly kind: 'contradictory';
       readonly reason: string;
       readonly user: TeamUser;
-      /** The users with the row's name, if id and email or phone fit this user. Empty otherwise. */
+      /** The users with the row's name, if the row's id, and its email or phone, belong to `user`. Empty otherwise. */
       readonly namesakes: readonly TeamUser[];
     };
 
@@ -60,10 +60,10 @@ interface Claim {
   readonly owners: readonly TeamUser[];
 }
 
-/** The fewest digits without a country code by which a user is found. */
+/** The fewest digits by which a phone without a country code is matched. */
 const shortestEnd = 7;
 
-/** Makes a function that finds the users with a written phone, by all its digits, else by the last digits. */
+/** Makes a function that finds the users with a phone number, by all of its digits; if none match, by its last digits. */
 function createPhoneFinder(users: readonly TeamUser[], country: string | null) {
   const phoneOf = ({ mirror }: TeamUser) => canonicalPhone(mirror.phone);
   const lastOf = (digits: string) => digits.slice(-shortestEnd);
@@ -89,7 +89,7 @@ const wholeNameOf = (cells: Cells): string => {
 export interface MatchWishes {
   /** The calling code of phones that are written without one. */
   readonly country: string | null;
-  /** True if a row is about the user that is found first, even if other cells belong to another user. */
+  /** True if a row is about the user found by its first identity (id, email, phone), even if other cells contradict. */
   readonly trustsIds: boolean;
 }
 
@@ -116,7 +116,7 @@ export function createMatcher(
     const { what, owners } = claims.find((claim) => claim.owners.length > 0) ?? { what: '', owners: [] };
     if (owners.length > 1) return ['ambiguous', `${what} belongs to ${sayIds(owners)}: give the id`];
     const [only] = owners;
-    // A new user can have the phone of a user who left, or of the office.
+    // The phone is not sufficient: a new user can have the phone of a user who left, or of the office.
     if (only !== undefined && claims[0]?.owners.length === 0 && isNotNamed(only))
       return [
         'unmatched',

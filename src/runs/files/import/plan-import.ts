@@ -36,7 +36,7 @@ export interface ImportChange {
   readonly base: FieldValue | undefined;
   /** True if the import guessed how to split a whole name. */
   readonly isGuess: boolean;
-  /** The reason why the change waits for a person's approval. */
+  /** The reason why the change is held until a person approves it; `undefined` if it is certain. */
   readonly unsure: string | undefined;
 }
 
@@ -156,7 +156,7 @@ function readRow(
   };
 }
 
-/** A value without keys. A name is a list of its halves, because its keys can come in any order. */
+/** A value that can be compared as text. A name becomes a list, because the keys of an object can be in any order. */
 const plain = (value: FieldValue | undefined) =>
   typeof value === 'object' && value !== null ? [value.first, value.last] : (value ?? null);
 
@@ -168,7 +168,7 @@ function newTexts({ from, to }: ImportChange): readonly string[] {
     .filter((text, at): text is string => typeof text === 'string' && text !== before[at]);
 }
 
-/** If one cell has lost letters, each new text that could have lost some becomes a problem. */
+/** If any row has lost letters, every new text of the file that may have lost letters is reported as a problem. */
 function suspectAll(rows: readonly ReadRow[]): readonly ReadRow[] {
   if (!rows.some(({ isLost }) => isLost)) return rows;
   return rows.map((row) => {
@@ -182,7 +182,7 @@ function suspectAll(rows: readonly ReadRow[]): readonly ReadRow[] {
   });
 }
 
-/** Chooses the rows of each user that count, and reports problems of the other rows. */
+/** Chooses which rows of each user are used, and reports problems of the other rows. */
 function chooseRows(rows: readonly ReadRow[]) {
   const problems: RowProblem[] = [];
   const good: ReadRow[] = [];
@@ -246,7 +246,7 @@ export function planImport(
     if (namesakes.length > 0 && !namesakes.some((one) => renamed.has(one)))
       read.push(readRow(row, user, wishes, roles, shapes));
     else problems.push({ line: row.line, kind, reason });
-  // A user that an unreadable row might be about is not listed as missing from the file.
+  // A user is not reported as missing from the file if an unreadable row might be about that user.
   for (const row of table.problems)
     for (const cells of [cellsOf(row, columns), ...emailsIn(row.text)]) {
       const { user } = match(cells);

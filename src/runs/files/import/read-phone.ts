@@ -9,14 +9,14 @@ export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exe
 
 /** Countries in which a zero at the beginning belongs to the number: Italy, San Marino and the Vatican. */
 const keepsZero = /^(?:39|378|379)/;
-/** Countries without a zero before numbers: North America, Russia, Greece, Spain, Denmark, Norway, Poland and others. */
+/** Countries that dial no zero before numbers: North America, Russia, Greece, Spain, Denmark, Norway and others. */
 const hasNoTrunk = /^(?:1|7|30|34|45|47|48|65|350|351|352|354|356|357|371|372|420|852|853)$/;
 const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u;
 const national = /^[0-9 ()./\u2010-\u2015-]+$/u;
 
 const clean = (given: string) => withoutDecimals(given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' '));
 
-/** Adds the code of a country to national digits; `undefined` if the digits are not of this country. */
+/** Adds the country's code to the digits of a national number; `undefined` if they are not of this country. */
 function inCountry(country: string, digits: string): string | undefined {
   const trunk = country === '36' ? '06' : '0';
   if (keepsZero.test(country) && digits.startsWith('0')) return `${country}${digits}`;
@@ -27,7 +27,7 @@ function inCountry(country: string, digits: string): string | undefined {
 }
 
 /**
- * Reads the digits of a number, beginning with the country code.
+ * Reads a number as digits that begin with the country code. `inCountry` has the exceptions of some countries.
  *
  * | how the number is written                  | if `country` is given               | if `null`   |
  * |--------------------------------------------|-------------------------------------|-------------|
@@ -62,13 +62,13 @@ export function readPhone(
   return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong(groups === undefined ? advice : '');
 }
 
-/** The digits of a number without a country code; else empty. Leading zeros are removed: spreadsheets lose them. */
+/** The digits of a number that is written without a country code, else empty. Leading zeros, often lost, are left out. */
 export function nationalEnd(given: string): string {
   const text = clean(given);
   return international.test(text) || !national.test(text) ? '' : canonicalPhone(text).replace(/^0+/, '');
 }
 
-/** True if a written number is this phone: the same digits, or, without a country code, the last digits. */
+/** True if a written number is this phone: all digits are equal or, without a country code, the last digits are. */
 export function isSamePhone(given: string, phone: string): boolean {
   const [end, digits] = [nationalEnd(given), canonicalPhone(phone)];
   if (made(clean(given))) return false;
@@ -78,7 +78,7 @@ export function isSamePhone(given: string, phone: string): boolean {
 /** ITU-T E.164, Annex: the calling codes of one and two digits; all other codes have three. */
 const callingCode = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3})/;
 
-/** The calling code and the number of digits. */
+/** The shape of a phone: its calling code, and its number of digits. */
 export const shapeOf = (phone: string): string => {
   const digits = canonicalPhone(phone);
   return `${callingCode.exec(digits)?.[0] ?? ''} ${digits.length}`;
@@ -87,11 +87,11 @@ export const shapeOf = (phone: string): string => {
 /** The facts that help to read a number without a country code. */
 export interface PhoneHabits {
   readonly country: string | null;
-  /** The shapes of the team's phones. */
+  /** The shapes of the phones that the team has now; see `shapeOf`. */
   readonly shapes: ReadonlySet<string>;
 }
 
-/** Reads a user's new number. If `unsure`, a person has to agree: the country code is guessed or might be missing. */
+/** Reads a user's new number. `unsure` is the reason why a person must agree: the country code is a guess or missing. */
 export function readNewPhone(
   given: string,
   now: string | null,

@@ -18,7 +18,7 @@ import { isSamePhone, type PhoneHabits, readNewPhone, withoutDecimals } from './
 /** Returns the trimmed cell of the column with this meaning; empty if the row has no value there. */
 export type Cells = (column: ImportColumn) => string;
 
-/** The value that a cell asks for. `undefined` leaves the present value. */
+/** The new value that a cell gives. `undefined` leaves the present value unchanged. */
 export type WantedValue<T> =
   | { readonly value: T; readonly isGuess?: true; readonly unsure?: string }
   | { readonly wrong: string; readonly isLost?: true }
@@ -29,7 +29,7 @@ export const lostLetters = (text: string) => ({
   isLost: true as const,
 });
 
-/** The limits are the same as in `mirror.check_user_edit`. */
+/** Rejects a text that is too long, by the same limits as `mirror.check_user_edit`. */
 const tooLong = (text: string, most: number, what: string) =>
   Array.from(text).length > most ? { wrong: `${what} is longer than ${most} characters` } : undefined;
 
@@ -72,7 +72,7 @@ function guessHalves(whole: string): NamePair {
   return at < 0 ? splitName(whole) : { first: words.slice(0, at).join(' '), last: words.slice(at).join(' ') };
 }
 
-/** The name that the row asks for: its halves, or a guessed split of a whole name. A new split alone only replaces a guess. */
+/** The name in the row: its halves, or a guessed split of a whole name. A split of the same name only replaces a guess. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
@@ -94,7 +94,7 @@ export function wantedName(
   };
   const value = { first: half('first_name', now.name.first), last: half('last_name', now.name.last) };
   const isAlone = cells('first_name') === '' || cells('last_name') === '';
-  // If both halves are given and differ from a guessed split, they are an edit.
+  // If both halves are given and split the name unlike the present guess, that is an edit, even of the same name.
   const isCut = !isAlone && now.split === 'guessed' && value.first !== canonicalName(now.name.first);
   if (joinName(value) === joinName(now.name) && !isCut) return undefined;
   if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
@@ -135,7 +135,7 @@ function readRole(
   return { id };
 }
 
-/** The role that the row asks for, by name or id. If it has both, the value that differs from the present role counts. */
+/** The role that the row gives, by name or id. If it gives both, the value that differs from the present role counts. */
 export function wantedRole(
   cells: Cells,
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },

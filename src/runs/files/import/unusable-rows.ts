@@ -2,7 +2,7 @@
 import type { FileTable, RowProblem } from '../../../model/file-table.ts';
 import type { Columns } from './columns.ts';
 
-/** The columns that were read, the id, the line and the reason, and the text of unreadable rows. */
+/** The id, the line, the reason, the columns that were read, and for unreadable rows their text. */
 export function unusableRows(
   table: FileTable,
   { places }: Pick<Columns, 'places'>,

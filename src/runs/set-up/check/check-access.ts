@@ -48,7 +48,7 @@ export function checkClock(service: ServiceClient, report: Report): void {
   }
 }
 
-/** Warns early about a long answer. The whole team comes in one answer; if it is too long, no user can be read. */
+/** Warns early about a long answer. The whole team comes in one answer, so if it is too long, no user can be read. */
 export function checkLength(service: ServiceClient, report: Report): void {
   const longest = service.longestAnswer();
   if (longest === null) return;
@@ -59,7 +59,7 @@ export function checkLength(service: ServiceClient, report: Report): void {
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
-/** Reports what is known about updates without a name. `--write-probe` finds it out by an update of one user. */
+/** Reports whether an update without a name is known to be safe. `--write-probe` finds that out by updating one user. */
 export async function checkNames(team: Team, db: Database, report: Report): Promise<void> {
   const names = await readNameSafety(db.kysely, team.id);
   report.add('names', names === 'unknown' ? 'note' : 'ok', namesInWords[names]);

@@ -10,7 +10,7 @@ import type { Report } from './check-report.ts';
 import { plural } from '../../../model/in-words.ts';
 
 const probe = 'fields of users';
-/** Number of addresses to try if the service lists no users without a filter. */
+/** The number of addresses to look up if the service does not list users without a filter. */
 const maxAddresses = 50;
 
 /** The users that the service returns for addresses in the mirror. */

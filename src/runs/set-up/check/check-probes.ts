@@ -1,4 +1,4 @@
-/** Finds out, only by reading, how the service behaves where the interface leaves it open. */
+/** Finds out, only by reading, how the service behaves in points that the interface does not define. */
 import type { Config } from '../../../config/config.ts';
 import { isRefusal, ServiceError } from '../../../errors.ts';
 import type { Database } from '../../../mirror/db/database.ts';

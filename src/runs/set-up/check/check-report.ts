@@ -48,6 +48,6 @@ export function checkInWords(error: unknown): string {
   return String(describeError(error)['message']);
 }
 
-/** Stores the probes of the service, with its answers, in the mirror. */
+/** Stores the results of the probes, which contain the service's answers, in the mirror. */
 export const keepProbes = (db: Database, team: string, { probes }: Pick<Report, 'probes'>): Promise<void> =>
   writeProbes(db, team, probes);

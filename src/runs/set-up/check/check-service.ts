@@ -1,4 +1,4 @@
-/** Checks of the service: credentials, clock, team, and what the interface leaves open. */
+/** Checks of the service: credentials, clock, team, and behavior that the interface does not define. */
 import type { Config } from '../../../config/config.ts';
 import { MusterdError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
@@ -17,11 +17,11 @@ export interface CheckedService {
   readonly signal: AbortSignal;
   /** `undefined` if there is no mirror, or if it is not ready. */
   readonly db: Database | undefined;
-  /** The user to try an update on. */
+  /** The user on whom to try an update, as given with `--write-probe`. */
   readonly writeProbe: string | undefined;
 }
 
-/** How far the checks got. Their results are in the report. */
+/** How far the checks got: `asked` means that all ran, or that an error stopped them. The results are in the report. */
 export type ServiceVerdict = 'no credentials' | 'another team' | 'asked';
 
 /** Runs the checks of the service, as far as the credentials allow. */

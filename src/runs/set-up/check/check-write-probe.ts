@@ -1,4 +1,4 @@
-/** Finds side effects of an update, by trying it on one user that the operator named; then undoes it. */
+/** Finds side effects of updates by trying them on one user that the operator has named, and then undoes them. */
 import type { SendOptions } from '../../../model/service-request.ts';
 import type { Config } from '../../../config/config.ts';
 import { MusterdError } from '../../../errors.ts';
@@ -17,13 +17,13 @@ import type { Report } from './check-report.ts';
 /** The user to try updates on, and an address to look them up by. */
 interface Subject {
   readonly user: Required<Pick<ServiceUser, 'id' | 'name' | 'phone'>> & { readonly email: string };
-  /** Both halves of the name, in case an update clears it. */
+  /** Both halves of the name, to restore it if an update clears it. */
   readonly name: NamePair;
   /** Guards the writes by the team's lease, if there is a mirror. */
   readonly guard: SendOptions;
 }
 
-/** Holds the team's lease if there is a mirror: no run must see the tried values. */
+/** Tries the updates. If there is a mirror, holds the team's lease meanwhile, so that no run sees the tried values. */
 export async function probeWrites(
   service: ServiceClient,
   team: Team,
@@ -114,7 +114,7 @@ async function update(
 const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
-/** Sends only the email, in another case, to find out whether the name stays and what is stored. */
+/** Sends only the email, in another case, to find out whether the name stays and how the email is stored. */
 async function probeEmail(service: ServiceClient, subject: Subject, report: Report): Promise<void> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
@@ -137,7 +137,7 @@ async function probePhone(service: ServiceClient, subject: Subject, report: Repo
   report.probe('form of a written phone', { form }, 'ok', form);
 }
 
-/** Restores email and name. It writes even if the lease is lost, because the tried values must not stay. */
+/** Restores email and name, even if the lease is lost, because the tried values must not stay on the service. */
 async function restore(service: ServiceClient, tried: Subject, report: Report): Promise<void> {
   const { user, name } = tried;
   const subject = { ...tried, guard: {} };
