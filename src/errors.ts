@@ -59,7 +59,7 @@ export class LockedError extends MusterdError {}
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
-/** Labels that only name the mistake, such as `bad_data`. Others can quote a name or an address and are not logged. */
+/** Labels that only name the mistake, such as `bad_data`. Other labels can quote a name or an address: not logged. */
 export const plainWords = /^[A-Z]?[a-z]+(?:[ _][a-z]+){0,3}$/;
 
 /** A call to the service that did not end in a usable answer. Never holds a credential. */

@@ -38,7 +38,7 @@ export function createLog({ level, secrets = [], stream }: LogOptions): Log {
   );
 }
 
-/** A log that cannot be written does not end a run. Lines that a full disk rejected are written once there is space. */
+/** If the log cannot be written, the run continues. Lines that a full disk rejected are written once there is space. */
 function createStderr(): DestinationStream {
   const stderr = destination({ fd: 2, sync: true });
   stderr.on('error', () => undefined);

@@ -15,7 +15,7 @@ export function createSecret(value: string): Secret {
   });
 }
 
-/** Shorter parts of a secret also occur in ordinary words. */
+/** The shortest part of a secret to hide, because shorter parts also occur in ordinary words. */
 const shortestPart = 8;
 
 /** The text with A to Z in lower case. Every character keeps its position. */

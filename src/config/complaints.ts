@@ -86,7 +86,7 @@ export function invalid(message: string, hint?: string): MusterdError {
 
 const dotted = (path: Path) => path.map(String).join('.');
 
-/** True if the value at a path is the team's own. A list or scalar of the team replaces the common value as a whole. */
+/** True if the team has its own value at a path. A list or single value of the team replaces the whole common value. */
 function isOwn(own: unknown, common: unknown, path: Path): boolean {
   const [first, ...rest] = path.map(String);
   if (first === undefined || !isSection(own)) return true;
@@ -123,7 +123,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** The message for an issue whose schema has no message of its own. It does not show the value. */
+/** The message for an issue for which the schema defines no message. It does not contain the value. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
   return kind === undefined ? undefined : `${kind} is expected`;

@@ -51,7 +51,7 @@ function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Pat
   else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
 }
 
-/** Finds line and column of the deepest node on a path, or of its key if that is on an earlier line. */
+/** Finds line and column of the deepest node on a path, or of the node's key if the key is on an earlier line. */
 function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
   const positionOf = (node: unknown) => {
     const start = (node as Node | null | undefined)?.range?.[0];
@@ -74,7 +74,7 @@ function createLocate(file: string, document: Document, lines: LineCounter): Fro
 
 const quoted = 'Put a value with special characters in quotes.';
 
-/** The paths of YAML references without a target. An unquoted secret that begins with `*` is such a reference. */
+/** The paths of YAML references whose target is missing. An unquoted secret that begins with `*` is such a reference. */
 function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
   if (isAlias(node)) return node.resolve(document) === undefined ? [path] : [];
   if (isMap(node))

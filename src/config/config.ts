@@ -1,6 +1,6 @@
 /**
- * The settings: their names, allowed values and defaults. They come from a YAML file and from the environment, which
- * wins; `config/load.ts` merges the two.
+ * The settings: their names, allowed values and defaults. They come from a YAML file and the environment, which takes
+ * precedence; `config/load.ts` merges the two.
  */
 import { z } from 'zod';
 import { eachSingle, single } from '../model/fields.ts';
@@ -217,7 +217,7 @@ const teamSchema = configSchema.omit({
 /** The names of the sections that can differ from team to team. */
 export const teamSections: ReadonlySet<string> = new Set(Object.keys(teamSchema.shape));
 
-/** The schema of a file: the settings of all teams, and those that differ per team. */
+/** The schema of a file: the settings that all teams share, and the settings of single teams. */
 export const fileSchema = configSchema.extend({
   teams: z
     .record(z.string(), teamSchema)

@@ -41,7 +41,7 @@ function isOfService(name: string, value: string): boolean {
 }
 
 /**
- * Complaints about variables that begin with `MUSTERD_` but set nothing. A person may believe that they take effect.
+ * Complaints about variables that begin with `MUSTERD_` but set nothing, because a person may expect them to take effect.
  * @param inFile the variables that the settings file refers to
  * @param settings all settings, such as `push.batchSize`
  */
@@ -78,7 +78,7 @@ function parseValue(name: string, text: string): unknown {
   }
 }
 
-/** The variables whose `_FILE` form names a file with a secret. */
+/** The variables that hold a secret, and whose `_FILE` form names a file with the secret. */
 const secrets = [
   'DATABASE_URL',
   'MUSTERD_SECRET_KEY',
@@ -100,7 +100,7 @@ export function openFilesOf(
   });
 }
 
-/** Splits the settings of a whole team, given as JSON, into its sections. */
+/** Splits the settings of a whole team, which are given as JSON, into assignments for each section. */
 function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   if (path[0] !== 'teams' || path.length > 2) return [{ path, value, name }];
   if (!isSection(value)) throw invalid(`${name}: a mapping of settings is expected, as JSON`);

@@ -1,4 +1,4 @@
-/** Loads settings from a YAML file and the environment, which wins. Each complaint names the place of its setting. */
+/** Loads settings from a YAML file and the environment, which takes precedence. Complaints name the place of an error. */
 import { dirname } from 'node:path';
 import { MusterdError } from '../errors.ts';
 import {
@@ -74,12 +74,12 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
     team === undefined ? written : { ...written, team },
   );
   const secrets = readSecretFiles(merged, origins, { folder, env });
-  // `jitless`: for one configuration, compiling the schema takes more time than it saves.
+  // `jitless`: compiling the schema would take longer than it saves for a single configuration.
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor, jitless: true });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );
-  // One source must not give both a value and its file. If two sources give one each, their order decides.
+  // A source must not give both a value and a file with it. If two sources give one each, the stronger source wins.
   const [general, special] = [true, false].map((forAll) =>
     asTree(assigned.filter((value) => (value.team === undefined) === forAll)),
   );

@@ -1,4 +1,4 @@
-/** Guesses which known name was meant by an unknown one. */
+/** Guesses which known name a person meant by an unknown name. */
 
 /** The name without case and separators, because wrong names often differ only in these. */
 const plain = (name: string) => name.toLowerCase().replaceAll(/^musterd_|[^a-z0-9]/g, '');

@@ -30,7 +30,7 @@ export function withoutSetting(settings: RawSettings, path: Path): RawSettings {
   return isSection(inner) ? { ...settings, [first]: withoutSetting(inner, rest) } : settings;
 }
 
-/** Drops null values: YAML reads a section whose lines are all commented out as null. */
+/** Drops null values, because YAML reads a section as null if all of its lines are commented out. */
 export function withoutEmpty(settings: RawSettings): RawSettings {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 }

@@ -61,7 +61,7 @@ export function rivalsIn(
     }));
 }
 
-/** The path of the setting that names the file, if the value came from a file; otherwise the path itself. */
+/** If the value came from a file, the path of the setting that names this file; otherwise the path itself. */
 export function settingOf(path: Path, settings: RawSettings): Path {
   const pair = pairsIn(settings).find(({ value }) => value.every((key, at) => key === path[at]));
   return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;
@@ -81,7 +81,7 @@ function lookUp(name: string, { folder, env }: SecretPlaces): string {
   return granted !== undefined && existsSync(granted) ? granted : resolve(folder, name);
 }
 
-/** Credentials from systemd belong to root and have mode 0440, but no other account can read the mount they are in. */
+/** True for a file from systemd. It belongs to root and has mode 0440, but its mount is closed to other accounts. */
 function isFromSystemd(path: string, env: Environment): boolean {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   return credentials ? relative(resolve(credentials), dirname(path)) === '' : false;

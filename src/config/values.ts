@@ -9,7 +9,7 @@ function inComplaint(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
-/** Words for the expected and the given value. Not for values that can be secret. */
+/** Names the expected and the given value. Not for values that can be secret, because it shows them. */
 export const instead = (expected: string, value: unknown) => `${expected}, not ${inComplaint(value)}`;
 const expecting = (expected: string) => (issue: { readonly input?: unknown }) =>
   instead(expected, issue.input);
@@ -76,7 +76,7 @@ export const someShare = numeric(expecting('a number')).pipe(
   z.number().gt(0, { error: someError }).max(1, { error: someError }),
 );
 
-/** Text only: as a number, the secret would lose its leading zeros and, above 2^53, its last digits. */
+/** Accepts only text, because a number would lose leading zeros and, above 2^53, its last digits. */
 export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
@@ -95,7 +95,7 @@ export const zone = text.refine(isZone, 'the name of a time zone is expected, su
 /** Text, or a number, because people write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 
-/** See interface.md, Shared pagination body. Other fields than those named there are rejected. */
+/** Its fields are in interface.md, Shared pagination body. Other fields are rejected. */
 export const paginationBody = z.strictObject({
   archived: z.boolean().optional(),
   ascending: z.boolean().optional(),

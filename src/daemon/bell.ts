@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** A sleep that `ring` ends. If `ring` is called before, the next sleep ends immediately. */
+/** A sleep that `ring` ends early. If `ring` is called between two sleeps, the next sleep ends at once. */
 export function createBell() {
   let rung = false;
   let ring: () => void = () => {};

@@ -9,7 +9,7 @@ export interface CallOut {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The longest time for a call, in ms. The callers abort it earlier. */
+/** The longest time for a call, in ms. Callers abort a call earlier. */
 const longestMs = 60_000;
 const patience = { connectTimeoutMs: longestMs, headersTimeoutMs: longestMs, totalDeadlineMs: longestMs };
 

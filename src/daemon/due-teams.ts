@@ -2,11 +2,11 @@
 import type { LoopStore, WorkEnd } from './run-due.ts';
 
 export interface DueTeams {
-  /** Makes the next look query the store, because something may be due sooner than was known. */
+  /** Makes the next `look` query the store, because a group may be due sooner than the last query showed. */
   wake(): void;
-  /** Notes that work on the team has ended. A run of only edits does not change what is due. */
+  /** Notes that work on the team has ended. If only edits were pushed, the due times have not changed. */
   done(team: string, end: WorkEnd): void;
-  /** Offers the due teams, if it is time to query. @returns ms until the next query; rejects if the store rejects */
+  /** Queues the due teams, if it is time to query. @returns ms until the next query; rejects if the store rejects */
   look(): Promise<number>;
 }
 
@@ -17,16 +17,16 @@ export interface DueTeamsOptions {
   readonly monotonicMs: () => number;
 }
 
-/** The store is queried at least this often, whatever the timers say. */
+/** The store is queried at least this often, even if the next known time is later. */
 export const longestSleepMs = 15_000;
 /** Delay in ms after a run that did not begin, because another process had the lease or because of an error. */
 const busyMs = 2_000;
-/** Delay for a team that turned out to have nothing due. */
+/** Delay for a team that was offered, but had nothing due. */
 const soonMs = 1_000;
 /** A team that is in the queue already is not offered again for this long. */
 const offeredMs = 5_000;
 
-/** The loop rests this many times as long as a look took. With many teams, it would otherwise query all the time. */
+/** After a look, the loop rests this many times as long as the look took, so that it does not query all the time. */
 const restPerLook = 20;
 /** Longest rest in ms, however slow the database is. */
 const longestRestMs = 1_000;

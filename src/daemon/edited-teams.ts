@@ -4,13 +4,13 @@ import { editsEveryMs, editsWaitMs, type LoopStore } from './run-due.ts';
 export interface EditedTeams {
   /** Notes that users of this team were edited. */
   note(team: string): void;
-  /** Makes the next look check all teams for edits, because notifications may have been lost. */
+  /** Makes the next `look` check all teams for edits, because notifications may have been lost. */
   noteAny(): void;
   /** Notes that this process works on the team. Until `done` is called, it neither checks nor offers the team. */
   begun(team: string): void;
-  /** Notes that a run of this team is over. @param isSeenTo true if the run handled all edits made before it */
+  /** Notes that a run of this team is over. @param isSeenTo true if the run handled all edits made before it began */
   done(team: string, isSeenTo: boolean): void;
-  /** Offers the teams whose time has come. @returns ms until the next team's time; rejects if the store rejects */
+  /** Offers the teams whose time has come to the queue. @returns ms until the next time; rejects if the store rejects */
   look(): Promise<number>;
 }
 
@@ -25,10 +25,10 @@ export interface EditedTeamsOptions {
 /** How long to wait for more edits after the first one. */
 const debounceMs = 50;
 
-/** Delay until an offered team is checked again: a run that began before its edits may still be under way. */
+/** Delay until an offered team is checked again, because a run that began before the edits may still be under way. */
 const againMs = 1_000;
 
-/** A team that was not offered for this long is offered without a query: its next push is certainly allowed. */
+/** A team that was not offered for this long is offered without a query, because its next push is certainly allowed. */
 const quietMs = 2 * editsEveryMs;
 
 /** How often to query for edits without a notification, and the largest share of the time that these queries can take. */
@@ -44,7 +44,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   let nextPollMs = 0;
   let pollTookMs = 0;
 
-  /** Removes and returns the teams whose time has come. A team that is edited during the query is added again. */
+  /** Removes and returns the teams whose time has come. A team that is edited during the query is added once more. */
   const takeReady = (now: number) => {
     const ready = [...atMs].flatMap(([name, at]) => (at <= now && !underWay.has(name) ? [name] : []));
     for (const name of ready) atMs.delete(name);
@@ -56,11 +56,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const offerNow = async (name: string) => {
     const now = monotonicMs();
     offeredMs.set(name, now);
-    // The team is checked again at that time, or sooner if another edit is notified.
+    // The team is checked again after this delay, or sooner if another edit is notified.
     atMs.set(name, now + againMs);
     if (await offer(name)) return;
     heard.add(name);
-    // The run that made the queue refuse the team may be over by now.
+    // The queue refused the team because of a current run, which may have ended in the meantime.
     if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {
@@ -106,9 +106,9 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         const waitMs = editsWaitMs(edits);
         if (waitMs === 0) await offerNow(edits.team);
         else {
-          // An existing time is kept: it comes from a notification during the query, which may not have seen that edit.
+          // A time that was set during the query is kept, because the query may not have seen the edit that set it.
           if (!atMs.has(edits.team)) atMs.set(edits.team, monotonicMs() + waitMs);
-          // A run that ends before that time has not handled these edits.
+          // A run that ends before this time has not handled these edits.
           heard.add(edits.team);
         }
       }

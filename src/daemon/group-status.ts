@@ -1,4 +1,4 @@
-/** The state of the groups. If the database does not answer, it is the last state, aged by the time since it was read. */
+/** The state of the groups. If the database does not answer: the last known state, made older by the time since then. */
 import type { Clock } from '../clock.ts';
 import { ageStandings } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';

@@ -1,7 +1,7 @@
 /**
  * The loop of `musterd daemon`. It reads from the database which teams are due, by the database's clock, and offers them
- * to the queue. Ticks of the schedule, edits of the mirror and ends of runs only wake the loop. If such an event is
- * missed, doubled or late, only the time of the next look changes.
+ * to the queue. Ticks of the schedule, edits of the mirror and ends of runs only wake the loop. If such an event is lost,
+ * repeated or late, only the time of the next look changes.
  */
 import { createBell } from './bell.ts';
 import { createDueTeams, longestSleepMs } from './due-teams.ts';
@@ -30,11 +30,11 @@ export interface Loop {
    * @throws what the store throws, in which case nothing has changed
    */
   prepare(teams: readonly ScheduledTeam[]): Promise<() => void>;
-  /** Takes no more work and resolves when the current work is done. */
+  /** Accepts no more work, and resolves when the current work is done. */
   close(): Promise<void>;
 }
 
-/** Delay after an error. */
+/** Delay after an error, in ms. */
 const soonMs = 1_000;
 
 async function createTimetableKnown(

@@ -41,7 +41,7 @@ export interface MetricsOptions extends ScrapeOptions {
   readonly version?: string;
 }
 
-/** The listeners never throw. */
+/** Counts events, and renders all metrics. The listeners never throw. */
 export interface Metrics {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;
   onRunEvent(team: string, event: MeteredRunEvent): void;
@@ -54,7 +54,7 @@ export interface Metrics {
    * Prometheus sees no increase in a counter that it first sees with 1.
    */
   keepTeams(teams: readonly string[]): Promise<void>;
-  /** Works even if the database does not answer. */
+  /** Renders all metrics, even if the database does not answer. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -64,7 +64,7 @@ export const countedKinds = [...movedKinds, 'ineffective', 'unknown', 'missing',
 const outcomes = labelWords<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
 /** The outcomes of requests whose counters begin with 0. Other error statuses are not known beforehand. */
 const statuses = ['200', '401', '429', 'no-answer', 'not-sent'] as const;
-/** The groups that one run can combine: edited users are looked up only if the run does not read all users. */
+/** All sets of groups that a run can have. With `users`, a run reads all users, so `edits` is not a group of its own. */
 const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filter(
   (groups) => groups.length > 0 && !(groups.includes('edits') && groups.includes('users')),
 );
@@ -72,7 +72,7 @@ const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filt
 /** An operation of the client without ids. With ids, the number of labels would have no bound. */
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
 
-/** All subsets. */
+/** All subsets of a list, with the empty one. */
 function allOf<T>([first, ...others]: readonly T[]): readonly (readonly T[])[] {
   if (first === undefined) return [[]];
   return allOf(others).flatMap((some) => [some, [first, ...some]]);

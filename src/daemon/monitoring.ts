@@ -56,7 +56,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contactCount];
 
-/** The queries of a scrape, for the teams that are served at that moment. */
+/** The queries of a scrape. They are about the teams that are served at the time of the scrape. */
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
   readInBatches: () => readUsersInBatches(db.kysely, now().teams),
@@ -137,7 +137,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
       };
     },
     systemd,
-    /** Posts notices that are pending, because the daemon is about to end with an error. */
+    /** Posts pending notices. Called when the daemon is about to end with an error. */
     tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();

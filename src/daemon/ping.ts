@@ -17,7 +17,7 @@ export interface PingOptions {
 export interface Ping {
   /**
    * Calls `ping.url` if the run was complete and included the users. It resolves after the call, at the latest after
-   * its timeout, and never rejects. It need not be awaited. A team has at most one call at a time.
+   * its timeout, and never rejects. Callers need not await it. A team has at most one call at a time.
    */
   onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
   /** Aborts the current calls and waits for their end. */

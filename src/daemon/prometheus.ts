@@ -4,12 +4,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export const prefix = 'musterd_';
 
 const seconds = (...bounds: readonly number[]) => [...bounds];
-/** Bucket bounds, from a lookup by primary key to a statement that times out. */
+/** The bounds of the buckets, in seconds: from a lookup by primary key to a statement that times out. */
 const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90);
 const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
 const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
 
-/** Removed: they are sums over the label `type`, and their names end in `_total`, which is only for counters. */
+/** Default metrics that are removed: sums over the label `type`, with names that end in `_total` like counters. */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -110,7 +110,7 @@ export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Pr
   ]);
 }
 
-/** Drops the label of a histogram's bucket, which is not a label of the metric itself. */
+/** Drops the label that a histogram adds for its bucket, because it is not a label of the metric. */
 function withoutBucket<L extends object>(labels: L): L {
   const own = { ...labels };
   Reflect.deleteProperty(own, 'le');

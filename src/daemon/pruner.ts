@@ -1,4 +1,4 @@
-/** Deletes rows past their retention, once a day for each team. It works beside the runs, and pauses half of the time. */
+/** Deletes rows past their retention, once a day for each team, in parallel with runs. It pauses half of the time. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
@@ -11,7 +11,7 @@ export interface PrunerOptions {
   /** Called at each look, because settings can change. */
   readonly configs: () => readonly Pick<Config, 'team' | 'retention'>[];
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Ms until the first look, and between looks. The first is not at the start, when the daemon has other work. */
+  /** Ms until the first look, and between looks. The daemon has other work at the start, so it does not look then. */
   readonly everyMs?: number;
 }
 

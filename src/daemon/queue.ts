@@ -1,5 +1,5 @@
 /**
- * Decides which team is worked on next. A single process keeps the order in memory; several processes share it through
+ * Decides which team is worked on next. A single process keeps the queue in memory; several processes share the queue in
  * the database (`shared-queue.ts`). Either way, a team is in the queue only once, waiting or being worked on. Teams are
  * served first come, first served, so a busy team cannot block the other teams.
  */

@@ -12,7 +12,7 @@ export interface Readiness {
 }
 
 export interface ReadinessOptions {
-  /** Rejects if the database does not answer. */
+  /** Makes a small query. Rejects if the database does not answer. */
   readonly ask: () => Promise<unknown>;
   /** Number of migrations that the database lacks; rejects if this version does not know its schema. */
   readonly countPending: () => Promise<number>;

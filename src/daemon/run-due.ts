@@ -35,7 +35,7 @@ export interface LoopStore {
 }
 
 /**
- * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, and everything is still due.
+ * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, so all groups are still due.
  * `postponed`: the run is complete or refused, but leaves some edits to the next run. A run reports its own errors.
  */
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
@@ -51,7 +51,7 @@ const interruptions: Readonly<Partial<Record<ErrorCode, RunEnd>>> = {
 };
 
 /**
- * The end of a run that another process or the next turn continues, or `undefined` if it failed.
+ * The end of a run whose work another process or the next turn continues; `undefined` if the run failed.
  * @param begun true if the run is on record; if it is not, the database did not answer, and nothing was done
  */
 export function endOfInterrupted(error: unknown, begun: boolean): RunEnd | undefined {
@@ -103,16 +103,16 @@ export async function workOn(
   const { due, groups, news } = runOf(await store.readWork(name));
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
-  // A decision during the run removes the mark, so the mark must exist before the run.
+  // A decision during the run must be able to remove the mark, so the mark is set before the run.
   if (news?.isMarked === false) await store.noteEdits(name, everyEdit);
   // Computed before the run: if the next time comes during the run, another run follows.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
-  // If the run did not finish, its edits are tried again. Edits in a batch wait for a person.
+  // If the run did not finish, its edits are tried again. A refused run has finished: its edits wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
   if (news !== undefined && isWhole) await store.noteEdits(name, news.mark, true);
-  // Without a mark, all edits that wait now are fresh, including earlier edits.
+  // Removes the mark. Then all edits that wait now count as fresh, including earlier edits.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;
   const failures = end === 'failed' ? await store.readFailures(name) : new Map<RunGroup, number>();

@@ -34,11 +34,11 @@ export async function createSchedule(expression: string, onTick: () => void): Pr
   };
 }
 
-/** How many scheduled days to look at: just over a year, because some schedules pause for months. */
+/** The number of scheduled days to look at: just over a year, because some schedules pause for months. */
 const daysAhead = 400;
 const dayMs = 86_400_000;
 
-/** The times of one field of the expression, in ms. */
+/** The times at which an expression fires within one unit (a minute, an hour or a day), in ms from its start. */
 interface Times {
   readonly first: number;
   readonly last: number;
@@ -46,7 +46,7 @@ interface Times {
   readonly longest: number;
 }
 
-/** Repeats the `inner` times at each of `values`. The unit of these values is `unitMs` long. */
+/** Repeats the `inner` times in each of `values` of a larger unit, such as hours. One of these is `unitMs` long. */
 function spread(values: readonly number[], unitMs: number, inner: Times): Times {
   const sorted = values.toSorted((a, b) => a - b);
   const gaps = sorted
@@ -59,7 +59,7 @@ function spread(values: readonly number[], unitMs: number, inner: Times): Times 
   };
 }
 
-/** All schedules are in UTC, whose clock never changes. */
+/** All schedules are in UTC, which has no summer time. */
 const timezone = 'UTC';
 
 /** The longest gap by schedule. It is cached, because many teams share a schedule and computing the gap is slow. */
@@ -86,7 +86,7 @@ function reckonGapMs(expression: string): number {
   return Math.max(1_000, day.longest, nights + day.first - day.last);
 }
 
-/** The longest gap between two days of a schedule that has one time a day. */
+/** The longest gap between two scheduled days. The schedule `daily` fires once on each of its days. */
 function longestPauseMs(daily: string): number {
   const task = createTask(daily, () => {}, { timezone });
   try {

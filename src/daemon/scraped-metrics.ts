@@ -10,7 +10,7 @@ import { withTimeout } from './with-timeout.ts';
 
 export interface ScrapeOptions {
   readonly readStandings: () => Promise<readonly GroupStatus[]>;
-  /** Judges freshness. Without it the metric `fresh` is left out. */
+  /** Judges which teams are fresh. Without it, the metric `fresh` is left out. */
   readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
     readonly {
@@ -77,7 +77,7 @@ export function createScrape(
   };
 }
 
-/** The value is 0 if nothing waits, because a missing metric means that it was not read. */
+/** Sets the value 0 if nothing waits, because a missing metric would mean that the number could not be read. */
 function showWaiting(
   { held: ofHeld, inBatches: ofBatches }: Meters,
   teams: readonly string[],

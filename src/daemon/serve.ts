@@ -107,7 +107,7 @@ async function createQueue(
 ): Promise<TeamQueue> {
   const { concurrency } = daemon;
   if (daemon.queue === 'process') return createProcessQueue(concurrency, work);
-  // Loaded only here, because it is large.
+  // Loaded only if it is needed, because this module is large.
   const { createSharedQueue } = await import('./shared-queue.ts');
   const connection = connectionOptions(readConnectionUrl(mirror.url));
   let toldMs = Number.NEGATIVE_INFINITY;
@@ -120,7 +120,7 @@ async function createQueue(
   return createSharedQueue({ connection, migrate: database.migrate, concurrency, work, onError });
 }
 
-/** Makes the runs of the loop: a failure is logged, and the next run tries again. */
+/** Makes the function that carries out the runs of the loop. A failed run is logged, and the next run tries again. */
 function createRun(
   options: ServeOptions,
   connections: Connections,
@@ -185,7 +185,7 @@ function followEdits(db: Database, edited: (team: string) => void): (editKey: st
           const found = read.get(editKey);
           if (found !== undefined) edited(found);
         },
-        // The database does not answer. Once it answers again, the edits are found.
+        // The database does not answer. Once it answers again, the poll finds the edits.
         () => undefined,
       );
     }
@@ -229,7 +229,7 @@ export async function serve(options: ServeOptions): Promise<RunningDaemon> {
     }
   };
   const over = untilEnd();
-  // If `ended` rejects before it is awaited, that must not count as unhandled.
+  // If `ended` rejects before the caller awaits it, the rejection must not count as unhandled.
   over.catch(() => {});
   return {
     teams: () => [...configs.keys()],

@@ -16,7 +16,7 @@ const queue = 'teams';
  */
 const heartbeatSeconds = 10;
 const lookEverySeconds = 2;
-/** Longer than any run. Missing heartbeats show dead workers much earlier. */
+/** The limit is longer than any run. Dead workers are noticed much earlier, by missing heartbeats. */
 const longestRunSeconds = 23 * 3600;
 
 export interface SharedQueueOptions {
@@ -49,7 +49,7 @@ async function makeQueue(boss: PgBoss): Promise<void> {
   });
 }
 
-/** Collects the offers of one turn of the event loop into one statement. Each offer returns true if it was accepted. */
+/** Collects all offers of one turn of the event loop into one statement. Each offer returns true if it was accepted. */
 function createOffers(boss: PgBoss, onOffered: () => void) {
   let next: { readonly jobs: JobInsert[]; readonly taken: Promise<ReadonlySet<string>> } | undefined;
   const gather = () => {
@@ -117,7 +117,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
       { pollingIntervalSeconds: lookEverySeconds },
       async (jobs) => {
         for (const { data } of jobs) await work(data.team);
-        // Without this, the worker would take only one job between two looks.
+        // Makes the worker take the next job now. Otherwise it would take one job per polling interval.
         boss.notifyWorker(workers[at] ?? '');
       },
     );

@@ -1,9 +1,9 @@
-/** Keeps teams for a minute, so that an edit needs no request for its team: 100,000 members take half a second. */
+/** Remembers each team for a minute, so that pushing an edit does not read it: 100,000 members take half a second. */
 import type { Config } from '../config/config.ts';
 import type { Team } from '../model/team.ts';
 import type { TeamMemory } from '../runs/sync/with-run.ts';
 
-/** How long a run of edits can use a team that was read before. */
+/** The greatest age of a remembered team with which edits are pushed, in ms. */
 const recalledMs = 60_000;
 
 /** Keyed by configuration: other credentials may belong to another team. */

@@ -1,6 +1,6 @@
 /**
  * Posts notices about teams to `notify.url`, once for all daemons on the database. The database has a row for the last
- * notice of each event; the daemon that replaces this row sends the next notice. Runs never wait for that.
+ * notice of each event; the daemon that replaces this row sends the next notice. Runs never wait for notices.
  */
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
@@ -54,9 +54,9 @@ export interface TellerOptions {
 }
 
 export interface Teller {
-  /** Looks soon, because a run has ended, which can be a reason for a notice. */
+  /** Looks for notices soon. Called when a run has ended, which can be a reason for a notice. */
   wake(): void;
-  /** Sends pending notices and stops, because the daemon is about to end with an error. It never rejects. */
+  /** Sends pending notices and stops. Called when the daemon is about to end with an error. It never rejects. */
   finish(): Promise<void>;
   /** Aborts the current calls. The next daemon sends those notices. */
   close(): Promise<void>;

@@ -18,7 +18,7 @@ export interface Timetable {
   close(): Promise<void>;
 }
 
-/** Teams on one schedule do not all begin at once: each team is delayed by up to this share of the gap. */
+/** Teams with the same schedule do not all begin at once: each team is delayed by up to this share of the gap. */
 const spreadShare = 0.1;
 /** Upper bound of that delay in ms. */
 const longestSpreadMs = 30_000;

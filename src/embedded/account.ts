@@ -53,7 +53,7 @@ export function giveFolder(folder: string): Account | undefined {
   const found = fs.lstatSync(join(folder, 'cluster'), { throwIfNoEntry: false });
   const { uid, gid } = found === undefined || found.uid === 0 ? serverAccount() : found;
   const link = fs.lstatSync(folder);
-  // Only links created by root are trusted.
+  // A link is followed only if root created it.
   const path = link.isSymbolicLink() && link.uid === 0 ? fs.realpathSync(folder) : folder;
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
   const descriptor = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -99,7 +99,7 @@ export function usableFolder(kind: 'data' | 'cache', environment?: Environment):
     try {
       if (folder.startsWith(sharedFolder())) makePrivate(sharedFolder());
       const made = fs.mkdirSync(folder, { recursive: true, mode: 0o755 }) !== undefined;
-      // The server's account needs access, whatever root's umask is.
+      // The server's account needs access to the folder, whatever umask root has.
       if (made && process.getuid?.() === 0) fs.chmodSync(folder, 0o755);
       fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
       return folder;

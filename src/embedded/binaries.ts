@@ -56,13 +56,13 @@ function unpack(native: string, folder: string): void {
       const path = join(fresh, target.replace(/^native\//, ''));
       if (!fs.existsSync(path)) fs.symlinkSync(basename(source), path);
     }
-    // The server's account must be able to read the copy, whatever the umask is.
+    // The server's account must be able to read the copy, whatever umask is set.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', fresh], { env: CHILD_ENVIRONMENT });
     if (!isWhole(folder)) fs.rmSync(folder, { recursive: true, force: true });
     fs.renameSync(fresh, folder);
   } catch (error) {
     fs.rmSync(fresh, { recursive: true, force: true });
-    // If another process was faster, its copy is used.
+    // If another process has finished its copy first, that copy is used.
     if (!isWhole(folder)) throw error;
   }
 }

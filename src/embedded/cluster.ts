@@ -54,12 +54,12 @@ async function create(place: Place): Promise<void> {
     });
   } catch (error) {
     as(() => fs.rmSync(fresh, { recursive: true, force: true }));
-    // If another process was faster, its cluster is used.
+    // If another process has created the cluster first, that cluster is used.
     if (!as(() => hasCluster(folder))) throw error;
   }
 }
 
-/** Settings for a small server. An administrator can edit the file for a larger one. */
+/** Settings for a small server. For a larger one, an administrator can edit the file. */
 const SETTINGS = `
 # musterd
 shared_buffers = 64MB
@@ -69,7 +69,7 @@ log_timezone = 'UTC'
 log_checkpoints = off
 `;
 
-/** Other roles must not connect to the database `postgres`, because they could take the lock in it (own-client.ts). */
+/** No other role can connect to the database `postgres`, because it could take the lock there (own-client.ts). */
 const STATEMENTS = `create database ${OWNER}\nrevoke connect on database postgres from public\n`;
 
 async function initialise(place: Place, data: string, passwordFile: string): Promise<void> {

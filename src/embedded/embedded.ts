@@ -72,7 +72,7 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
     if (!ephemeral) return;
     const gone = { recursive: true, force: true };
     asAccount(place.account, () => fs.readdirSync(folder).map((name) => fs.rmSync(join(folder, name), gone)));
-    // Not as the account: only root can write to the parent folder.
+    // Root removes the folder, not the server's account, because only root can write to the parent folder.
     fs.rmdirSync(folder);
   };
   try {
@@ -103,7 +103,7 @@ async function attach(options: ServerOptions) {
   const comeBack = async () => {
     options.onWarning('the embedded Postgres, or the process that started it, has ended: starting it again');
     while (!leaving.signal.aborted) {
-      // A failed attempt is repeated.
+      // If the attempt to reach the server fails, it is repeated.
       const wait = delay(500, undefined, { ref: false, signal: leaving.signal });
       const found = await wait.then(async () => await useServer(options)).catch(nothing);
       if (found !== undefined) return watch(found);
@@ -111,7 +111,7 @@ async function attach(options: ServerOptions) {
   };
   let back = Promise.resolve();
   const watch = (found: Server) => {
-    // The pid is the same if a child process of the server crashed, which ends all connections.
+    // If a child process of the server crashed, all connections have ended, but the server's pid is the same.
     held = found.pid === held.pid ? { ...found, letGo: held.letGo } : found;
     held.client.once('end', () => {
       if (!leaving.signal.aborted) back = comeBack();

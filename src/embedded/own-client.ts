@@ -14,7 +14,7 @@ export function createOwnClient(options: pg.ClientConfig): pg.Client {
   const client = new pg.Client({ ...options, ssl: false });
   const { connection } = client;
   Object.assign(connection, { password: () => connection.emit('error', new Error('not our Postgres')) });
-  // Ignored here: if the server dies, the work that needs it reports the error.
+  // The error is ignored here. If the server has died, the work that needs the server reports that.
   client.on('error', () => undefined);
   return client;
 }

@@ -57,7 +57,7 @@ export async function useServer(options: ServerOptions): Promise<Server> {
     } else if (running === undefined && own?.isRunning() !== true) {
       words = own?.lastWords() ?? words;
       if (/could not bind|could not create any TCP/.test(words)) port = somePort();
-      // Tried again if another start was faster, children of a dead server still run, or another process stopped it.
+      // Starts again if another start was faster, children of a dead server still run, or another process stopped it.
       else if (own !== undefined && !/lock file|shared memory block|shutdown request/.test(words)) break;
       asAccount(account, () => removeStaleLockFile(data));
       own = launch(options, port);

@@ -20,14 +20,14 @@ const lacking = `
 /** @returns the owner's URL, but with this login, which is created if it does not exist */
 export async function readingUrl(ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
-  // It is computed from the owner's password, so only a person who knows that password can compute it.
+  // The password is computed from the owner's password, so only a person who knows that one can compute it.
   const password = createHmac('sha256', url.password).update(NAME).digest('base64url');
   const client = createOwnClient({ connectionString: ownerUrl, application_name: 'musterd' });
   try {
     await client.connect();
     const { rows } = await client.query<{ rolname: string }>(lacking, [NAME, MEMBER_OF]);
     if (rows.length > 0) {
-      // The lock lets one process at a time create the login. Only a superuser can take it.
+      // The lock lets only one process at a time create the login. Only a superuser can take this lock.
       await client.query('begin; lock table pg_authid in share row exclusive mode');
       await client.query(`select set_config('musterd.secret', $1, true)`, [password]);
       await client.query(`do $$ begin

@@ -12,7 +12,7 @@ export function requireRowLimit(rows: number): void {
     });
 }
 
-/** Calls `work` for each row, in turns with other work, until `signal` aborts. @throws MusterdError `usage` for too many */
+/** Calls `work` for each row, while other work can run in between. @throws MusterdError `usage` for too many rows */
 export async function eachRow<T>(
   rows: Iterable<T>,
   signal: AbortSignal,

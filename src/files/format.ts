@@ -1,4 +1,4 @@
-/** The formats of files in which rows are written and read. */
+/** The file formats in which rows are written and read. */
 import { extname } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
@@ -16,7 +16,7 @@ const endings: Readonly<Record<string, Format>> = {
   '.yml': 'yaml',
 };
 
-/** The requested format, else the format of the file's ending, else CSV. @throws MusterdError `usage` */
+/** The requested format; without one, the format of the file's ending; else CSV. @throws MusterdError `usage` */
 export function readFormat(wanted: string | undefined, file: string | undefined): Format {
   if (wanted === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
   const format = formats.find((name) => name === wanted);

@@ -9,7 +9,7 @@ import { requireRowLimit } from './each-row.ts';
 import { asWritten } from './formula.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** The longest record, so that a quote that is never closed does not swallow the rest of the file. */
+/** The longest record in characters. With this limit, a missing closing quote cannot swallow the whole file. */
 const longestRecord = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 /** The number of first records in which the header is searched, and which give samples of the columns. */
@@ -20,7 +20,7 @@ const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 const countKnown = (cells: readonly string[], isRead: TableWishes['isRead']) =>
   cells.map((cell) => textOf(cell).trim()).filter((cell) => cell !== '' && isRead(cell, [])).length;
 
-/** The delimiter that gives a line the most known columns. If several do, the most frequent in the first line with any. */
+/** The delimiter that gives a line the most known columns. If several do, the most frequent in the first line with one. */
 function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
   const lines = text
     .slice(0, pieceBytes)
@@ -35,7 +35,7 @@ function findDelimiter(text: string, isRead: TableWishes['isRead']): string {
   return best?.delimiter ?? ',';
 }
 
-/** Yields the text in pieces for the parser, in turns with other work. */
+/** Yields the text in pieces for the parser, so that other work can run in between. */
 async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += pieceBytes) {
@@ -87,7 +87,7 @@ interface CsvFile {
   readonly signal: AbortSignal;
 }
 
-/** Some programs export a text as an unquoted formula, so that it does not become a number: ="0041…" */
+/** Some programs write a text as a formula without quotes, ="0041…", so that spreadsheets do not read it as a number. */
 const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
@@ -105,7 +105,7 @@ interface Head extends ReturnType<typeof chooseColumns> {
 }
 
 export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
-  // The first line of some spreadsheets names the delimiter.
+  // Some spreadsheets name the delimiter in the first line.
   const delimiterLine = /^sep=(.)\r?\n/.exec(given);
   const text = (delimiterLine === null ? given : given.slice(delimiterLine[0].length)).replace(
     numberAsFormula,

@@ -50,7 +50,7 @@ function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
   return { add, table };
 }
 
-/** Numbers stay as they are written: an id of twenty digits is not rounded. */
+/** Keeps numbers as they are written, so that an id of twenty digits is not rounded. */
 function parseJson(text: string): unknown {
   const keepNumber = (_key: string, value: unknown, context?: { readonly source?: string }) =>
     typeof value === 'number' ? (context?.source ?? String(value)) : value;
@@ -170,7 +170,7 @@ function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectVa
   return { values: [...values], wrong };
 }
 
-/** YAML that is wrong at each character creates an error for each. Without stack traces, errors cost a tenth. */
+/** YAML with many mistakes creates many errors. Without stack traces, these take a tenth of the time. */
 function withoutStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -181,7 +181,7 @@ function withoutStacks<T>(work: () => T): T {
   }
 }
 
-/** The YAML parser's check for repeated keys compares all pairs, so it is off, and `valuesOfMap` checks them. */
+/** The YAML parser's check for repeated keys compares all pairs of keys, so it is off. `valuesOfMap` checks the keys. */
 async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal): Promise<Document.Parsed> {
   const parser = new Parser(lines.addNewLine);
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false });
@@ -202,7 +202,7 @@ async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal):
   return document;
 }
 
-/** Every value is kept as text, so that a phone number keeps its plus sign, and an id its digits. */
+/** Keeps every value as text, so that a phone number keeps its plus sign, and an id all of its digits. */
 export async function readYaml(text: string, wishes: TableWishes): Promise<FileTable> {
   if (text.length > longestYaml)
     throw new MusterdError('usage', 'This YAML is too long', {

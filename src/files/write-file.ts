@@ -54,7 +54,7 @@ interface OpenFile {
   readonly drop: () => Promise<void>;
 }
 
-/** Syncs a folder, so that its names survive a power failure. A folder that cannot be read is skipped. */
+/** Syncs a folder, so that the names of its files survive a power failure. A folder that cannot be read is skipped. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(() => undefined);
   await folder?.sync().catch(ignoreUnsyncable);
@@ -107,7 +107,7 @@ export async function writeWholeFile<R>(
   }
 }
 
-/** Ignores the error that a pipe cannot be flushed to disk. It need not be. */
+/** Ignores the error that a pipe cannot be flushed to disk, because a pipe needs no flush. */
 function ignoreUnsyncable(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EINVAL' && error.code !== 'ENOTSUP') throw error;
 }

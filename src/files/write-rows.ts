@@ -25,9 +25,9 @@ function cellOf(value: unknown): string {
   return typeof cell === 'object' ? toJson(cell) : `${cell as number | bigint | boolean}`;
 }
 
-/** The CSV has a byte order mark, because without one spreadsheets use the code page of their machine. */
+/** Writes CSV with a byte order mark. Without it, spreadsheets assume the code page of their machine. */
 function createCsvWriter(columns: readonly string[]): RowWriter {
-  // A custom record delimiter turns off quotes around line breaks. Some spreadsheets split at semicolons.
+  // Quotes line breaks, which a custom record delimiter would not, and semicolons, at which some programs split.
   const options = { record_delimiter: 'windows', quoted_match: /[\r\n\t;\ufeff]/ } as const;
   return {
     begin: toCsv([columns], { ...options, bom: true }),

@@ -1,6 +1,6 @@
 /**
  * The health check of a container engine, for an image without shell and curl: asks the status server of the daemon in
- * the same container. The port comes only from the environment, which overrides the settings file. So a settings file
+ * the same container. The port comes only from the environment, which takes precedence over the settings file. So a file
  * that is being edited cannot make a daemon look unhealthy.
  */
 import { get } from 'node:http';

@@ -8,7 +8,7 @@ export interface Room {
   readonly ofAddress: number;
 }
 
-/** Never refuses a new connection. If the limit is reached, ends the oldest connection without a request in progress. */
+/** Accepts every new connection. If the limit is reached, ends the oldest connection that has no request in progress. */
 export function keepRoom(server: Server, { connections, ofAddress }: Room): void {
   /** The connections with their addresses, the oldest first. */
   const open = new Map<Socket, string>();

@@ -1,7 +1,7 @@
 /**
- * The status server. It answers if the process lives (`/healthz`), if it can work (`/readyz`), if the mirror is as new as
- * promised (`/freshness`), and with metrics (`/metrics`). These answers contain states, ages and names of teams, and no
- * data about people. It can also serve the page.
+ * The status server. It reports whether the process lives (`/healthz`), can work (`/readyz`) and has a mirror that is as
+ * new as promised (`/freshness`), and it has metrics (`/metrics`). These answers contain states, ages and names of teams,
+ * and no data about people. It can also serve the page.
  */
 import { isIP, type Socket } from 'node:net';
 import {
@@ -144,7 +144,7 @@ function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boo
     // The content type of a body does not matter, because no route reads a body.
     request.raw.headers['content-type'] = 'application/octet-stream';
     // A request may contain a second `Host` header, or another host in its URL. A proxy before this server may have
-    // checked the other one.
+    // checked only the other host.
     if (request.raw.headersDistinct['host']?.[1] !== undefined || !request.url.startsWith('/'))
       return await reply.code(400).send({ error: 'bad request' });
     if (onLoopback && !isOurName(request.headers.host)) {
@@ -203,6 +203,6 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     'content-length': body.length,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}`);
-  // Both directions are closed, because a client that never closes its own would keep the connection open.
+  // Both directions are closed, because a client that never closes its direction would keep the connection open.
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -1,4 +1,4 @@
-/** Turns status, headers and bytes into an outcome. Pure. */
+/** Turns status, headers and bytes of an answer into an outcome, without side effects. */
 import { setImmediate } from 'node:timers/promises';
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
@@ -22,7 +22,7 @@ function header(head: AnswerHead, name: string): string | null {
   return typeof value === 'string' ? value : (value?.[0] ?? null);
 }
 
-/** Makes the service's text safe for an error or an event. */
+/** Makes a text of the service safe to appear in an error or an event. */
 function quote(head: AnswerHead, text: string, maxLength = maxQuoteLength): string {
   // First the text is made printable, because invisible characters inside the token would hide it from `blotOut`.
   return blotOut(toPrintable(text, text.length), [head.token]).slice(0, maxLength).toWellFormed();
@@ -31,7 +31,7 @@ function quote(head: AnswerHead, text: string, maxLength = maxQuoteLength): stri
 function common(head: AnswerHead) {
   const id = header(head, 'x-request-id');
   const requestId = id === null ? null : quote(head, id);
-  // The `Date` of an answer from a cache is the time at which the answer was made, so it is ignored.
+  // An answer from a cache has the `Date` of the time at which it was made, so that `Date` is ignored.
   const dateMs = head.headers['age'] === undefined ? Date.parse(header(head, 'date') ?? '') : Number.NaN;
   return { status: head.status, requestId, dateMs: Number.isNaN(dateMs) ? null : dateMs };
 }
@@ -74,7 +74,7 @@ export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | 
 /** Length of the excerpt of a refusal's body. */
 const maxExcerptLength = 1_000;
 
-/** The service's message about the error, and the beginning of the body if it contains more than the message. */
+/** The service's message about the error, and the beginning of the body, if the body contains more than the message. */
 function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 'label' | 'excerpt'> {
   if (isEncoded(head) || !hasLength(head)) return { label: null, excerpt: undefined };
   const bytes = body.take();
@@ -92,7 +92,7 @@ function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 
 /** True if a body with this digest is known, so that it need not be parsed. */
 export type IsKnown = (digest: string) => Promise<boolean>;
 
-/** Takes the place of a body that was not parsed. */
+/** The body of an answer that was not parsed. */
 const unread: ParsedJson = { value: undefined, spelling: null, suspicious: false };
 
 /**
@@ -116,7 +116,7 @@ export async function readAnswer(
 /** An answer of up to this many bytes takes little memory, whatever it contains. */
 const shortBytes = 4_194_304;
 
-/** Reads a long answer in turns with other work, unless it would take too much memory. */
+/** Reads a long answer in steps, between which other work can run. Rejects an answer that would take too much memory. */
 async function readLong(
   head: AnswerHead,
   body: Omit<Body, 'add'>,

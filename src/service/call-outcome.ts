@@ -12,7 +12,7 @@ interface AnswerMetadata {
   readonly dateMs: number | null;
 }
 
-/** A 2xx whose body is JSON. */
+/** A 2xx answer whose body is JSON. */
 export interface Answer extends AnswerMetadata {
   readonly kind: 'answer';
   readonly body: ParsedJson;
@@ -48,7 +48,7 @@ export type FailureReason =
   /** The caller has cancelled the call. */
   | 'cancelled';
 
-/** No usable answer. */
+/** The request got no usable answer. */
 export interface Failure {
   readonly kind: 'failure';
   readonly reason: FailureReason;

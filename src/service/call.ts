@@ -69,7 +69,7 @@ interface Attempt {
   readonly authorization: Authorization;
 }
 
-/** Makes one request: waits for a place of the rate limit and a token, and reports the answer to limiter and tokens. */
+/** Makes one request: waits for a place of the rate limit and for a token, then reports the answer to both. */
 async function attempt(parts: CallParts, call: Call, number: number, onFlight: () => void): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);

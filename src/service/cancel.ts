@@ -13,7 +13,7 @@ export function eitherOf(one: AbortSignal | undefined, other: AbortSignal | unde
   return AbortSignal.any([one, other]);
 }
 
-/** The error of a call that was cancelled before its request left, or between two attempts without an effect. */
+/** The error of a call that was cancelled before its request left, or between two attempts that had no effect. */
 function cancelled({ operation, signal }: Cancellable): ServiceError {
   const name = nameOperation(operation);
   return new ServiceError(`${name}: cancelled`, {
@@ -24,12 +24,12 @@ function cancelled({ operation, signal }: Cancellable): ServiceError {
   });
 }
 
-/** Makes a call. Calls `noteFlight` when a request leaves, and when the call begins to wait for the next attempt. */
+/** Makes a call. Calls `noteFlight` when a request leaves, and when it ended and the call waits for its next attempt. */
 type MakeNoticed<C, R> = (call: C, noteFlight: (isUnderWay: boolean) => void) => Promise<R>;
 
 /**
- * A cancelled call ends at once, even while it waits for the queue, the rate limit or a pause. If its request is in flight,
- * the request itself ends the call, because only the request knows whether a byte left.
+ * A cancelled call ends at once, even while it waits for the queue, the rate limit or a pause. A request in flight is
+ * cancelled by itself: only the request knows whether a byte has left, so its own outcome ends the call.
  */
 export function makeCancellable<C extends Cancellable, R>(make: MakeNoticed<C, R>): (call: C) => Promise<R> {
   return async (call) => {

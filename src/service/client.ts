@@ -31,15 +31,15 @@ export interface ServiceClientOptions {
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
   readonly clockSkew?: Partial<ClockSkewSettings>;
-  /** The most pages of a listing that are read. */
+  /** The most pages that are read of one listing. */
   readonly maxPages?: number;
   readonly clock: Clock;
   /** When aborted, ends waits, refuses further requests, and lets requests in flight finish for `graceMs`. */
   readonly signal?: AbortSignal | undefined;
-  /** Ms for which requests in flight may finish after the abort. */
+  /** How long requests in flight may continue after the abort, in ms. */
   readonly graceMs?: number;
   readonly onEvent?: OnEvent | undefined;
-  /** Random number from 0 to 1, for jitter. */
+  /** Returns a random number from 0 to 1, for jitter. */
   readonly random?: () => number;
 }
 
@@ -57,7 +57,7 @@ export interface ServiceClient
 
 /** The state of the channel after the calls so far. */
 interface ChannelState {
-  /** The longest answer so far, of the answers that grow with the team; `null` before the first. */
+  /** The longest answer so far, counting only answers that grow with the team; `null` before the first such answer. */
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
@@ -70,12 +70,12 @@ interface Channel extends ChannelState {
   readonly call: MakeCall;
   readonly pages: PagesSettings;
   readonly tokens: Tokens;
-  /** The service's time; our time as long as the service's is not known. */
+  /** The time by the service's clock or, before it is known, by our clock. */
   serviceNowMs(): number;
 }
 
 const defaultMaxPages = 100_000;
-/** With this, an orderly end takes less than 20 s, including the time to record the outcomes. */
+/** So short that an orderly end takes less than 20 s, including the time to record the outcomes. */
 const defaultGraceMs = 15_000;
 
 /** Checks the bounds of the settings, because a caller can pass any values. */

@@ -23,7 +23,7 @@ export interface ClockSkew {
   correctionMs(): number;
 }
 
-/** The `Date` header has whole seconds, so the service's clock is half a second ahead of it on average. */
+/** The `Date` header has whole seconds, so on average the service's clock is half a second ahead of the header. */
 const halfSecondMs = 500;
 
 /** Measures the difference between our clock, which dates a JWT, and the service's clock, which checks it. */

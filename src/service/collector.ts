@@ -6,7 +6,7 @@ import { countRows, type Page } from './page.ts';
 /** The most rejected rows that are kept with excerpts. Further rejected rows are only counted. */
 const keptRejected = 1_000;
 
-/** Passes on the rows of a listing while its pages come in. If an id comes twice, the later row counts. */
+/** Passes on the rows of a listing as its pages arrive. If an id comes twice, the later row replaces the earlier one. */
 export interface Collector<Row> {
   /** @returns the number of rows of the page that are new */
   add(page: Page<Row>): number;

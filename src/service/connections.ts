@@ -1,4 +1,4 @@
-/** Connections to services. They outlive a client: the next client, of any team, uses connections that are still open. */
+/** Connections to services. They outlive a client, so the next client, of any team, can use them while they are open. */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
@@ -40,7 +40,7 @@ function readAuthorities(caFile: string): string {
   }
 }
 
-/** undici closes a connection after some idle seconds. @param clients the number of clients that use them at the same time */
+/** Opens connections, which undici closes after some idle seconds. @param clients how many clients use them at a time */
 export function createConnections(clients = 1): Connections {
   const pools = new Map<string, Dispatcher>();
   return {
@@ -81,7 +81,7 @@ export function createConnections(clients = 1): Connections {
               uri: proxy,
               requestTls: tls,
               proxyTls: tls,
-              // The proxy's answer to CONNECT counts as a part of connecting, so it has the same timeout.
+              // The proxy's answer to CONNECT is a part of connecting, so the same timeout applies to it.
               clientFactory: (to, given) => new Pool(to, { ...given, headersTimeout: connectTimeoutMs }),
             });
       pools.set(key, pool);

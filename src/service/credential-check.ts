@@ -1,4 +1,4 @@
-/** Rotation: "create the second secret, deploy it, verify it with a call, then revoke the old one". */
+/** For a rotation of secrets: "create the second secret, deploy it, verify it with a call, then revoke the old one". */
 import { ServiceError } from '../errors.ts';
 import inboxes from '../model/listed/inboxes.ts';
 import type { MakeCall } from './call.ts';
@@ -9,8 +9,8 @@ interface CredentialReport {
   readonly credential: CredentialName;
   readonly inUse: boolean;
   /**
-   * The time of the last call that succeeded with the credential, in ms since 1970; `null` if none has since this client
-   * was made. Calls that only check the credential do not count, so an old secret is seen to be unused and can be revoked.
+   * The time of the last call that succeeded with the credential, in ms since 1970; `null` if none did since the client
+   * was made. A mere check of the credential does not count, so that an old secret is shown as unused and can be revoked.
    */
   readonly lastNeededMs: number | null;
 }

@@ -12,7 +12,7 @@ export interface RequestEvent {
   readonly requestId: string | null;
   /** Ms from handing the request to the network to the last byte of the answer. */
   readonly durationMs: number;
-  /** Ms that the request waited for the rate limit and a token before that. */
+  /** Ms that the request waited before that, for the rate limit and a token. */
   readonly waitedMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface ThrottledEvent {
   readonly kind: 'throttled';
   readonly operation: string;
   readonly pauseMs: number;
-  /** Number of pauses in a row without an accepted call between them. */
+  /** The number of pauses since the last call that was accepted, including this one. */
   readonly inARow: number;
 }
 

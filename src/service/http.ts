@@ -51,7 +51,7 @@ export interface LongestAnswer {
 
 export interface Http {
   /**
-   * Sends one request, once. Never follows a redirect, never inflates, never tries again.
+   * Sends one request once. It follows no redirect, decompresses no body and does not try again.
    *
    * @throws ServiceError `not-sent` for a write in read-only mode, or the error that `atStart` throws. All other failures
    * are returned as an outcome
@@ -59,7 +59,7 @@ export interface Http {
   exchange(request: HttpRequest): Promise<Outcome>;
   /** The longest complete answer; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
-  /** Waits for requests in flight, at most until their deadline. */
+  /** Waits for the end of requests in flight, at most until their deadline. */
   close(): Promise<void>;
   /** Aborts requests in flight. It is then unknown whether they had an effect. */
   cut(): void;
@@ -184,7 +184,7 @@ interface Transfer extends Pick<HttpRequest, 'atStart' | 'isKnown' | 'signal'> {
 type GiveUp = () => void;
 const givenUp = 'given up: this client is closed';
 
-/** Sends one request and reads its answer. undici reports just before it writes, so it is known whether a byte left. */
+/** Sends one request and reads its answer. undici reports when it begins to write, which shows whether a byte left. */
 function transfer(
   pool: Dispatcher,
   settings: HttpSettings,

@@ -47,7 +47,7 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
 
 const isNew = () => Promise.resolve(false);
 
-/** True if the same requests get the same answers as before. If one answer differs, the listing is read again. */
+/** True if the same requests get the same answers as before. At the first difference, the listing is read again. */
 async function isAnsweredSo(
   call: MakeCall,
   resource: ListedResource,
@@ -81,7 +81,7 @@ const knownListing = (
   isKnown: true,
 });
 
-/** Lists a resource. @throws ServiceError also with the status 404 */
+/** Lists a resource. @throws ServiceError, with status 404 if the service has no such listing */
 export async function listResource(
   call: MakeCall,
   pages: PagesSettings,

@@ -9,7 +9,7 @@ import { listedResources } from '../model/listed-resources.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** A `read` may be repeated, even over POST. A `write` is repeated only if it certainly had no effect. */
+/** A `read` can always be repeated, even over POST. A `write` is repeated only if it certainly had no effect. */
 export type Effect = 'read' | 'write';
 
 export interface Operation {
@@ -21,11 +21,11 @@ export interface Operation {
   readonly maxAnswerBytes?: number;
 }
 
-/** For a count, an `ok`, or the result of a write. */
+/** The longest answer with a count, an `ok`, or the result of a write. */
 const word = { maxAnswerBytes: 65_536 };
-/** For one row, or the up to 25 users of an update. */
+/** The longest answer with one row, or with the up to 25 users of an update. */
 const row = { maxAnswerBytes: 1_048_576 };
-/** For a page of rows. */
+/** The longest answer with a page of rows. */
 const page = { maxAnswerBytes: 8_388_608 };
 
 export const operations = {
@@ -75,7 +75,7 @@ export function pathWithId(operation: Operation, id: Id): string {
   });
 }
 
-/** The operation of a path. An operation that the interface does not list counts as a write, unless it is a GET. */
+/** Finds the operation of a path. If the interface does not list it, it counts as a write, unless the method is GET. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
   const listed = [...Object.values(operations), ...listedOperations].find(

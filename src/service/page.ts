@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 
-/** The rows to ask for. The names are those of the shared pagination body. */
+/** The rows to ask for, with the names of the shared pagination body. */
 export interface PageQuery {
   readonly limit: number;
   readonly page?: number;
@@ -24,7 +24,7 @@ export type DecodeRows<Row> = (rows: readonly unknown[], look: RowFacts) => Prom
 /** @throws ServiceError, with status 400 if the service refuses the query */
 export type FetchPage<Row> = (query: PageQuery) => Promise<Page<Row>>;
 
-/** A page, or its refusal with a 400. The service may have refused the page's number or the limit. */
+/** A page, or its refusal with a 400: the service may have refused the page number or the limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
 
 export async function fetchOrRefused<Row>(

@@ -1,7 +1,7 @@
 /**
- * Reads a paged listing to its end. Nothing is assumed about its pages: the number of the first page, the largest `limit`
- * and the order are "not shown" (interface.md, Endpoints, note 5; Limits). So pages 0, 1, 2 … are read, rows are
- * identified by their ids, and two empty pages in a row end a listing.
+ * Reads a paged listing to its end. The number of the first page, the largest `limit` and the order are "not shown"
+ * (interface.md, Endpoints, note 5; Limits). So pages 0, 1, 2 … are read, until two pages in a row are empty. In the
+ * table, a row is new if no earlier page has its id, and "incomplete" is the status of the listing.
  *
  * | the page                                           | the consequence                                         |
  * |----------------------------------------------------|---------------------------------------------------------|
@@ -41,12 +41,12 @@ const leastLimit = 10;
 const usualLimit = 100;
 const largestSize = 1_000;
 
-/** The result of a reading: its rows, or another `limit` with which the reading must begin again. */
+/** The result of a reading: its rows, or another `limit`, with which the reading must begin again. */
 type Reading<Row> =
   | Pick<Progress<Row>, 'collector' | 'flaws'>
   | { readonly limit: number; readonly error?: ServiceError };
 
-/** Half of the limit. A limit above `usualLimit`, which most services accept, is not lowered below it at once. */
+/** Half of the limit. A limit above `usualLimit`, which most services accept, is first lowered to `usualLimit`. */
 const smallerThan = (limit: number) => Math.max(Math.floor(limit / 2), limit > usualLimit ? usualLimit : 0);
 
 /** The facts about the pages so far. */
@@ -72,7 +72,7 @@ function takePage<Row extends { readonly id: Id }>(
   const rows = countRows(fetched);
   const isNew = so.collector.add(fetched) > 0;
   if (so.first > 0 && so.first < limit && isNew) return { limit: so.first };
-  // If fewer rows came than asked for, the service may skip rows, even if the next page has no new row.
+  // A page with fewer rows than requested can mean that the service skips rows, even if the next page has no new row.
   if (so.first === 0 && rows < limit && limit > leastLimit) return { limit: Math.max(rows, leastLimit) };
   so.first ||= rows;
   so.repeats = isNew ? 0 : so.repeats + 1;
@@ -86,7 +86,7 @@ function takePage<Row extends { readonly id: Id }>(
   return isLeft ? so : undefined;
 }
 
-/** Handles a page with rows after an empty page. If pages begin at 1, page 0 is empty; it is asked for again. */
+/** Handles a page with rows after an empty page. If pages begin at 1, page 0 is empty, so page 0 is requested again. */
 async function checkEmpty<Row extends { readonly id: Id }>(
   { collector, flaws }: Progress<Row>,
   { limit, page }: Numbered,

@@ -55,7 +55,7 @@ export function readJson(body: Pick<Body, 'take'>): ParsedJson | null {
   }
 }
 
-/** Like `readJson`, for a long answer: in turns with other work. */
+/** Like `readJson`, for a long answer: other work can run between its steps. */
 export async function readLongJson(bytes: Buffer, isExact: boolean): Promise<ParsedJson | null> {
   try {
     const decoded = takeText(bytes);
@@ -89,7 +89,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
     if (bytes.length > mostBrokenBytes) throw error;
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const pieces: string[] = [];
-    // The bytes are decoded piece by piece, because each step takes additional memory.
+    // The bytes are decoded in pieces, because each step needs additional memory in proportion to its length.
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       pieces.push(markBroken(decoder.decode(bytes.subarray(from, from + pieceBytes), { stream: true })));
     }

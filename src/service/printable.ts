@@ -2,12 +2,12 @@
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Removes such characters, and cuts to `maxLength`. */
+/** Removes characters that move, hide or reorder text, and cuts the text to `maxLength`. */
 export function toPrintable(text: string, maxLength: number): string {
   return text.toWellFormed().replace(unprintable, '').slice(0, maxLength).toWellFormed();
 }
 
-/** Replaces such characters by JSON escapes, in a text that is JSON. */
+/** Replaces characters that move, hide or reorder text by JSON escapes. The text must be JSON. */
 export function escapeUnprintable(json: string): string {
   return json.replace(unprintable, (character) =>
     character

@@ -1,4 +1,4 @@
-/** Reads from the environment which proxy requests use, by the same rules as curl. */
+/** Reads from the environment which proxy to use, by the same rules as curl. */
 import { MusterdError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -10,18 +10,18 @@ import { choosePauseMs } from './retry.ts';
 
 export interface RateSettings extends PaceSettings {
   readonly burst: number;
-  /** Set if several processes share a limit. */
+  /** Given if several processes share one limit. */
   readonly places: Places | undefined;
 }
 
 export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1, places: undefined };
 
-/** A place expires this many ms after it was due. If it were used later, the call would exceed the present pace. */
+/** A place expires this long after it was due, in ms. A call that used it later would exceed the present pace. */
 const unusedMs = 500;
 
 interface Pause {
   readonly pauseMs: number;
-  /** Number of pauses in a row without an accepted call between them. */
+  /** The number of pauses since the last call that was accepted, including this one. */
   readonly inARow: number;
 }
 
@@ -67,11 +67,11 @@ export function createRate(
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let inARow = 0;
 
-  /** The times of the places that are taken but not used yet. */
+  /** The times of the places that are taken, but not used yet. */
   let inHand: number[] = [];
   let askMs = 0;
 
-  /** Takes one place, or with a slow database as many places as become due during one query for them. */
+  /** Takes one place. If the database is slow, takes as many places as become due during one query for them. */
   const fill = async () => {
     const count = Math.min(pace.burst, Math.floor(askMs / pace.periodMs) + 1);
     const before = pausedAfter;
@@ -124,7 +124,7 @@ export function createRate(
   };
 }
 
-/** The places of a process that shares its rate limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
+/** The places of a process that shares its limit with no other process. `mirror/team/rate-limits.ts` has shared places. */
 export function createOwnPlaces({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Places {
   let nextAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,5 +1,5 @@
 /**
- * Decides from a call's last outcome if the call is repeated. Pure. The rule depends on the operation, not on the
+ * Decides from the last outcome of a call if the call is repeated. The rule depends on the operation, not on the
  * method, because listings over POST are reads. A write is repeated only if it certainly had no effect: no byte left, or
  * the service answered 401. A write is not repeated after a 429, although it had no effect: the pause may be long, and
  * the values of the write get old. The caller decides again.
@@ -15,7 +15,7 @@ interface PauseFacts {
   /** Number of refusals in a row, including this one. */
   readonly inARow: number;
   readonly retryAfter: string | null;
-  /** The service's time from its `Date` header, against which a `Retry-After` date is measured. */
+  /** The service's time in the `Date` header, with which a `Retry-After` date is compared. */
   readonly serviceNowMs: number | null;
   readonly wallMs: number;
   readonly random: () => number;
@@ -79,7 +79,7 @@ export type Step =
 
 const giveUp: Step = { kind: 'give-up' };
 
-/** True if a failure may be temporary, such as a proxy's error page. Other failures are due to settings, or a cancel. */
+/** True if a failure may be temporary, such as a proxy's error page. Other failures come from settings or a cancel. */
 function isPassing(failure: Failure): boolean {
   switch (failure.reason) {
     case 'unreachable':
@@ -112,7 +112,7 @@ function backoffMs(failures: number, settings: RetrySettings, random: () => numb
   return random() * Math.min(settings.maxMs, settings.baseMs * 2 ** failures);
 }
 
-/** @param wallMs our wall clock, for a `Retry-After` date if the answer has no `Date` */
+/** Chooses the next step of a call. @param wallMs our wall clock, for a `Retry-After` date without a `Date` header */
 export function nextStep(
   effect: Effect,
   outcome: Outcome,

@@ -21,9 +21,9 @@ export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
   /**
-   * The team, and an answer about all users. If the answer about the team is new, users are asked for only on demand.
+   * Reads the team, and all users in one answer. If the team's answer is new, the users are read only on demand.
    * @param known the digests of answers that need not be parsed
-   * @returns `null` if both answers are known
+   * @returns `null` if both answers are known, so that nothing has changed
    */
   whole(known: KnownAnswers | null): Promise<WholeAnswer | null>;
   /**
@@ -44,7 +44,7 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-/** @returns `null` if the deployment refuses to answer for all at once */
+/** Asks for all users at once. @returns `null` if the deployment refuses that */
 async function askEverybody(call: MakeCall, isKnown: IsKnown): Promise<Reply | null> {
   try {
     return await call({ operation: operations.users, body: {}, isKnown });
@@ -66,7 +66,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       const isKnown = await isOf('team')(first.digest);
       let users = isKnown ? await askEverybody(call, isOf('users')) : undefined;
       if (isKnown && (await isOf('users')(users?.digest))) return null;
-      // A body that was known was not kept, so the team is asked for again.
+      // The body of a known answer was not kept, so the team is requested again.
       const team = isKnown ? await askTeam(isNew) : first;
       return {
         team: await decodeTeam(team),
@@ -85,7 +85,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
     users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const isEverybody = emails.length + phones.length === 0;
-      // Phones without a digit find no user. Without them the filter may be empty, and would return all users.
+      // Phones without a digit match no user, so they are removed. An empty filter would return all users.
       if (!isEverybody && emails.length + filter.phones.length === 0) return nobody;
       const body = isEverybody ? {} : encodeUserFilter(filter);
       return await decodeMemberships(await call({ operation: operations.users, body }));

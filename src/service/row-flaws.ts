@@ -1,14 +1,14 @@
-/** Decides if a row can be accepted: it needs an id, and all of its values must be storable. */
+/** Decides if a row can be accepted: it must have an id, and all of its values must be storable. */
 import { type Id, maxId } from '../model/id.ts';
 import { isTooLong, longestText } from '../model/longest-text.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 
 const maxDepth = 32;
 
-/** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
+/** Returns the value of a field in the documented type, or `null` if the value has another type. */
 export type TakeAs<T> = (value: unknown) => T | null;
 
-/** A number that is exactly an integer of 64 bits. */
+/** Reads a number that is exactly an integer of 64 bits. */
 export const takeExact: TakeAs<bigint> = (value) => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
   return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
@@ -16,7 +16,7 @@ export const takeExact: TakeAs<bigint> = (value) => {
 
 const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
 
-/** A 64-bit integer, also as a text of digits. */
+/** Reads a 64-bit integer, which can also be a text of digits. */
 export const takeInteger: TakeAs<bigint> = (value) =>
   takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
 
@@ -29,7 +29,7 @@ export const takeId: TakeAs<Id> = (value) => {
   return id !== null && id > 0n ? id : null;
 };
 
-/** This is far below the largest number that Postgres can store, and far above any real count. */
+/** The largest number to accept: far below the largest number of Postgres, and far above any real count. */
 const largestNumber = 1e300;
 
 function findNumberFlaw(value: number | bigint): string | null {

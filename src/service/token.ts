@@ -21,11 +21,11 @@ export interface Authorization {
   /** The value of the `Authorization` header. Never to be logged. */
   readonly header: string;
   readonly credential: CredentialName;
-  /** Increases with each new token, so that the refusal of an older token is recognized. */
+  /** Increases with each new token. It shows whether a refusal is about an older token. */
   readonly serial: number;
 }
 
-/** The step after a 401. */
+/** The next step after a 401. */
 export type Remedy = 'again' | 'fresh-token' | 'other-secret' | 'none';
 
 export interface Tokens {
@@ -137,7 +137,7 @@ export function createTokens(credentials: Credentials, clock: Clock, correctionM
       try {
         return { header: `Bearer ${await token}`, credential, serial: mine };
       } catch (error) {
-        // The next call makes a new token.
+        // The token could not be made. The next call tries again.
         if (made.get(credential)?.serial === mine) made.delete(credential);
         throw error;
       }

@@ -66,7 +66,7 @@ export async function decodeOne<Row extends { readonly id: Id }>(
   return row;
 }
 
-/** At most 15 digits, without signs, spaces, separators, exponents or leading zeros. */
+/** A count has at most 15 digits, without signs, spaces, separators, exponents or leading zeros. */
 const count = /^(?:0|[1-9]\d{0,14})$/;
 
 /**

@@ -30,7 +30,7 @@ const memberShape: Shape<Omit<TeamMember, 'id'>> = {
   phone: ['phone', takeText],
 };
 
-/** Leaves out fields that cannot be stored, and reports them as rejected. The team and its members are still read. */
+/** Removes fields that cannot be stored, and reports them as rejected. The team and its members can still be read. */
 function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; rejected: RejectedRow[] } {
   const rejected: RejectedRow[] = [];
   const sound = Object.entries(row).filter(([name, value]) => {
@@ -50,7 +50,7 @@ function decodePlainMember(row: JsonObject): TeamMember | null {
   const { id, name, role, email, phone } = row;
   if (!Number.isSafeInteger(id) || (id as number) <= 0 || !isPlainText(name) || !isPlainText(role))
     return null;
-  // `email` and `phone` are extra fields that most deployments do not send.
+  // `email` and `phone` are additional fields, which most deployments do not send.
   const keys = email === undefined && phone === undefined ? 3 : 5;
   const [mail = null, number = null] = keys === 3 ? [] : [email, phone];
   if (!isPlainText(mail) || !isPlainText(number) || countKeys(row) !== keys) return null;

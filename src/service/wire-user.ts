@@ -66,7 +66,7 @@ function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
   );
 }
 
-/** Equal ids of roles and teams share one `bigint`. This saves memory, because a team has few roles. */
+/** Equal ids of roles and teams share one `bigint`, which saves memory, because a team has few different ids. */
 const shared = new Map<number, Id>();
 const mostShared = 1_000;
 
@@ -91,7 +91,7 @@ const plainSingles = singleNames.map((field) => ({
   },
 }));
 
-/** Fast path for a user with exactly the documented fields and types. Nearly all users are like this. */
+/** Fast path for a user with exactly the documented fields and types, as nearly all users have them. */
 function decodePlainUser(row: JsonObject): ServiceUser | null {
   const { id, name, team_id: team } = row;
   const { created_at: createdAt, updated_at: updatedAt } = row;

@@ -1,5 +1,5 @@
 /**
- * Shared by all decoders. They are tolerant: a row needs only a storable id. A number in place of a text, or the
+ * Shared by all decoders, which are tolerant: a row needs only a storable id. A number in place of a text, or the
  * reverse, is converted. A row is not rejected because a field is absent, null or of another type. Values that the typed
  * fields cannot express exactly stay in `raw`.
  */
@@ -21,13 +21,13 @@ const excerptLength = 500;
 /** The most rejected rows of an answer that are reported with an excerpt. */
 const mostExcerpts = 1_000;
 
-/** A text; an exact integer becomes its digits. */
+/** Reads a text. An exact integer is accepted, too, as its digits. */
 export const takeText: TakeAs<string> = (value) =>
   typeof value === 'string' ? value : (takeExact(value)?.toString() ?? null);
 
 export const takeBoolean: TakeAs<boolean> = (value) => (typeof value === 'boolean' ? value : null);
 
-/** All entries of the list, or `null`. */
+/** Reads a list if all of its entries can be read; otherwise `null`. */
 export function takeList<T>(take: TakeAs<T>): TakeAs<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value)) return null;
@@ -41,7 +41,7 @@ export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly 
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
-/** The documented fields of a resource: by our name, the interface's name and the reader of the type. */
+/** The documented fields of a resource, by our names, each with the interface's name and the reader for its type. */
 export type Shape<T> = {
   readonly [K in keyof T]: readonly [wireName: string, take: TakeAs<NonNullable<T[K]>>];
 };
@@ -58,7 +58,7 @@ interface ReadField {
 interface Reader {
   readonly fields: readonly ReadField[];
   readonly byWireName: ReadonlyMap<string, ReadField>;
-  /** A row in which all fields of the shape are absent. */
+  /** A row in which every field of the shape is absent. */
   readonly blank: JsonObject;
 }
 
@@ -84,7 +84,7 @@ export const nothing: JsonObject = Object.freeze({});
 /** Fills in the row's fields. Unknown fields and fields of another type go to `raw`. */
 function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader, hasId: boolean): void {
   let rest: Record<string, unknown> | undefined;
-  // If keys are in the order of the interface, as usual, no lookup is needed.
+  // Keys mostly come in the order of the interface. Then no lookup by name is needed.
   let next = 0;
   for (const key in row) {
     if (hasId && key === 'id') continue;
@@ -153,7 +153,7 @@ interface RowReader<Row> {
   readonly decodePlain: ((row: JsonObject) => Row | null) | undefined;
 }
 
-/** Decodes all acceptable rows, in turns with other work. A bad row does not affect the others. */
+/** Decodes all acceptable rows, while other work can run in between. A bad row does not affect other rows. */
 export async function decodeRows<Row>(
   { resource, decode, decodePlain }: RowReader<Row>,
   rows: readonly unknown[],

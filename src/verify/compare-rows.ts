@@ -1,4 +1,4 @@
-/** Compares rows of the read-only listings, and the team's row. Editors cannot edit them, so each difference is drift. */
+/** Compares the team's row and the rows of listings. Editors cannot change these, so every difference counts as drift. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../model/id.ts';
@@ -17,7 +17,7 @@ export interface ComparedRow extends ServiceRow {
   readonly found: boolean;
 }
 
-/** The value of the first column, which counts as the name of a row. */
+/** The value of the first column, which is used as the name of a row. */
 function nameOf({ columns }: ServiceRow): string {
   const [name] = Object.values(columns);
   return typeof name === 'string' ? name : '';

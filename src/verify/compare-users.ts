@@ -94,7 +94,7 @@ function compareObserved(
   return [...found, ...compareRole(mirror, service, member?.role ?? null)];
 }
 
-/** Compares the role's name. If the ids are equal, the next run updates the name. */
+/** Compares the name of the role. If the ids are equal, the difference is expected: the next run updates the name. */
 function compareRole(
   mirror: MirroredUser,
   service: ServiceUser,
@@ -134,7 +134,7 @@ function compareUser(
   return [...values, ...compareObserved(mirror, service, member, values.length > 0 || isOpen)].map(finish);
 }
 
-/** The finding about a user of the mirror whom neither the service's users nor its team list show. */
+/** The finding about a user of the mirror who is neither among the service's users nor in its team list. */
 function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUser): OneSided {
   const [held] = Object.values(expected);
   const stranger = !agreed && held !== undefined;

@@ -1,4 +1,4 @@
-/** Compares all data that both sides have. It reads and writes nothing itself. */
+/** Compares all data that both sides have. It neither reads nor writes them, because the caller passes them. */
 import type { Id } from '../model/id.ts';
 import {
   columnNamesOf,

@@ -44,7 +44,7 @@ export interface ServiceSnapshot {
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
   /** The rows of the listings by resource, without listings that could not be read at all. */
   readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
-  /** The parts that were read to their end: `users`, or a resource. Only in these can a row be missing. */
+  /** The parts that were read to their end: `users`, or a resource. Only in these can a row count as missing. */
   readonly complete: ReadonlySet<string>;
   /** Resources for which the service has no listing. */
   readonly notOffered: ReadonlySet<string>;
@@ -57,7 +57,7 @@ export interface ServiceSnapshot {
 /** The most addresses of one kind in one request. */
 const addressesAtOnce = 50;
 
-/** Statuses that do not judge the addresses: later, or with other rights, the same request may succeed. */
+/** Statuses that do not mean that addresses are invalid: later, or with other rights, the same request may succeed. */
 const otherReasons = [401, 403, 408, 409, 423, 425, 429];
 
 function isTurnedDown(error: unknown): boolean {
@@ -106,7 +106,7 @@ async function ask(
   }
 }
 
-/** If this many first requests of a round find no user, no more addresses of the kind are asked for. */
+/** If the first two requests of a round find no user, no more addresses of this kind are asked for. */
 const mostInVain = 2;
 
 /**

@@ -6,7 +6,7 @@ import type { Match } from './match.ts';
  */
 
 export interface FaultDescription<P = Readonly<Record<string, string | number>>> {
-  /** Parameters with their defaults, which also give the types. */
+  /** Parameters with their defaults. The type of the default is the type of the parameter. */
   readonly parameters: P;
   /** Parameters with a fixed list of words. */
   readonly choices?: Readonly<Record<string, readonly string[]>>;
@@ -132,7 +132,7 @@ export function faultSettings(kind: FaultKind): string {
     .join(', ');
 }
 
-/** Describes these settings for users, in the output of "musterd emulator --list". */
+/** Describes the settings that select requests, for the output of "musterd emulator --list". */
 export function describeMatches(): string {
   const lines = Object.entries(faultMatches).map(([name, means]) => `  ${name.padEnd(8)} ${means}`);
   const example = '--fault status,code=502,path=/v1/tags,at=3,times=2';

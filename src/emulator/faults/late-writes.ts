@@ -28,7 +28,7 @@ export function createLateWrites(): LateWrites {
   };
 }
 
-/** Returns the answer that the write would give, and restores the users afterwards. */
+/** Returns the answer that the write would have, and then restores the users. */
 export function rehearse(team: PlayedTeam, write: () => EndpointAnswer): EndpointAnswer {
   const before = new Map(team.users);
   const answer = write();

@@ -1,7 +1,7 @@
 import { seedOf } from '../random.ts';
 import type { LoggedRequest } from '../wire/request-log.ts';
 
-/** Selects `times` of the matching requests, beginning with the `at`-th. */
+/** Selects `times` of the requests that match, beginning with the matching request of number `at`. */
 export interface Match {
   readonly method?: string;
   /** The path as sent, without the query. A `*` at the end matches any ending. */
@@ -11,7 +11,7 @@ export interface Match {
   readonly at?: number;
   /** How many requests are selected. The default is 1. */
   readonly times?: number | 'always';
-  /** The percentage of these requests that is selected, the same requests in each run. The default is 100. */
+  /** The percentage of these requests that is selected: the same requests in each run. The default is 100. */
   readonly percent?: number;
 }
 

@@ -46,7 +46,7 @@ function edit(fault: FaultOf<'edit'>, team: PlayedTeam, clock: EmulatorClock): v
   control.editUser(user.id, edits[field] ?? {});
 }
 
-/** Adds, removes or touches one row of the listing at `path`, so that its other rows move by one place. */
+/** Adds, removes or touches one row of the listing at `path`, so that other rows of the listing move by one place. */
 function drift(action: string, team: TeamControl, path: string): void {
   const tags = path === '/v1/tags';
   if (!tags && path !== '/v1/contact-fields') return;

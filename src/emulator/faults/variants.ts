@@ -1,5 +1,5 @@
 /**
- * The open points of the interface as one table. Each line is a way in which deployments differ, with the possible
+ * The points that the interface leaves open, as one table. Each line is a way in which deployments differ, with its
  * values and the default. On a command line: `--variant name=value`.
  */
 

@@ -32,7 +32,7 @@ const surveyTypes = ['nps', 'csat', 'yes_no'] as const;
 /** Generates a realistic team, the same for the same options on every machine. */
 export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'secrets'>>): PlayedTeam {
   const team = createTeam(options.teamId, options.name);
-  // Each kind has its own random source, so that more rows of one kind do not change the other kinds.
+  // Each kind of row has its own random source, so that more rows of one kind do not change the rows of other kinds.
   const source = (kind: number): Random => createRandom(options.seed * 31 + options.teamId * 7 + kind);
   team.contacts = options.contacts;
   team.ratePerMinute = options.ratePerMinute;

@@ -16,7 +16,7 @@ const lastNames =
     ' ',
   );
 
-/** Names that programs tend to get wrong. Each is a real kind of name, or one that people really enter. */
+/** Names that programs tend to get wrong. People really have such names, or really enter them. */
 export const oddNames: readonly Halves[] = [
   { first: 'Madhuri', last: '' },
   { first: '', last: 'Suharto' },

@@ -7,7 +7,7 @@ import type { Variants } from '../faults/variants.ts';
 /** The values of an edit. The halves of the name can be edited separately, as in the web app. */
 export type UserChange = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
 
-/** The edit of an UpdateUser in the form that the service stores, or the reason for a 400. */
+/** The changes that an UpdateUser makes, in the form in which the service stores them, or the reason for a 400. */
 export function editOf(
   update: UserUpdate,
   team: PlayedTeam,
@@ -78,7 +78,7 @@ export function writeUser(
   return written;
 }
 
-/** The present moment, or just after `before` if two writes fall into one ms or the clock was set back. */
+/** The present moment; or just after `before`, if two writes fall into one ms or the clock was set back. */
 export function laterThan(before: Moment, id: number, clock: EmulatorClock): Moment {
   return momentOf(Math.max(clock.now(), before.ms + 1), id);
 }

@@ -21,7 +21,7 @@ interface Incoming {
   readonly id: string | undefined;
 }
 
-/** The answer to one request, and how its bytes go out. */
+/** The answer to one request, and the way in which its bytes are sent. */
 interface AnswerToSend {
   readonly outgoing: Outgoing;
   readonly wire: Wire;
@@ -74,7 +74,7 @@ export async function answerRequest(
   return { outgoing: replaceAnswer(faults, outgoing, world.clock), wire: wireOf(faults) };
 }
 
-/** Reads credentials and body, and counts the request for the faults. */
+/** Reads credentials and body, and finds the faults that apply to the request. */
 function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: Incoming): RequestInProgress {
   const { logged, text, authorization } = incoming;
   const body = parseBody(text);
@@ -140,7 +140,7 @@ function writeTwice(write: () => EndpointAnswer, doubled: FaultOf<'doubled'>): E
   return parameter(doubled, 'answer') === 'first' ? first : second;
 }
 
-/** Delays the write. With `answer=ok`, answers users/update as if it were done, and does not delay other writes. */
+/** Delays the write. With `answer=ok`, an update of users is answered as if done, and other writes are not delayed. */
 function postpone(
   passage: RequestInProgress,
   late: FaultOf<'late'>,
@@ -159,7 +159,7 @@ function postpone(
   return answered ? rehearse(team, write) : { status: 504, body: 'error', why: 'the write comes later' };
 }
 
-/** Real clients leave optional bodies out, and some write an empty object as `[]`. */
+/** The body as the endpoint reads it. Clients can leave out an optional body, and some write `[]` for an empty object. */
 function bodyFor({ request, bodyRequired }: Endpoint, body: unknown, variants: Variants): unknown {
   if (body === undefined) return bodyRequired ? undefined : {};
   if (request === undefined || variants['empty-list'] === 'refused') return body;

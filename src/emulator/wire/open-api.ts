@@ -27,7 +27,7 @@ const named: Readonly<Record<string, z.ZodType>> = {
 
 export const openApiPath = '/openapi.json';
 
-/** Serves the document without authentication, as is usual. It is made for each request, because requests are few. */
+/** Serves the document without authentication, as is usual. It is made anew per request, because requests are few. */
 export function addOpenApiRoute(app: FastifyInstance): void {
   app.get(openApiPath, { exposeHeadRoute: false }, (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument())),

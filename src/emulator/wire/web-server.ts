@@ -58,7 +58,7 @@ export async function createServer(options: EmulatorOptions): Promise<ListeningS
       clean: () => undefined,
     };
   }
-  // The import is here, so that plain HTTP starts without loading it.
+  // Imported only here, so that a plain HTTP server starts without loading it.
   const { createServerCertificate } = await import('./certificate.ts');
   const { hostName } = options;
   const names = [

@@ -10,7 +10,7 @@ export interface Outgoing {
   readonly text: string;
 }
 
-/** How to send the bytes of an answer. `share` is the part of the body to send, from 0 to 1. */
+/** How the bytes of an answer are sent. `share` is the part of the body that is sent, from 0 to 1. */
 export type Wire =
   | { readonly kind: 'whole' }
   | { readonly kind: 'reset'; readonly share: number; readonly silent: boolean }

@@ -133,7 +133,7 @@ export async function withRun<Result>(
   try {
     return await runUnderLease(db, { ...begun, lease }, kind, { ...watch, log }, work);
   } finally {
-    // The lease is usually released with the record. Otherwise it expires; on this host a dead holder is noticed at once.
+    // The record usually releases the lease. If both fail, it expires; on this host a dead holder is noticed at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
 }

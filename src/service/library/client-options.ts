@@ -46,7 +46,7 @@ function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Cr
   throw new MusterdError('configuration', 'Missing credentials: give both secretId and secretKey');
 }
 
-/** The options without values that are `undefined`, because these would replace a default. */
+/** The options without keys whose value is `undefined`, because such a key would replace a default. */
 const withoutUndefined = <T extends object>(some: T = {} as T): Partial<T> =>
   Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as Partial<T>;
 

@@ -5,17 +5,17 @@ import type { Listing, ListingSink } from '../../model/listing.ts';
 import type { MakeCall } from '../call.ts';
 import { eitherOf } from '../cancel.ts';
 
-/** If this many rows wait for the loop, no further page is requested. */
+/** If this many rows wait for the loop, the next page is not requested yet. */
 const mostWaiting = 1_000;
 
-/** Passes rows from a reading, which pushes them, to a loop, which pulls them. The reading stays a little ahead. */
+/** Passes rows from a reading, which pushes them, to a loop, which pulls them. The reading may be a little ahead. */
 function createQueue() {
   const ids = new Set<Id>();
   let waiting: ListedRow[] = [];
   let isOver = false;
   let arrival = Promise.withResolvers<void>();
   let room = Promise.withResolvers<void>();
-  // If the reading starts again, rows come again. They are recognized by their ids.
+  // If the reading starts again, it delivers rows again. Their ids show which rows were already passed on.
   const sink: ListingSink<ListedRow> = {
     clear: () => {},
     replace: () => {},
@@ -69,7 +69,7 @@ export async function* iterateRows(
     return await call({ ...request, signal: eitherOf(left.signal, signal) });
   };
   const reading = read(ownCall, queue.sink).finally(queue.end);
-  // The reading is awaited below, after the rows that came before its end.
+  // The reading is awaited only below, after its rows. Until then, its error must not count as unhandled.
   reading.catch(() => undefined);
   try {
     while (!queue.isOver()) yield* await queue.take();

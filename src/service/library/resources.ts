@@ -49,7 +49,7 @@ export interface User {
 /** The users of one answer. */
 export interface UserList {
   readonly users: readonly User[];
-  /** Entries of the answer that could not be taken. */
+  /** Entries of the answer that could not be read as users. */
   readonly rejected: readonly RejectedRow[];
   /** The `X-Request-Id` of the answer. */
   readonly requestId: string | null;

@@ -16,7 +16,7 @@ import {
   type WriteResult,
 } from './wire-schedule.ts';
 
-/** All methods but `schedule` are writes: they are refused in read-only mode and never repeated blindly. */
+/** All methods except `schedule` write. They are refused in read-only mode, and repeated only if that is safe. */
 export interface MessageEndpoints {
   /** `POST /v1/tag` with `{tag}` (interface.md, Endpoints). */
   createTag(tag: string, options?: SendOptions): Promise<WriteResult>;
@@ -49,7 +49,7 @@ function refuseFlawed(operation: Operation, flaw: string | null): void {
   throw new ServiceError(`${name} was not sent: ${flaw}`, { operation: name, phase: 'not-sent' });
 }
 
-/** @param serviceNowMs returns the service's time, or our time as long as the service's is not known */
+/** @param serviceNowMs returns the time by the service's clock or, before it is known, by our clock */
 export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => number): MessageEndpoints {
   const withId = (operation: Operation, id: Id) => ({
     operation,

@@ -7,7 +7,7 @@ import { momentMs } from '../../model/moment.ts';
 import type { ConversationRead, ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
-/** Messages are due on quarters of an hour, and at least a quarter of an hour ahead. */
+/** A message can be sent at full quarters of an hour, at least a quarter of an hour from now. */
 const quarterMs = 900_000;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
@@ -20,7 +20,7 @@ function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
 }
 
 /**
- * The reason why the service would refuse the request; `null` if none is known.
+ * The reason for which the service would refuse the request; `null` if none is known.
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */
