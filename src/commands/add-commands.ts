@@ -1,4 +1,4 @@
-/** Types with which commands are declared. Each group declares its own commands; `commands/program.ts` combines them. */
+/** Types for declaring commands. Each group declares its own commands; `commands/program.ts` combines them. */
 import type { Context, ExitCode } from './context.ts';
 import type { HelpGroup } from './help.ts';
 

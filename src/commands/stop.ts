@@ -11,7 +11,7 @@ export interface Stop {
 }
 
 export interface StopOptions {
-  /** The error with which waiting work is rejected after the first signal. */
+  /** The error that rejects waiting work after the first signal. */
   readonly reason: Error;
   /** Called at the second signal, or if an orderly end takes too long. */
   readonly leaveAtOnce: () => void;

@@ -123,7 +123,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** The message for an issue for which the schema defines no message. It does not contain the value. */
+/** The message for an issue whose schema has no message of its own. The message does not contain the value. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
   return kind === undefined ? undefined : `${kind} is expected`;

@@ -10,7 +10,7 @@ export interface EditedTeams {
   begun(team: string): void;
   /** Notes that a run of this team is over. @param isSeenTo true if the run handled all edits made before it began */
   done(team: string, isSeenTo: boolean): void;
-  /** Offers the teams whose time has come to the queue. @returns ms until the next time; rejects if the store rejects */
+  /** Queues the teams whose time has come. @returns ms until the next team's time; rejects if the store rejects */
   look(): Promise<number>;
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Team } from '../model/team.ts';
 import type { TeamMemory } from '../runs/sync/with-run.ts';
 
-/** The greatest age of a remembered team with which edits are pushed, in ms. */
+/** The longest time for which runs of edits use a remembered team, in ms. */
 const recalledMs = 60_000;
 
 /** Keyed by configuration: other credentials may belong to another team. */

@@ -31,7 +31,7 @@ function quote(head: AnswerHead, text: string, maxLength = maxQuoteLength): stri
 function common(head: AnswerHead) {
   const id = header(head, 'x-request-id');
   const requestId = id === null ? null : quote(head, id);
-  // An answer from a cache has the `Date` of the time at which it was made, so that `Date` is ignored.
+  // The `Date` of an answer from a cache is the time when the answer was made. It is old, so it is ignored.
   const dateMs = head.headers['age'] === undefined ? Date.parse(header(head, 'date') ?? '') : Number.NaN;
   return { status: head.status, requestId, dateMs: Number.isNaN(dateMs) ? null : dateMs };
 }

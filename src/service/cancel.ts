@@ -28,8 +28,8 @@ function cancelled({ operation, signal }: Cancellable): ServiceError {
 type MakeNoticed<C, R> = (call: C, noteFlight: (isUnderWay: boolean) => void) => Promise<R>;
 
 /**
- * A cancelled call ends at once, even while it waits for the queue, the rate limit or a pause. A request in flight is
- * cancelled by itself: only the request knows whether a byte has left, so its own outcome ends the call.
+ * A cancelled call ends at once, even while it waits for the queue, the rate limit or a pause. If a request is in flight,
+ * it is aborted, and its outcome ends the call, because only the request knows whether a byte has left.
  */
 export function makeCancellable<C extends Cancellable, R>(make: MakeNoticed<C, R>): (call: C) => Promise<R> {
   return async (call) => {

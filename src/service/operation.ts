@@ -75,7 +75,7 @@ export function pathWithId(operation: Operation, id: Id): string {
   });
 }
 
-/** Finds the operation of a path. If the interface does not list it, it counts as a write, unless the method is GET. */
+/** Finds the operation of a path. If the interface does not list it, a GET counts as a read, other methods as writes. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
   const listed = [...Object.values(operations), ...listedOperations].find(

@@ -106,7 +106,7 @@ async function ask(
   }
 }
 
-/** If the first two requests of a round find no user, no more addresses of this kind are asked for. */
+/** If this many first requests of a round find no user, the search by this kind of address ends. */
 const mostInVain = 2;
 
 /**

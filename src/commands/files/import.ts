@@ -86,7 +86,7 @@ async function writeUnusable(
   { problems }: ImportPreview,
   file: string | undefined,
 ): Promise<void> {
-  // Even if all rows can be used, the file is written, but without rows, so that it keeps none of an earlier import.
+  // If all rows can be used, the file gets no rows, but it is still written: it may have rows of an earlier import.
   if (file === undefined) return;
   const { columns, rows } = unusableRows(table, readColumns(table, mappings), problems);
   const writer = createRowWriter(readFormat(undefined, file), columns);

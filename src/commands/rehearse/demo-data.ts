@@ -1,4 +1,4 @@
-/** The story of the demo: which users are edited on which side. Also compares the two sides. */
+/** The story of the demo: the edits of users on both sides. This module also compares the two sides. */
 import type { UserRecord } from '../../emulator/rules/played-team.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { runDemoSql } from '../../runs/rehearse/demo-database.ts';

@@ -110,7 +110,7 @@ async function showBothSides({ context, db, emulator }: Stage, ids: readonly num
   printTable(context, ['side', 'id', 'name', 'email', 'phone', 'role_id'], sides);
 }
 
-/** The command with which people start musterd: in a checkout, or with the package installed. */
+/** The command that starts musterd: in a checkout, or with the package installed. */
 const musterd = import.meta.filename.endsWith('.ts') ? 'npm run -s musterd --' : 'musterd';
 
 function whatNext({ context }: Stage): void {

@@ -1,4 +1,4 @@
-/* Watches whether musterd answers. While it does not, the page shows its age, and no button for decisions works. */
+/* Watches whether musterd answers. If it does not, the page shows how old it is, and disables the buttons that decide. */
 export const live = document.querySelector('.live');
 const banner = document.querySelector('[data-banner]');
 

@@ -40,7 +40,7 @@ function isTicked(list: ShownList, row: FieldOnHold, { query }: PageContext): bo
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
-/** True if the viewer ticked this row, but its edit, or the value with which it is compared, has changed since. */
+/** True if the viewer ticked this row, but since then its edit, or the value compared with it, has changed. */
 function hasMoved(row: FieldOnHold, { query }: PageContext): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);

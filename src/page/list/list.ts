@@ -42,7 +42,7 @@ export interface Option {
   readonly label: string;
 }
 
-/** A relation with the columns, search and filters by which the page shows its rows. */
+/** A relation, with the columns, search and filters that the page offers for its rows. */
 export interface Rows<Row> {
   readonly title: string;
   /** The relation that the page shows: all rows that match the search. The query calls it `r`. */

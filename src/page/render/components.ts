@@ -126,7 +126,7 @@ export const commandBox = (command: string): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command"><span class="prompt" aria-hidden="true">$ </span><code>${command}</code></pre></div>`;
 
 export interface Task {
-  /** The anchor of this task, to which alarms link. */
+  /** The anchor of this task. Alarms link to it. */
   readonly id: string;
   readonly title: Html;
   readonly text: Html;

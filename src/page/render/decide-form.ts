@@ -87,7 +87,7 @@ export function takeBack(context: PageContext, team: string, run: bigint): Html 
   return html`<p class="note"><code>${commandOf(context, team, `undo ${run}`)}</code> shows what it would set back.</p>`;
 }
 
-/** The values by which a form identifies a row: user and field, and the edit and both values as they were shown. */
+/** The values that identify a row in a form: user and field, the edit, and both values that were shown. */
 type ShownHold = Pick<FieldOnHold, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>

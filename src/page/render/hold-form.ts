@@ -1,4 +1,4 @@
-/** The forms that hold fields of a user for a while, or end the hold. A hold sends nothing, so none asks to confirm. */
+/** The forms that hold fields of a user for a while, or end the hold. They send nothing, so they need no confirmation. */
 import { editStates, holdReasons } from '../../model/edit-state.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';

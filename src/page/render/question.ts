@@ -20,7 +20,7 @@ export interface Question {
   readonly rows: readonly AskedField[];
   readonly number: number;
   readonly all: number;
-  /** A sentence about the rows that this decision leaves unchanged; empty if there are none. */
+  /** A sentence about the rows that this decision leaves unchanged; empty if it decides all rows. */
   readonly besides: string;
   readonly sending: Sending;
   readonly values: FormValues;

@@ -1,4 +1,4 @@
-/** Decides who can see the page: the people in the settings, by tokens; if there are none, every user of this machine. */
+/** Decides who can see the page: people in the settings, by their tokens. Without people, every user of this machine. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** The people who can see the page, by name. Each token is accepted as Basic (the password) and as Bearer. */

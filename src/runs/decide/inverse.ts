@@ -25,7 +25,7 @@ export interface FieldLeftAlone {
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly reason: string;
-  /** The SQL with which a person can still restore the old value; `null` if that is not possible now. */
+  /** SQL that a person can run to restore the old value anyway; `null` if that is not possible now. */
   readonly offer: string | null;
 }
 

@@ -25,7 +25,7 @@ export function readTake(field: Field, text: string | undefined): WinningValue {
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
 }
 
-/** The command-line options by which a person states the values of a held field that the person saw. */
+/** The command-line options that state what the person saw of a held field. */
 export interface SeenOptions {
   /** The number of the edit. */
   readonly edit?: string;

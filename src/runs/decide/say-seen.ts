@@ -1,4 +1,4 @@
-/** The command-line options by which a person states the values seen of a held field. `readSeen` reads them. */
+/** The command-line options that state what a person saw of a held field. `readSeen` reads these options. */
 import { isApprovable } from '../../model/user-plan.ts';
 import { valueFromJson } from '../../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue, typedText } from '../../model/fields.ts';
@@ -37,7 +37,7 @@ function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service
 
 export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayService(seen)}`;
 
-/** The command that decides about the field. If the field is no longer as it was seen, the command decides nothing. */
+/** The command that decides about the field. If the field has changed since it was seen, nothing is decided. */
 export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
   `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
 

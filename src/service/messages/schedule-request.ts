@@ -20,7 +20,7 @@ function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
 }
 
 /**
- * The reason for which the service would refuse the request; `null` if none is known.
+ * The reason why the service would refuse the request; `null` if no reason is known.
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */

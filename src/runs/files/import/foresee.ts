@@ -17,7 +17,7 @@ import type { TeamUser } from './match-user.ts';
 import type { ImportChange } from './plan-import.ts';
 
 export interface ImportForecast {
-  /** The reasons for which all changes would be held as one batch. */
+  /** Why all changes would be held as one batch: one text per reason. */
   readonly refused: readonly string[];
   /** Fields that would be held one by one, even if the batch is approved, each with the reason. */
   readonly limited: readonly string[];

@@ -17,7 +17,7 @@ export interface CheckedService {
   readonly signal: AbortSignal;
   /** `undefined` if there is no mirror, or if it is not ready. */
   readonly db: Database | undefined;
-  /** The user on whom to try an update, as given with `--write-probe`. */
+  /** The user that `--write-probe` names, to try an update on. */
   readonly writeProbe: string | undefined;
 }
 
