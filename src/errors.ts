@@ -13,9 +13,9 @@ export type ErrorCode =
   | 'usage'
   /** A setting is missing, malformed or contradicts another. */
   | 'configuration'
-  /** The credentials belong to another team than the one that this mirror holds. */
+  /** The credentials belong to a team other than the team of this mirror. */
   | 'wrong-team'
-  /** The mirror is a copy, or at another place than its recorded one: nothing is sent or decided there. */
+  /** The mirror is a copy, or is not at its recorded place, so nothing is sent or decided from it. */
   | 'copy'
   /** Another run of the team is under way. */
   | 'lease-held'

@@ -104,7 +104,7 @@ function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost 
   };
 }
 
-/** @throws MusterdError `usage` */
+/** Reads the seconds of --wait. @returns ms. @throws MusterdError `usage` */
 function readWait(seconds: string): number {
   if (!/^\d{1,6}$/.test(seconds))
     throw new MusterdError('usage', `--wait: "${seconds}" is not a number of seconds`, {
@@ -113,7 +113,7 @@ function readWait(seconds: string): number {
   return Number(seconds) * 1000;
 }
 
-/** @throws MusterdError `usage` */
+/** True if --json is given. @throws MusterdError `usage` if the command does not accept it */
 function readJson(program: Command, command: Command): boolean {
   if (program.opts()['json'] !== true) return false;
   const hint = withoutJson.get(command.name());

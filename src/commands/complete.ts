@@ -28,7 +28,7 @@ export const knownValues: Readonly<Record<string, readonly string[]>> = {
   shell: shells,
 };
 
-/** Options with the same name as one above but another meaning: a field of a call, or the users of a batch. */
+/** Options with the name of an option above, but with another meaning: a field of a call, or the users of a batch. */
 const strangers: ReadonlySet<string> = new Set(['api --field', 'approve --only', 'reject --only']);
 
 interface Names extends WaitingNames {

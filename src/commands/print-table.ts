@@ -1,4 +1,4 @@
-/** Tables on a terminal, tab-separated lines elsewhere. */
+/** Prints tables: in aligned columns on a terminal, as tab-separated lines elsewhere. */
 import stringWidth from 'string-width';
 import { printable } from '../model/in-words.ts';
 import type { Context } from './context.ts';

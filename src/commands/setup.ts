@@ -15,7 +15,7 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
 interface LoadedSettings {
-  /** All teams, or only the team that is named. */
+  /** All teams, or only the team that the command line names. */
   readonly configuration: Configuration;
   readonly log: Log;
   /** Reads the settings again, and makes the log hide new secrets. @throws MusterdError `configuration` */

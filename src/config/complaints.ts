@@ -67,14 +67,14 @@ export interface Complaint {
 
 /** The sources of one team's settings. */
 export interface Origins {
-  /** Its name under `teams`, or `undefined` if the file names no teams. */
+  /** The team's name under `teams`, or `undefined` if the file names no teams. */
   readonly team: string | undefined;
   /** The settings at the top level of the file, and those below the name of the team. */
   readonly common: RawSettings;
   readonly own: RawSettings;
   /** The sections that can differ from team to team. */
   readonly teamSections: ReadonlySet<string>;
-  /** The values from environment variables. The last value for a path is used. */
+  /** The values from environment variables. If several set the same path, the last of them is used. */
   readonly assigned: readonly Assignment[];
   /** The line and column of a path in the file, or of its nearest parent if the file lacks the path. */
   readonly locate: (path: Path) => string;

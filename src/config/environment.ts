@@ -67,7 +67,7 @@ export function readText(path: string, what: string): string {
   }
 }
 
-/** Lists and objects are written as JSON. Everything else is taken literally. */
+/** Reads a value: a list or an object is written as JSON, every other value is taken literally. */
 function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

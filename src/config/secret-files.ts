@@ -28,7 +28,7 @@ const pairs: readonly Pair[] = [
   ['service', 'nextSecretKey'],
 ].map(pairAt);
 
-/** The fixed pairs, and the pair of each person's token. */
+/** The fixed pairs of settings (a value, and a file with it), and such a pair for the token of each person. */
 function pairsIn({ status }: RawSettings): readonly Pair[] {
   const people = isSection(status) ? status['people'] : undefined;
   const names = isSection(people) ? Object.keys(people) : [];
@@ -49,7 +49,7 @@ export function withoutRivals(below: RawSettings, above: RawSettings): RawSettin
   );
 }
 
-/** Complaints about values that one source gives both directly and as a file. The path is the setting of the file. */
+/** Complaints about values that one source gives both directly and as a file. The path names the setting of the file. */
 export function rivalsIn(
   settings: RawSettings,
 ): readonly { readonly path: Path; readonly message: string }[] {

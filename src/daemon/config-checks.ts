@@ -10,7 +10,7 @@ import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
 
-/** The mistake that `read` throws about a value; none if the value is valid. */
+/** The mistake that `read` finds in a value; an empty list if it finds none. */
 function refusalOf(
   path: Path,
   value: string | undefined,

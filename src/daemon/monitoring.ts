@@ -123,7 +123,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     port: server?.port ?? null,
     onQuery: (ms: number) => metrics.onQuery(ms),
     /**
-     * @returns a function that applies the new settings
+     * Prepares for other settings. @returns a function that applies these settings
      * @throws MusterdError `configuration`, in which case nothing has changed
      */
     prepare: (next: readonly Config[]) => {

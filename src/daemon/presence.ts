@@ -1,4 +1,4 @@
-/** Records in the mirror every minute that this daemon runs, and at its end that it stopped. The page shows that. */
+/** Records in the mirror, for the page, every minute that this daemon runs, and at its end that it has stopped. */
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { noteDaemon } from '../mirror/team/known-daemons.ts';

@@ -16,7 +16,7 @@ export interface PrunerOptions {
 }
 
 export interface Pruner {
-  /** Stops. The next turn deletes the remaining rows. */
+  /** Stops. A later turn deletes the remaining rows. */
   close(): Promise<void>;
 }
 

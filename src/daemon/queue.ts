@@ -8,7 +8,7 @@
 export type TeamWork = (team: string) => Promise<void>;
 
 export interface TeamQueue {
-  /** Queues the team. @returns `false` if it already waits or is worked on */
+  /** Queues the team. @returns `false` if the team already waits or is worked on */
   offer(team: string): Promise<boolean>;
   /** Takes no more work; resolves when the current work of this process is done. */
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import { withTimeout } from './with-timeout.ts';
 
 export interface Readiness {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;
-  /** Forgets all teams but these. */
+  /** Forgets all teams except these. */
   keepTeams(teams: readonly string[]): void;
   /** Never rejects. */
   check(): Promise<ReadyChecks>;

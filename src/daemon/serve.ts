@@ -97,7 +97,7 @@ function createStore(db: Database): LoopStore {
   };
 }
 
-/** Least ms between two logged errors of the queue. Without the database, it reports several errors a second. */
+/** Least ms between two logged errors of the queue. Without the database, the queue reports several errors a second. */
 const troubleEveryMs = 30_000;
 
 async function createQueue(

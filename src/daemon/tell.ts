@@ -58,7 +58,7 @@ export interface Teller {
   wake(): void;
   /** Sends pending notices and stops. Called when the daemon is about to end with an error. It never rejects. */
   finish(): Promise<void>;
-  /** Aborts the current calls. The next daemon sends those notices. */
+  /** Aborts the current calls. The next daemon sends the notices of these calls. */
   close(): Promise<void>;
 }
 

@@ -121,7 +121,7 @@ function makePrivate(folder: string): void {
     throw new Error(`${folder} belongs to another account, or other accounts can access it`);
 }
 
-/** Creates a new folder whose name begins with `prefix`. Removes older ones, which killed processes have left behind. */
+/** Creates a new folder whose name begins with `prefix`. Removes older such folders, which killed processes have left. */
 export function makeFresh(folder: string, prefix: string): string {
   for (const name of fs.readdirSync(folder).filter((each) => each.startsWith(prefix))) {
     const madeAt = fs.statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();

@@ -87,8 +87,8 @@ function readPort(file: string): number | undefined {
 }
 
 /**
- * Becomes the server, and leaves a shell behind that waits for a line from the starting process. If that process ends
- * without sending a line, even if it is killed, the shell stops the server, and removes a temporary folder.
+ * A shell that becomes the server. It leaves another shell behind, which waits for a line from the starting process. If
+ * that process ends without a line, even if killed, the other shell stops the server and removes a temporary folder.
  */
 const KEEPER = `folder=$1; shift
 ( { read -r _ && exit

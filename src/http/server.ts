@@ -189,7 +189,7 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
   });
 }
 
-/** Answers bytes that are not HTTP, and requests that take too long to arrive. */
+/** Answers bytes that are not HTTP with an error, and also requests that take too long to arrive. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

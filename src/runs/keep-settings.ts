@@ -8,7 +8,7 @@ export type Settings = Pick<Config, 'team' | 'push'>;
 
 /**
  * Turns four eyes on if the settings of this command require them. It never turns them off.
- * @returns true if four eyes are required from now on, or `null` as long as no run has seen the team
+ * @returns true if four eyes are required from now on; `null` if no run has seen the team yet
  */
 export async function tightenSettings(tx: Transaction, { team, push }: Settings): Promise<boolean | null> {
   const known = await readFourEyes(tx, team);

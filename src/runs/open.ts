@@ -25,7 +25,7 @@ export interface Mirror {
   readonly db: Database;
   /** The URL (postgres://…), with the password. */
   readonly url: string;
-  /** The URL for reading SQL. For the embedded server, it has another login, which is not a superuser. */
+  /** The URL for SQL that only reads. For the embedded server, it has a login that is not a superuser. */
   readingUrl(): Promise<string>;
   /** How people and their tools connect. */
   readonly reach: ShownConnection;

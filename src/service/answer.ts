@@ -11,7 +11,7 @@ import { toPrintable } from './printable.ts';
 export interface AnswerHead {
   readonly status: number;
   readonly headers: Headers;
-  /** The token that was sent, which must be removed if the answer repeats it. */
+  /** The token that was sent. If the answer repeats it, it must be removed. */
   readonly token: string;
 }
 
@@ -54,7 +54,7 @@ function redirectHost(location: string | null): string {
   return location !== null && URL.canParse(location) ? new URL(location).host : 'the same host';
 }
 
-/** The failure that the status and the headers show; `null` if they show none. */
+/** The failure that status and headers show; `null` if they show no failure. */
 export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | null {
   if (head.status >= 400) return null;
   if (head.status >= 300) {

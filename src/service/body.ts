@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface Body {
   /** @returns true while the length is allowed; otherwise the bytes are released */
   add(chunk: Uint8Array): boolean;
-  /** Number of bytes so far. */
+  /** The number of bytes so far. */
   size(): number;
   /** The digest of all bytes. */
   digest(): string;

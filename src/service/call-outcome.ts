@@ -1,4 +1,4 @@
-/** The outcome of one request. The retry policy decides on it. */
+/** The outcome of one request, by which the retry policy decides whether to repeat the call. */
 import { type Phase, ServiceError, plainWords } from '../errors.ts';
 import type { ParsedJson } from './parse-json.ts';
 

@@ -30,7 +30,7 @@ export interface Call {
   readonly atStart?: () => void;
   /** After a 401, ends the call instead of sending it again with another token or credential. */
   readonly once?: boolean | undefined;
-  /** When aborted, the call ends at once, and a request in flight is given up. */
+  /** If this signal is aborted, the call ends at once, and a request in flight is given up. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 
 export interface ClockSkewSettings {
-  /** A difference of more ms than this causes a warning. A smaller difference is ignored. */
+  /** A difference above this many ms causes a warning. */
   readonly warnAboveMs: number;
   /** A difference of up to this many ms is corrected in a token's `iat`. A larger difference is not corrected. */
   readonly correctUpToMs: number;

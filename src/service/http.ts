@@ -37,7 +37,7 @@ interface HttpRequest {
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
   readonly atStart?: (() => void) | undefined;
   readonly isKnown?: IsKnown | undefined;
-  /** When aborted, gives the request up. */
+  /** If this signal is aborted, the request is given up. */
   readonly signal?: AbortSignal | undefined;
 }
 

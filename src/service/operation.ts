@@ -48,7 +48,7 @@ export const listOperation = ({ list: { method, path } }: ListedResource): Opera
   ...page,
 });
 
-/** `undefined` if the interface has no path for one row. */
+/** The operation that reads one row; `undefined` if the interface has no path for one row. */
 export const rowOperation = ({ row: path }: ListedResource): Operation | undefined =>
   path === undefined ? undefined : { method: 'GET', path, effect: 'read', ...row };
 

@@ -29,13 +29,13 @@ export interface Rate {
   /**
    * Waits for a place, first come, first served.
    * @param either the client's signal, or a signal that is aborted together with it
-   * @returns the order of the call: 1 for the first call, then 2 and so on
+   * @returns the number of the call: 1 for the first call, then 2 and so on
    * @throws MusterdError `stopped` when the signal is aborted
    */
   acquire(either?: AbortSignal): Promise<number>;
-  /** Reports a 429 for the call of this order. @returns `null` if the pause for it has already begun */
+  /** Reports a 429 for the call with this number. @returns `null` if the pause for it has already begun */
   throttled(order: number, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
-  /** Reports any other answer to the call of this order. */
+  /** Reports any answer except a 429 for the call with this number. */
   accepted(order: number): void;
 }
 

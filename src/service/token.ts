@@ -14,7 +14,7 @@ export type Credentials =
   | (ApiSecret & { readonly next?: ApiSecret | undefined })
   | { readonly apiKey: Secret };
 
-/** The configured credential: the current one, the next one, or the legacy key. */
+/** The configured credentials: the current secret, the next secret, or the legacy key. */
 export type CredentialName = 'current' | 'next' | 'api-key';
 
 export interface Authorization {

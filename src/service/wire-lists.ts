@@ -26,7 +26,7 @@ const takeAs: Readonly<Record<ColumnKind, TakeAs<unknown>>> = {
   team: takeInteger,
 };
 
-/** Returns the decoder for rows of a listed resource. Each column has the name of its field in the interface. */
+/** Returns the decoder for rows of a listed resource, in which each column has the name of its field in the interface. */
 export function decodeListed({ columns }: ListedResource): DecodeRow<ListedRow> {
   const shape = Object.fromEntries(
     Object.entries(columns).map(([name, kind]) => [name, [name, takeAs[kind]]] as const),

@@ -179,7 +179,7 @@ export function compareUsers(
   return { differences, oneSided, unread: findUnread(mirrored, users) };
 }
 
-/** Addresses that two users of one side have. */
+/** Finds addresses that two users of one side share. */
 export function findSharedAddresses(
   side: Duplicate['side'],
   users: Iterable<{ readonly id: Id; readonly email: string | null; readonly phone: string | null }>,

@@ -44,7 +44,7 @@ export interface Comparison {
   readonly isRunning: boolean;
 }
 
-/** The compared columns of a row. If a listing leaves out a column that the mirror keeps, it is not compared. */
+/** The compared columns of a row. A column that the listing leaves out, but the mirror keeps, is not compared. */
 function serviceRow(resource: ListedResource, row: ListedRow): ServiceRow {
   const shownColumns = columnNamesOf(resource).filter(
     (column) => row[column] !== null || !isKept(resource, column),

@@ -8,7 +8,7 @@ const onlyOption = [
 
 const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
 
-/** Each of these commands has an option that names the person who decides. */
+/** Adds the commands that decide about held edits. Each has an option that names the person who decides. */
 function addDecidingCommands<C extends WithOptions<C>>({ add }: Pick<Adding<C>, 'add'>): void {
   add(
     'approve <batch>',
@@ -73,7 +73,7 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, group }: Add
     .option(...waitOption);
 }
 
-/** The commands to use after something went wrong. */
+/** Adds the commands with which a person goes back after something went wrong. */
 export function addReturningCommands<C extends WithOptions<C>>({ add, group }: Adding<C>): void {
   group('Go back');
   add(

@@ -8,7 +8,7 @@ import { printLine } from '../output.ts';
 
 export const isShortcut = (text: string) => text.trimStart().startsWith('\\');
 
-/** Prints columns without the frame of a table, because comments on columns can be longer than a line. */
+/** Prints columns without the frame of a table, because a comment on a column can be longer than a line. */
 function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? [])
     .slice(0, -1)

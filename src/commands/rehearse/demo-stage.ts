@@ -21,7 +21,7 @@ export interface DemoStage {
 
 /** Opens a temporary service and mirror, passes them to `work`, and removes them at the end. */
 export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) => Promise<R>): Promise<R> {
-  // If closing one of these fails, the others are still closed.
+  // If closing one part fails, all other parts are still closed.
   await using closers = new AsyncDisposableStack();
   const emulator = await createEmulator({ http: true, seed: 1 });
   closers.defer(() => emulator.close());

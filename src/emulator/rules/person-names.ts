@@ -50,7 +50,7 @@ export const oddNames: readonly Halves[] = [
   { first: 'Front Desk', last: '(evenings)' },
 ];
 
-/** Every seventh user gets the next odd name of the list, so that small teams show many of them. */
+/** Chooses a name. Every seventh user gets the next of the odd names, so that small teams have many of them. */
 export function nameOf(random: Random, at: number): Halves {
   if (at % 7 !== 3) return { first: random.pick(firstNames), last: random.pick(lastNames) };
   return oddNames[Math.floor(at / 7) % oddNames.length] ?? { first: 'Odd', last: 'Name' };

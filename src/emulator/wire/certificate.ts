@@ -7,7 +7,7 @@ import forge from 'node-forge';
 interface ServerCertificate {
   readonly key: string;
   readonly cert: string;
-  /** The certificate of the authority that was made for this one server; its key is thrown away. */
+  /** The certificate of the authority that was made for this one server. Its key is not kept. */
   readonly authority: string;
 }
 

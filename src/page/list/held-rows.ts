@@ -1,4 +1,4 @@
-/** The rows of a waiting list, each an edit of one field, with a tick if the viewer can decide, and a bar of decisions. */
+/** The rows of a waiting list, each an edit of one field with a tick if the viewer can decide, and the bar of buttons. */
 import { sql } from 'kysely';
 import { mostWhole, ownKey, perList } from '../../model/waiting-page.ts';
 import { heldRowsOf, type FieldOnHold, type WaitingList } from '../read/page-waiting.ts';
@@ -68,7 +68,7 @@ function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   return parts.length === 0 ? none : html`${parts}`;
 }
 
-/** If the page shows only this list, the viewer can search, filter and sort it. */
+/** The columns of the list. If the page shows only this list, the viewer can search, filter and sort it. */
 export function heldRows(list: ShownList): Rows<FieldOnHold> {
   const [base, mirror, service] = headOfThree;
   const { isAlone, editors, fields } = list;

@@ -13,7 +13,7 @@ import { value } from '../render/three-values.ts';
 import { type PageContext, teamOf } from '../render/view.ts';
 import { at, count, named } from '../render/words.ts';
 
-/** A field that differs between both sides, with the reason. If it needs a decision, it links to the waiting row. */
+/** A field that differs between both sides, with the reason. If it needs a decision, it is a link to the waiting row. */
 function openField(context: PageContext, { id, team_id: teamId }: RosterRow, field: OpenField): Html {
   const { reason, batch, until, by, state } = field;
   const why = isOpen(field) ? editStates[state] : reason === null ? '' : holdReasons[reason].words;

@@ -1,4 +1,4 @@
-/** The banner above every view if nothing is sent (this is a copy, or no daemon runs), with the commands that help. */
+/** The banner above every view if nothing is sent (a copy, or no daemon running), with the commands to type then. */
 import { lastSign } from '../../model/daemons.ts';
 import { type KnownPlace, type Placing, sendBlockOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
@@ -10,7 +10,7 @@ import { at, day, listed, many, named, span, visible } from './words.ts';
 
 const address = (at: string): Html => html`<code>${visible(at)}</code>`;
 
-/** Names each address once, even if several machines have the same address. */
+/** The recorded addresses in words. An address that several machines have is named once. */
 function wasAt({ addresses }: KnownPlace): Html {
   const names = [...new Set(addresses.map(({ at }) => at))];
   if (names.length === 0) return html`a place that is not on record`;

@@ -64,7 +64,7 @@ export async function withDirectCaller<R>(
 }
 
 /**
- * | How the call ended | Outcome |
+ * | How the call ended | Its outcome in the ledger |
  * |---|---|
  * | it was stopped, or no byte left | unsent |
  * | any 4xx except 408, which a proxy can send after it forwarded the request | refused |

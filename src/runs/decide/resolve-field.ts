@@ -80,7 +80,7 @@ export interface ResolvedField {
   readonly base: FieldValue;
   /** True if a person still has to approve the value before it is sent. */
   readonly waits: boolean;
-  /** True if another person has to approve it (`push.fourEyes`). */
+  /** True if that person must not be the editor (`push.fourEyes`). */
   readonly fourEyes: boolean;
   /** The number of the decision. */
   readonly decision: bigint | null;

@@ -75,7 +75,7 @@ export async function explainUser(setup: Setup, signal: AbortSignal, userText: s
   return explain(setup, teamId, id, answer);
 }
 
-/** Reads all three versions of one user. */
+/** Reads all three versions of one user: base, mirror and service. */
 async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
   const { kysely } = mirror.db;
   const state = await readUserState(kysely, teamId, id);

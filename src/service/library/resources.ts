@@ -13,7 +13,7 @@ export interface Inbox {
   readonly name: string | null;
   /** The id of the team. */
   readonly team: Id | null;
-  /** The ids of the team members with access. */
+  /** The ids of the team members who have access. */
   readonly members: readonly Id[] | null;
   readonly phones: readonly string[] | null;
   readonly phone: string | null;

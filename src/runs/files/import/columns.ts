@@ -128,7 +128,7 @@ function takeByContent({ columns, rows }: FileTable, places: Map<ImportColumn, n
   });
 }
 
-/** In some languages, one word means a whole name or one half. If the other half has a column, it means the half. */
+/** In some languages, a word means a whole name or one half. If the other half has a column, the word means one half. */
 function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
   const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
   for (const [half, other] of [

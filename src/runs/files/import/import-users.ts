@@ -72,7 +72,7 @@ export interface ImportResult {
   readonly missed: readonly ImportChange[];
   /** The number of fields that are approved, and so pass the hold limits. */
   readonly approved: number;
-  /** The number of the transaction with the edits. */
+  /** The number of the transaction that wrote the edits. */
   readonly xid: string;
 }
 

@@ -8,7 +8,7 @@ import type { Report } from './check-report.ts';
 import { inShort } from '../../open.ts';
 import { missingRoles } from '../../../mirror/db/roles-for-people.ts';
 
-/** Checks whether the mirror is at its recorded place, because runs send nothing from any other place. */
+/** Reports whether the mirror is at its recorded place, because from any other place, runs send nothing. */
 async function checkPlace(db: Database, report: Report): Promise<void> {
   const placing = await readPlacing(db);
   const { verdict } = placing;

@@ -18,7 +18,7 @@ export interface Report {
   probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
   readonly findings: readonly Finding[];
   readonly probes: readonly Probe[];
-  /** The errors that stopped checks. */
+  /** The errors that stopped checks before their end. */
   readonly errors: readonly unknown[];
 }
 
