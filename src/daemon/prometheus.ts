@@ -87,7 +87,7 @@ export function createMeters() {
 
 export type Meters = ReturnType<typeof createMeters>;
 
-/** Removes all other teams from the metrics that this process counts by team. */
+/** Removes teams that are not in `teams` from the metrics that this process counts by team. */
 export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
   const { runs: ended, runDuration, changes, requests, throttled, notices } = meters;
   const keep = async <T extends string>(metric: {

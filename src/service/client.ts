@@ -34,7 +34,7 @@ export interface ServiceClientOptions {
   /** The most pages that are read of one listing. */
   readonly maxPages?: number;
   readonly clock: Clock;
-  /** When aborted, ends waits, refuses further requests, and lets requests in flight finish for `graceMs`. */
+  /** If this is aborted, waits end, no further request is sent, and requests in flight can finish for `graceMs`. */
   readonly signal?: AbortSignal | undefined;
   /** How long requests in flight may continue after the abort, in ms. */
   readonly graceMs?: number;

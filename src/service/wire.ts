@@ -36,7 +36,7 @@ export function takeList<T>(take: TakeAs<T>): TakeAs<readonly T[]> {
   };
 }
 
-/** A nested object with its documented fields and its own `raw`. */
+/** Reads a nested object: its documented fields, and a `raw` of its own. */
 export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly raw: JsonObject }> {
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }

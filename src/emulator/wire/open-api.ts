@@ -172,7 +172,7 @@ function jsonContent(schema: z.ZodType, schemas: Map<string, unknown>, io: 'inpu
   return { 'application/json': { schema: schemaOf(schema, schemas, io) } };
 }
 
-/** The JSON Schema. Named schemas in it are moved to the components and replaced by references. */
+/** The JSON Schema of a zod schema. Named schemas in it are moved to the components and replaced by references. */
 function schemaOf(schema: z.ZodType, schemas: Map<string, unknown>, io: 'input' | 'output'): Json {
   const metadata = z.registry<{ readonly id: string }>();
   for (const [id, known] of Object.entries(named)) metadata.add(known, { id });

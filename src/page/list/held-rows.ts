@@ -13,7 +13,7 @@ import { at, capital, count, visible } from '../render/words.ts';
 import { listFilters, pagesOf, type Rows, type RowsRead, rowsTable } from './list.ts';
 
 interface ShownList extends WaitingList {
-  /** True if the page shows only this list, and no other lists. */
+  /** True if the page shows only this list. */
   readonly isAlone: boolean;
   /** The `ownKey` of each of the viewer's own edits, in teams in which another person has to approve them. */
   readonly own: ReadonlySet<string>;

@@ -17,7 +17,7 @@ interface Named {
 }
 
 export interface NamedInbox extends Named {
-  /** The ids of its members; `null` if the listing does not show them. */
+  /** The ids of the inbox's members; `null` if the listing does not show them. */
   readonly members: readonly unknown[] | null;
 }
 

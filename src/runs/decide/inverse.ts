@@ -1,4 +1,4 @@
-/** Plans how to set back fields that a run moved, except fields that have changed since. */
+/** Plans how to restore values that a run changed, except in fields that have changed since. */
 import type { UserEdit } from '../../mirror/users/edits.ts';
 import type { MovedField } from '../../mirror/users/moved-fields.ts';
 import { columnOf, type Field, type FieldValue, single } from '../../model/fields.ts';

@@ -80,7 +80,7 @@ export interface ResolvedField {
   readonly base: FieldValue;
   /** True if a person still has to approve the value before it is sent. */
   readonly waits: boolean;
-  /** True if that person must not be the editor (`push.fourEyes`). */
+  /** True if the person who approves the value must not be its editor (`push.fourEyes`). */
   readonly fourEyes: boolean;
   /** The number of the decision. */
   readonly decision: bigint | null;

@@ -48,7 +48,7 @@ export interface Explanation {
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
-  /** The commands that decide about the held fields, with their present values. */
+  /** The commands that decide about the held fields. They contain the present values. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
   /** The outcome that a run would find now for the open push; `null` if no push is open. */

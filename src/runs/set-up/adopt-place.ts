@@ -102,7 +102,7 @@ export interface AdoptedPlace {
 
 /**
  * Records the place while no run of any team is under way, with the person and the reason in the ledger of each team.
- * The next runs then also send edits that waited for the adoption.
+ * The next runs then look again at edits that waited for this decision.
  * @throws MusterdError `usage`; `lease-held`
  */
 export async function adoptPlace(

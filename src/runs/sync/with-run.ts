@@ -68,7 +68,7 @@ export interface RunKind {
   readonly settings?: unknown;
 }
 
-/** True if a person ordered the run. In a copy, such a run must fail, because it cannot do what the person ordered. */
+/** True if a person ordered the run. In a copy, such a run must fail, and not continue as a run that only reads. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
 type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
@@ -87,7 +87,7 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 }
 
 /**
- * If the mirror is not at its home, warns once that nothing is sent.
+ * If nothing can be sent, warns once, with the reason.
  * @returns the reason as a word, or `undefined` if the run can send
  * @throws MusterdError `copy` if a person ordered the run
  */

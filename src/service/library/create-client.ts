@@ -64,7 +64,7 @@ export type * from './resources.ts';
 
 /** Options of every call. */
 export interface CallOptions {
-  /** When aborted, ends the call at once with a {@link ServiceError}. Its `phase` shows whether the request had left. */
+  /** If this is aborted, the call ends at once with a {@link ServiceError}. Its `phase` shows if the request left. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Plans what a file changes for the users in the mirror. Several rows of one user count as one row if all of them have
- * the same content. Otherwise none of them counts.
+ * the same content. If their content differs, none of them is used.
  */
 import { createHash } from 'node:crypto';
 import type { UserEdit } from '../../../mirror/users/edits.ts';

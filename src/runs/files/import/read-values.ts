@@ -112,7 +112,7 @@ export interface KnownRole {
 
 const roleName = (text: string) => canonicalName(text).toLowerCase();
 
-/** @returns the id, or what is wrong */
+/** @returns the id, or the reason why the text is not a usable role */
 function readRole(
   text: string,
   roles: readonly KnownRole[],
