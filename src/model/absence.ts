@@ -1,12 +1,12 @@
 import type { Id } from './id.ts';
 
-/** A resource whose rows can be proven gone: `users`, or the name of a listed resource. */
+/** The name of a resource whose rows can be marked as gone: `users`, or a listed resource such as `tags`. */
 export type MirroredResource = string;
 
-/** Rows that complete listings no longer show. */
+/** A row that complete listings no longer show. */
 export interface AbsentRow {
   readonly id: Id;
-  /** Ms since the first complete pass without the row; `undefined` if this pass is the first. */
+  /** Ms since a complete listing first lacked the row; `undefined` if this listing is the first to lack it. */
   readonly missingForMs: number | undefined;
 }
 
@@ -18,28 +18,28 @@ export interface WithheldAbsence {
   readonly ids: readonly Id[];
 }
 
-/** The verdict on a missing row. It ends when the row is shown again. */
+/** What a person or a run found about a missing row. The verdict ends when a listing shows the row again. */
 export type AbsenceVerdict =
   /** A person agreed that the row may be marked as gone, unless the service still shows it. */
   | 'approved'
-  /** A person left the row out of an approval, so it still waits. */
+  /** A person approved other rows of the batch but not this row, so it still waits for a decision. */
   | 'left'
   /** The service returned the row by its id, although the listing does not show it. */
   | 'found';
 
-/** The verdicts of earlier runs and people on missing rows. The oldest verdicts come first. */
+/** The verdicts of people and earlier runs, by the id of the missing row. The oldest verdicts come first. */
 export type AbsenceVerdicts = ReadonlyMap<Id, AbsenceVerdict>;
 
 export interface AbsenceDecision {
-  /** Rows that this complete pass did not contain. */
+  /** Rows that this complete listing did not contain. */
   readonly missing: readonly Id[];
-  /** Rows that are proven gone. */
+  /** Rows to mark as gone, because their absence is proven. */
   readonly gone: readonly Id[];
-  /** Rows that the service returned by id in this pass, although the listing does not show them. */
+  /** Rows that the service returned by id in this run, although the listing does not show them. */
   readonly found: readonly Id[];
-  /** Rows that the service returned by id before, but not in this pass. From now on they count as missing. */
+  /** Rows that the service returned by id in an earlier run, but not in this run. They count as missing from now on. */
   readonly lost: readonly Id[];
-  /** The rows withheld now, which replace the rows withheld before. */
+  /** The missing rows that wait for a person from now on. This record replaces the earlier one. */
   readonly withheld: WithheldAbsence | null;
 }
 
@@ -47,7 +47,7 @@ export interface AbsenceDecision {
 export interface RefreshResult {
   readonly added: number;
   readonly changed: number;
-  /** Rows that were present and that this listing does not show. */
+  /** Rows that were present in the mirror and that this listing does not show. */
   readonly absent: readonly AbsentRow[];
   /** The number of rows that were present in the mirror before. */
   readonly population: number;

@@ -9,10 +9,10 @@ export type Pruned = Readonly<Record<Prunable, number>>;
 
 const daysOf = (text: string) => (text === 'forever' ? null : Number.parseInt(text, 10));
 
-/** The days for which runs and counts of contacts are kept. The last count of each day stays longer. */
+/** The days for which runs and counts of contacts are kept. The last count of each day is never removed. */
 const days = 90;
 
-/** The ages, from the settings. Edits are kept as long as the changes that they led to. */
+/** Returns the ages that the settings ask for. Edits are kept for as many days as changes. */
 export function agesOf({ changes }: Readonly<Record<'changes', string>>): Ages {
   const kept = daysOf(changes);
   return { changes: kept, edits: kept, runs: days, counts: days };

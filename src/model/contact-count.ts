@@ -16,7 +16,7 @@ export interface PaginationBody {
   readonly parent_id?: Id | number | undefined;
 }
 
-/** A named group of contacts: all contacts that match this pagination body. They are counted. */
+/** A named group of contacts that runs count: all contacts that match this pagination body. */
 export interface Segment {
   readonly name: string;
   readonly body: PaginationBody;

@@ -1,6 +1,6 @@
-/** The daemons that serve teams, as far as they report it. */
+/** The daemons that serve teams, known from the reports that each daemon stores in the database. */
 
-/** The end is `asked` if the daemon stopped on request, and `failed` if it gave up. */
+/** How a daemon ended: `asked` if it stopped on request, `failed` if it gave up after an error. */
 export type DaemonEnd = 'asked' | 'failed';
 
 export interface SeenDaemon {
@@ -10,7 +10,7 @@ export interface SeenDaemon {
   readonly pid: bigint;
   readonly bySystemd: boolean;
   readonly startedAt: Date;
-  /** The time of its last report. */
+  /** The time of the daemon's last report. */
   readonly seenAt: Date;
   readonly endedAt: Date | null;
   /** `null` if the daemon runs, or ended without reporting its end. */
@@ -30,7 +30,7 @@ export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'ended
   endedAt ?? seenAt;
 
 /**
- * The daemon of a team that stopped last, if no daemon of the team runs now:
+ * Of a team's daemons, the one that stopped last, if no daemon of the team runs now:
  *
  * | the team's daemons               | result                           |
  * |----------------------------------|----------------------------------|

@@ -3,24 +3,24 @@ import type { HoldReason } from './user-plan.ts';
 
 /** The states by their names in `sync.settled()` and the views of `report`, with the words for people. */
 export const editStates = {
-  /** A run sends it without a decision. */
+  /** The next run sends the edit. No person has to decide. */
   waiting: 'waiting',
-  /** A person must decide; the reason of the hold shows why. */
+  /** A person must decide about the edit. The reason of its hold shows why. */
   held: 'needs a decision',
-  /** Its intent is recorded, and the update may be in flight. */
+  /** The push of the edit is recorded, and the update may be in flight. */
   sending: 'being sent',
-  /** It was sent, and the answer was lost. */
+  /** The edit was sent, and the service's answer was lost. */
   unknown: 'outcome not known yet',
-  /** It was seen on the service. */
+  /** The edit's value was seen on the service. */
   confirmed: 'confirmed',
-  /** A person rejected it, and the mirror still has its value. */
+  /** A person rejected the edit, and the mirror still has its value. */
   rejected: 'rejected',
-  /** It was taken back, replaced by a later edit, or given up. */
+  /** The edit was withdrawn, replaced by a later edit, or given up. */
   ended: 'no longer wanted',
 } as const;
 export type EditState = keyof typeof editStates;
 
-/** The reasons of a hold, as they are stored. In a plan, the hold of a rejected edit has the reason `rejected`. */
+/** The reasons of a hold that the database stores. Only in a plan, the hold of a rejected edit has the reason `rejected`. */
 export type HeldReason = Exclude<HoldReason, 'rejected'>;
 
 /** True if the outcome of the edit is not known yet, and no person has to decide. */
@@ -37,9 +37,9 @@ export const needsDecision = ({
 }): boolean => state === 'held' && reason !== 'asked';
 
 interface ReasonWords {
-  /** The words that follow the names of the held fields. */
+  /** The words that follow the names of the held fields in a message. */
   readonly words: string;
-  /** A sentence about the meaning and the consequence. */
+  /** A sentence that explains the reason and what happens to the held field. */
   readonly means: string;
 }
 

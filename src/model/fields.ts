@@ -22,7 +22,7 @@ interface SingleField<Type extends keyof ValueOf = keyof ValueOf> {
   readonly canBeEmptied: boolean;
   /** The canonical form of a value. Values are compared with the service in this form. */
   canonical(this: void, value: ValueOf[Type]): string;
-  /** The reason why a value that is not empty cannot be sent, in words. */
+  /** The reason, in words, why a non-empty value cannot be sent; `undefined` if it can. */
   flaw(this: void, value: NonNullable<ValueOf[Type]>): string | undefined;
   /** The value in the form in which it is sent. */
   encode(this: void, value: ValueOf[Type]): ValueOf[Type];
@@ -95,7 +95,7 @@ export function eachSingle<T>(valueFor: (field: SingleName) => T): Readonly<Reco
 export const singlesOf = (find: (field: SingleName) => SingleValue): SingleValues =>
   eachSingle(find) as SingleValues;
 
-/** The name of a field in SQL and JSON. The field `name` has two columns, but this one word. */
+/** The name of a field in SQL and JSON. The field `name` is called `name`, although it has two columns. */
 export const columnOf = (field: Field): string => (field === 'name' ? field : single(field).column);
 
 export const fieldColumns: readonly string[] = fields.map(columnOf);

@@ -27,17 +27,17 @@ export interface TeamFreshness {
 export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
 
 /**
- * Judges one group:
+ * Judges each group of these teams. A group is on record once a process has stored its schedule:
  *
- * | complete | known    | its age is the time since                               |
- * |----------|----------|---------------------------------------------------------|
- * | once     | yes      | the end of the last complete run                        |
- * | never    | yes      | it became known, by the database                        |
- * | –        | not yet  | this process started, which is about to make it known   |
+ * | on record | had a complete run | its age is the time since                            |
+ * |-----------|--------------------|------------------------------------------------------|
+ * | yes       | yes                | the end of the last complete run                     |
+ * | yes       | no                 | it was first recorded, by the clock of the database  |
+ * | not yet   | –                  | this process started, which will record it soon      |
  *
- * A group is stale if its age is more than three intervals. The age of a known group ignores when the process started,
- * because a daemon that is restarted over and over would otherwise look fresh forever. `edits` have no schedule and are
- * not judged.
+ * A group is stale if its age is more than three intervals. The age of a recorded group does not depend on the start of
+ * the process, because a daemon that restarts over and over would otherwise look fresh forever. The group `edits` is not
+ * judged, because it has no schedule.
  */
 export function judgeFreshness(
   standings: readonly GroupStatus[],
@@ -56,7 +56,7 @@ export function judgeFreshness(
   });
 }
 
-/** The clocks of database and daemon can differ by up to this much. */
+/** The clocks of database and daemon can differ by up to this many ms. */
 const futureMs = 60_000;
 
 function judgeGroup(
@@ -72,7 +72,7 @@ function judgeGroup(
   return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: recordedMs === null };
 }
 
-/** The standings that were read `byMs` ago, with the ages of now if no run has ended since. */
+/** Adds `byMs` to the ages of states that were read `byMs` ago. Runs that ended since then are not known here. */
 export function ageStandings(standings: readonly GroupStatus[], byMs: number): readonly GroupStatus[] {
   return standings.map((standing) => ({
     ...standing,
@@ -82,10 +82,10 @@ export function ageStandings(standings: readonly GroupStatus[], byMs: number): r
 }
 
 /**
- * True if the process does its job; otherwise a watchdog restarts it. It fails if every team is stale although this
- * process has been up for longer than the team's limit. A mirror that was stale at the start gets this time first, or
- * the watchdog would end each process before its first run. One team that cannot be reconciled causes no restart,
- * because the other teams need the daemon.
+ * True if the process does its job; if false, a watchdog restarts it. False if every team is stale and this process has
+ * been up for longer than each team's limit. A younger process is never restarted, because the mirror may have been
+ * stale before it started, and its first run needs time. A single stale team causes no restart, because the other teams
+ * need the daemon.
  */
 export function isAtWork(teams: readonly TeamFreshness[], upForMs: number): boolean {
   const isStuck = ({ groups }: TeamFreshness) =>

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** The longest time for which one piece of work may block the event loop. */
+/** The longest time, in ms, for which one piece of work may block the event loop. */
 const turnMs = 10;
-/** The clock is read once per this many items, because a list may have a hundred thousand. */
+/** The clock is read once per this many items, because reading it for each of 100,000 items would be slow. */
 const perLook = 32;
 
-/** Does the work for all items, one after another. After each `turnMs`, other work gets its turn. */
+/** Does the work for all items, one by one. Pauses after each `turnMs`, so that the event loop can do other work. */
 export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let sinceMs = performance.now();
   let done = 0;

@@ -14,7 +14,7 @@ export function plural(count: number, singular: string, many = `${singular}s`): 
   return `${count} ${count === 1 ? singular : many}`;
 }
 
-/** The first items, with a sign if there are more. */
+/** The first items, joined by commas, and `…` if there are more items. */
 export function firstOf(all: readonly unknown[], most = 10): string {
   return `${all.slice(0, most).join(', ')}${all.length > most ? ', …' : ''}`;
 }

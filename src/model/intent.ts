@@ -26,7 +26,7 @@ export const pushOutcomes = [
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/** What this deployment does to a user's name if an update leaves the name out. */
+/** What the service does to a user's name if an update leaves the name out, as far as it was seen. */
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {
@@ -44,19 +44,19 @@ export interface Intent {
   readonly base: BaseUser;
   /** The values that the service showed right before the push. */
   readonly before: UserValues;
-  /** The user's unedited name, which goes along because an update without the name would clear it. */
+  /** The user's unedited name, which is sent too, because an update without the name would clear it. */
   readonly along?: NamePair;
-  /** The fields for which the intent was opened under a person's decision. Opening it has spent that decision. */
+  /** Fields that a person's decision allowed to send. A decision counts for one push, so this intent used it up. */
   readonly decided: readonly Field[];
   /** Outcomes that are not applied to mirror, base and holds yet, because an editor had the user's row locked. */
   readonly known?: FieldOutcomes;
-  /** True if the push may have left. The holder of the lease records this right before it sends. */
+  /** True if the push may have been sent. The process with the lease records this right before it sends the push. */
   readonly hasLeft: boolean;
-  /** Ms by the database's clock since the push last left, or since it was recorded if it never left. */
+  /** Ms by the database's clock since the push was last sent; if it never was, since it was recorded. */
   readonly ageMs: number;
 }
 
-/** The pushes that were recorded. */
+/** The result of recording pushes before they are sent. */
 export interface OpenedIntents {
   readonly intents: readonly Intent[];
   /** Users who are left out because an open transaction of an editor or approver is changing them. */
@@ -69,7 +69,7 @@ export interface IntentResult {
   readonly outcomes: FieldOutcomes;
   /** The user as the service showed it; `null` if it did not show the user. */
   readonly seen: ServiceUser | null;
-  /** The service's values, which are taken for the confirmed fields. `joined` is the service's name. */
+  /** The service's values, which mirror and base get for confirmed fields. `joined` is the service's name. */
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
@@ -77,17 +77,17 @@ export interface IntentResult {
   readonly harmed: boolean;
   /** `false` if an outcome is still unknown, so that the intent stays open. */
   readonly closed: boolean;
-  /** True if `seen` comes from the answer to the update itself, so that no other change can lie between. */
+  /** True if `seen` comes from the answer to the update itself, so nothing can have changed since the update. */
   readonly isDirect: boolean;
   /** `false` if the push did not reach the service, or the service turned it away without looking at it. */
   readonly hasLeft: boolean;
   readonly requestId: string | null;
 }
 
-/** The number of earlier tries without effect, by field. */
+/** The number of earlier pushes without effect, by field. */
 export type PushTries = Readonly<Partial<Record<Field, number>>>;
 
-/** A push, and the change of the ledger before which earlier pushes are searched. */
+/** A push, and the id of its ledger entry. Only pushes with an older entry count as earlier. */
 export type EarlierThan = Pick<Intent, 'userId' | 'sent' | 'changeId'>;
 
 /** The outcomes of earlier pushes. */

@@ -1,4 +1,4 @@
-/** JSON in which integers past 2^53 stay exact, in both directions: they are `bigint` on our side. */
+/** JSON in which integers past 2^53 stay exact, in both directions: they are `bigint` in this program. */
 
 /** Node 24 has `JSON.rawJSON`, but the compiler's library does not declare it yet. */
 const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
@@ -21,7 +21,7 @@ function isDigit(text: string, index: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** True if 16 digits are in a row, so that a number may be past 2^53. Reading each 16th character finds all such rows. */
+/** True if 16 digits follow each other, so a number may be past 2^53. It is enough to look at every 16th character. */
 function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;
@@ -44,7 +44,7 @@ function keepExact(_key: string, value: unknown, context?: { readonly source?: s
 
 /**
  * Reads JSON with integers past 2^53 as `bigint` and all other numbers as `number`.
- * @param isExact true if the text may have such an integer
+ * @param isExact true if the text may have an integer past 2^53
  * @throws SyntaxError if the text is not JSON, or RangeError if it is nested too deep to be read
  */
 export function fromJson(text: string, isExact = hasLongNumber(text)): unknown {

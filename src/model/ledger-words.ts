@@ -1,4 +1,4 @@
-/** The words of the ledger for changes. */
+/** The words that the ledger uses for changes. */
 import { pushOutcomes } from './intent.ts';
 
 /** The outcomes of a push, the outcome of a direct command that the service has answered, and the reasons of a hold. */

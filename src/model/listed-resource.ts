@@ -3,7 +3,7 @@ import type { Id } from './id.ts';
 /**
  * The kind of a field of the interface, which decides the type of its column: `text`, `bigint`, `boolean`, or `jsonb` for
  * `texts`, `ids` and `object`. If an answer leaves out such a list or object, or gives another type, the column keeps its
- * value. `team` is the id of the team, which is known already, so it has no column.
+ * value. `team` is the id of the row's team. It has no column of its own, because every table has a team column already.
  */
 export type ColumnKind = 'text' | 'integer' | 'boolean' | 'texts' | 'ids' | 'object' | 'team';
 
@@ -30,7 +30,7 @@ export interface ListedResource {
   readonly byRow?: readonly string[];
 }
 
-/** A row as the service gave it: by column, `null` if absent, null or of another type. */
+/** A row as the service gave it, by column. A value is `null` if it was absent, null or of another type. */
 export interface ListedRow {
   readonly id: Id;
   readonly raw: Readonly<Record<string, unknown>>;

@@ -5,14 +5,14 @@ import type { RejectedRow } from './rejected-row.ts';
 export interface ListingMemory {
   /** A `limit` that is known to work; `null` if none is known, so that the next run tries the largest. */
   readonly limit: number | null;
-  /** True if the service refused a larger `limit`, or sent fewer rows for it. A larger one is not tried again. */
+  /** True if the service refused a larger `limit`, or sent fewer rows for it. A larger `limit` is not tried again. */
   readonly isLargest?: boolean;
   /** If columns are read row by row: the id of the row that was read last. The next run continues after it. */
   readonly lastRow?: string | undefined;
   readonly agreed?: AgreedListing | undefined;
 }
 
-/** Answers that needed no work. For a day, equal answers need none either, as long as the mirror has the same rows. */
+/** Answers that changed nothing in the mirror. For a day, equal answers are skipped if the mirror has the same rows. */
 export interface ListingAnswers {
   /** The digests of the answers, page by page from page 0. */
   readonly digests: readonly string[];
@@ -65,20 +65,20 @@ interface ListingBase<Row> {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
   readonly requests: number;
-  /** The digests of its answers. They are kept only if each page was asked for once, from page 0 to the last. */
+  /** The digests of the listing's answers; `null` unless each page, from 0 to the last, was requested exactly once. */
   readonly digests: readonly string[] | null;
 }
 
-/** Every page up to the empty page was read, and every row was taken. Only such a listing can prove an absence. */
+/** A listing read up to its empty last page, without an unusable row. Only such a listing can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
-  /** False if the service answered 404, so that it has no such listing. It then counts as empty. */
+  /** False if the service answered 404, so it does not offer this listing. The listing then counts as empty. */
   readonly isOffered: boolean;
-  /** True if the answers equal `memory.agreed`. Then the rows are not passed on again. */
+  /** True if the answers equal `memory.agreed`. Then no rows are passed on, because the mirror has them already. */
   readonly isKnown: boolean;
 }
 
-/** Some rows are missing. The rows read are published, but a missing row proves nothing. */
+/** A listing that was not read completely. The rows read are published, but a missing row proves nothing. */
 export interface IncompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'incomplete';
   readonly because: string;
@@ -90,6 +90,6 @@ export type Listing<Row> = CompleteListing<Row> | IncompleteListing<Row>;
 export interface ListingRecord {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
-  /** Stored if publishing the rows changes nothing; `null` if such answers may need work nevertheless. */
+  /** Stored if publishing the rows changes nothing, so that equal answers can be skipped; `null` if they must not be. */
   readonly answers: ListingAnswers | null;
 }

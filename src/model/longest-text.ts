@@ -1,6 +1,6 @@
 /**
- * The longest text, in characters, that is read from the service. A row with a longer text is rejected, and no longer
- * text is sent. The limits for editors are much lower (`mirror.check_user_edit`).
+ * The longest text, in characters, that is read from the service or sent to it. A row with a longer text is rejected.
+ * The limits for editors are much lower (`mirror.check_user_edit`).
  */
 export const longestText = 262_144;
 

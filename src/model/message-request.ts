@@ -15,7 +15,7 @@ export interface ScheduleContent {
   readonly template?: Id;
   readonly attachments?: readonly { readonly name: string; readonly type: string; readonly url: string }[];
   readonly gallery?: readonly GalleryEntry[];
-  /** "the formats and units of … `local_time`, `local_day` and `offset`: not shown": sent as given. */
+  /** Sent as given: "the formats and units of … `local_time`, `local_day` and `offset`: not shown" (interface.md). */
   readonly localDay?: number;
   readonly localTime?: string;
   readonly offset?: number;
@@ -37,7 +37,7 @@ export interface ScheduleRequest {
   readonly userId?: Id;
   readonly superId?: Id;
   readonly isEmail?: boolean;
-  /** "Meaning of `_`: not shown": sent as given. */
+  /** Sent as given: "Meaning of `_`: not shown" (interface.md). */
   readonly _?: number;
 }
 

@@ -17,10 +17,10 @@ export interface MirroredUser {
   readonly updated_at: Date | null;
   readonly user_created_at: Date | null;
   readonly user_updated_at: Date | null;
-  /** True if both sides have ever agreed on the user. */
+  /** True if mirror and service have ever agreed on the user, so that a base exists. */
   readonly agreed: boolean;
-  /** The time of the first complete pass without the user, if the absence is not proven yet. */
+  /** When a run first read all users without finding this user; `null` if the user is present or known to be gone. */
   readonly missing_since: Date | null;
-  /** By field, such as `role_id`: the pending edit, open push or hold that explains a difference. */
+  /** What explains a difference in a field (by name, such as `role_id`): a pending edit, an open push or a hold. */
   readonly expected: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** The counts of a run that show what moved, in the order in which messages list them. */
+/** The names of the counts that show what a run changed, in the order in which messages list them. */
 import { listedResources } from './listed-resources.ts';
 
 export const movedKinds: readonly string[] = [

@@ -1,6 +1,6 @@
 /**
  * A user's name as the service writes it: two linked halves. The interface says: "linked: send both
- * together or one is overwritten" (Endpoints, note 2), so one half alone is not a value here.
+ * together or one is overwritten" (Endpoints, note 2), so a name is always a pair.
  */
 export interface NamePair {
   readonly first: string;

@@ -1,7 +1,7 @@
 /** The names of roles, because people do not know their ids. */
 import type { Id } from './id.ts';
 
-/** The names by team and id. */
+/** The role names, by team and role id. */
 export type NamedRoles = ReadonlyMap<string, string>;
 
 /** The value of a field as people read it. A role's id gets the role's name: `1 admin`. */

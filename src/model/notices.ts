@@ -39,8 +39,8 @@ export interface TeamStanding {
 }
 
 /**
- * An event is active since a time (ms), is over, or is `covered`: another event explains it, so it is not known whether
- * it is over.
+ * The state of an event: the time in ms since which it is active; `over`; or `covered`, if another event hides whether
+ * this event is active or over. A covered event causes no notice.
  */
 export type EventState = number | 'covered' | 'over';
 
@@ -54,8 +54,8 @@ export const earliestOf = (moments: readonly { readonly sinceMs: number }[]): nu
   moments.length === 0 ? null : Math.min(...moments.map(({ sinceMs }) => sinceMs));
 
 /**
- * Each group is fresh, or has had no complete run for longer than its schedule tolerates (`judgeFreshness`). At most
- * one of the first three events is reported at a time:
+ * The states of all events. A group is stale if it had no complete run for longer than its schedule tolerates
+ * (`judgeFreshness`). At most one of the events of this table is active at a time (`·`: does not matter):
  *
  * | credentials | a stale group whose last run failed or was partial | another stale group | credentials-refused | failing | stale   |
  * |-------------|----------------------------------------------------|---------------------|---------------------|---------|---------|
@@ -64,14 +64,14 @@ export const earliestOf = (moments: readonly { readonly sinceMs: number }[]): nu
  * | accepted    | no                                                 | yes                 | over                | covered | active  |
  * | accepted    | no                                                 | no                  | over                | over    | over    |
  *
- * The events of a waiting batch and of held fields are active as long as there are any, provided that a person can
- * decide about them here:
+ * The events `batch-waits` and `fields-held` are active while something waits for a person, but only in a mirror that
+ * sends, because only there a person can decide:
  *
- * | the mirror is    | elsewhere | batch-waits, fields-held |
- * |------------------|-----------|--------------------------|
- * | at home          | over      | active if there are any  |
- * | a copy, as meant | over      | covered                  |
- * | somewhere else   | active    | covered                  |
+ * | the mirror is                                | elsewhere | batch-waits, fields-held            |
+ * |----------------------------------------------|-----------|-------------------------------------|
+ * | at its recorded home                         | over      | active if anything waits, else over |
+ * | a copy, and a person recorded it as a copy   | over      | covered                             |
+ * | at another place than the recorded one       | active    | covered                             |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
   const { groups, refusedSinceMs, waitingSinceMs, heldSinceMs, sendBlock } = standing;
@@ -91,7 +91,7 @@ export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, Eve
     : { ...taken, failing: failingSinceMs, stale: 'covered' };
 }
 
-/** The last notice of one event of a team, whether already sent or not. */
+/** The latest notice about one event of a team. It may be sent already, or still wait to be sent. */
 export interface Notice {
   /** `false` if the event is over. */
   readonly stands: boolean;
@@ -116,9 +116,9 @@ export interface NoticeStep {
 }
 
 const reminderMs = day;
-/** Ms for which a process tries to report the end of an event. */
+/** Ms for which processes try to send the notice that an event is over. */
 const patienceMs = day;
-/** Longer than a call can take. A notice not accepted by then failed, or its sender has ended, so it is sent again. */
+/** Ms, longer than a call can take. If a notice is not accepted by then, its sending failed, and it is sent again. */
 const claimMs = minute;
 
 interface NoticeMaker {

@@ -19,7 +19,7 @@ export interface Pace {
   readonly periodMs: number;
 }
 
-/** In any 60 s, a burst and the calls that follow it at an even pace stay within the limit together. */
+/** Chooses burst and period so that, in any 60 s, a burst and the evenly paced calls after it stay within the limit. */
 export function paceOf({ perMinute, share, burst: wanted = usualBurst }: PaceSettings): Pace {
   const limit = perMinute * share * (1 - kept);
   const burst = Math.max(1, Math.floor(Math.min(wanted, limit / 2)));
@@ -28,8 +28,8 @@ export function paceOf({ perMinute, share, burst: wanted = usualBurst }: PaceSet
 
 /** Assigns places, the times at which calls of one team may leave, to one process or to several. */
 export interface Places {
-  /** Takes the next places. @returns the ms until the call at the last of them may leave; negative if it is due already */
+  /** Takes the next places. @returns the ms until the call at the last place may leave; negative if it may leave now */
   take(pace: Pace, places?: number): Promise<number>;
-  /** Stops all calls for this time, after a 429. */
+  /** Delays all calls of the team by `pauseMs`, after a 429. */
   pause(pauseMs: number, pace: Pace): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The home of a mirror: the place at which it sends. A copy at another place only reads. */
+/** The home of a mirror: the place (server, database, address) from which it sends. At any other place it only reads. */
 import { showTime } from './zone-time.ts';
 
 /** The address of a database in the settings. */
@@ -67,19 +67,19 @@ export const isSameDatabase = (
 ): boolean => !isOther(known.identifier, here.identifier) && known.database === here.database;
 
 /**
- * | on record | identifier of the server       | oid of the database | address               | verdict    |
+ * | on record | identifier of the server       | oid of the database | present address       | verdict    |
  * |-----------|--------------------------------|---------------------|-----------------------|------------|
  * | nothing   | ·                              | ·                   | ·                     | unrecorded |
- * | any       | other                          | ·                   | ·                     | elsewhere  |
- * | any       | same, or not known on one side | other, or not known | ·                     | elsewhere  |
- * | any       | same, or not known on one side | same                | there is none yet     | unrecorded |
- * | any       | same, or not known on one side | same                | none of those known   | elsewhere  |
- * | home      | same, or not known on one side | same                | one of those known    | here       |
- * | copy      | same, or not known on one side | same                | one of those known    | copy       |
+ * | any       | differs                        | ·                   | ·                     | elsewhere  |
+ * | any       | same, or one is not known      | differs, or unknown | ·                     | elsewhere  |
+ * | any       | same, or one is not known      | same                | no address on record  | unrecorded |
+ * | any       | same, or one is not known      | same                | not on record         | elsewhere  |
+ * | home      | same, or one is not known      | same                | on record             | here       |
+ * | copy      | same, or one is not known      | same                | on record             | copy       |
  *
- * An address is known if its text is on record, and the machine is the same or its id is not known. If the identifier is
- * not known, oid and address alone decide. A copy that has moved is elsewhere, because a person recorded it as a copy at
- * another place.
+ * Compares the present place with the recorded place. An address is on record if its text is, and the machine is the
+ * same or its id is not known. A copy that has moved is `elsewhere`, because a person recorded it as a copy at another
+ * place.
  */
 export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceVerdict {
   if (known === null) return 'unrecorded';

@@ -1,4 +1,4 @@
-/** Users in the forms in which a run looks for them. */
+/** What a run knows about users when it looks them up, and what the lookup found. */
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 import type { UserState } from './user-state.ts';
@@ -11,7 +11,7 @@ export interface PresentUser {
   readonly roleId: Id | null;
 }
 
-/** The addresses (in canonical form) and roles whose users the limits on single fields must know. */
+/** Addresses (in canonical form) and roles. The limits on single fields are checked against all users who have them. */
 export interface Concern {
   readonly emails: readonly string[];
   readonly phones: readonly string[];
@@ -34,29 +34,29 @@ export interface KnownUser extends Addresses {
 /** The addresses of some users, and the addresses in `mirror.user_lookups`, which belong to no known user. */
 export interface KnownAddresses {
   readonly ofUsers: readonly KnownUser[];
-  /** Read only if the other addresses have not found all users. */
+  /** Reads the addresses of `mirror.user_lookups`. Called only if the users' own addresses did not find all users. */
   readonly others: () => Promise<Omit<Addresses, 'id'>>;
 }
 
 /** The names of members' roles, as far as they are known. */
 export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
 
-/** The users that one look has seen. */
+/** The users that one look (a reading of users from the service) has found. */
 export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly roles: RoleNames;
   /**
-   * The members of the team whom the answer does not show. A user who is gone is compared only if the team lists the user.
-   * `null`: only users who are shown are compared.
+   * The members of the team whom no answer shows. A user who is marked as gone is compared only if the team lists the
+   * user. `null`: only users whom an answer shows are compared.
    */
   readonly leftOut: readonly Id[] | null;
 }
 
 export interface ComparedUsers {
-  /** Users who are shown and whose three versions differ. */
+  /** Users whom the service shows, and whose versions in mirror, base and service differ. */
   readonly differing: readonly UserState[];
-  /** Users who are shown and readable, and who are neither in the mirror nor in base. */
+  /** Users whom the service shows in readable form, and who are neither in the mirror nor in base. */
   readonly unknown: readonly Id[];
-  /** Users of mirror or base who are not shown. Users who are gone are included only if the team lists them. */
+  /** Users of mirror or base whom the service does not show; users marked as gone only if the team lists them. */
   readonly unseen: readonly UserState[];
 }

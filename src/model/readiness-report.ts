@@ -1,4 +1,4 @@
-/** A check that was not made yet is `unknown`. It does not make the daemon unready. */
+/** The result of a check. `unknown`: the check was not made yet, which does not make the daemon unready. */
 export type CheckState = 'ok' | 'failing' | 'unknown';
 
 /** The conditions that a daemon needs to work. */

@@ -45,15 +45,15 @@ export interface ScheduledRun {
 /** A team's edits, and the state of pushing them. */
 export interface FreshEdits {
   readonly team: string;
-  /** True if there are edits that no run has started with yet. */
+  /** True if there are edits that the last run of edits did not handle. */
   readonly isFresh: boolean;
-  /** The transactions that are committed by now, as a snapshot. A run that starts later sees at least these. */
+  /** The transactions that are committed by now, as a snapshot. A run that starts later sees all of them. */
   readonly mark: string;
   /** True if the last run that started with edits has recorded its mark, and the mark is of this server. */
   readonly isMarked: boolean;
   /** Ms since a run last started with edits of the team; `null` if none has. */
   readonly triedForMs: number | null;
-  /** The number of such runs in a row that did not finish; 0 if an editor has edited since, unless the last one failed. */
+  /** The runs of edits in a row that did not finish; 0 if there are newer edits and the last run did not fail. */
   readonly failures: number;
 }
 
@@ -66,7 +66,7 @@ export interface DueGroup {
   readonly dueAt: string;
 }
 
-/** The next time of a group, and the due time that the run found. It is stored only if the due time is still the same. */
+/** A group's next time. It is stored only if the group's due time is still the one that the run found (`DueGroup`). */
 export interface NextTime extends DueGroup {
   /** Ms from now to the next time. */
   readonly delayMs: number;

@@ -11,7 +11,7 @@ export interface UserFilter {
   readonly phones: readonly string[];
 }
 
-/** The digests of the answer about the team and of the answer about all users, byte for byte. */
+/** Digests of the exact bytes of two answers: the team, and all users. */
 export interface AnswerDigests {
   readonly team: string;
   readonly users: string;
@@ -20,7 +20,7 @@ export interface AnswerDigests {
 /** Answers that an earlier run has seen. */
 export interface KnownAnswers {
   readonly digests: AnswerDigests;
-  /** True if equal answers still need no work, because the mirror has not changed. */
+  /** True if equal answers can be skipped, because the mirror has not changed since. */
   readonly stillCount: Promise<boolean>;
 }
 
@@ -36,7 +36,7 @@ export interface WholeAnswer {
 /** The users that one answer shows. */
 export interface UsersAnswer {
   readonly users: readonly ServiceUser[];
-  /** Entries of the answer that could not be taken. */
+  /** Entries of the answer that could not be used. */
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;
 }
@@ -46,7 +46,7 @@ export interface SendOptions {
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte. If it throws, nothing leaves. */
   readonly atStart?: () => void;
-  /** Never sends the request again after an answer. It is repeated only if no byte had left. */
+  /** If true, the request is repeated only if no byte of it was sent, and never after an answer. */
   readonly once?: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface SqlStatement {
   readonly line: number;
   /** The first word in lower case; empty if the statement begins with a sign. */
   readonly keyword: string;
-  /** The parameters of a statement that we wrote. */
+  /** The parameters, only for a statement that musterd itself wrote. */
   readonly values?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const tokens = new RegExp(
   'y',
 );
 
-/** Finds the end of a comment, which can have nested comments. @returns its index; `undefined` without an end */
+/** Finds the end of a comment, which can contain comments. @returns the index after it; `undefined` without an end */
 function endOfComment(sql: string, from: number): number | undefined {
   let depth = 0;
   const marks = /\/\*|\*\//g;

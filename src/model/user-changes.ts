@@ -86,7 +86,7 @@ export function roleMove(
   return old === role ? undefined : { old, new: role };
 }
 
-/** True if a later run has seen another value on the service than the hold has. */
+/** True if a later run has seen another value on the service than the value recorded in the hold. */
 export const hasMovedSince = (hold: Hold): boolean =>
   hold.shown !== undefined &&
   canonicalService(hold.field, { ...hold, service: hold.shown }) !== canonicalService(hold.field, hold);

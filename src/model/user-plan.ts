@@ -49,7 +49,7 @@ export interface Hold extends Values {
   /** The held edit; absent if the field has no edit on record. */
   readonly edit?: Id | undefined;
   readonly reason: HoldReason;
-  /** A sentence about what happened. */
+  /** A sentence about what led to the hold. */
   readonly detail: string;
   /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
@@ -59,7 +59,7 @@ export interface Hold extends Values {
   readonly isAlone?: boolean | undefined;
   /** The batch of the hold. It is set when the run that made the hold ends. */
   readonly batch?: string;
-  /** Set if a person lets this edit pass the limits on a whole run, and with `resolved` also limits on single fields. */
+  /** Set if a person lets the edit pass: the limits on a whole run, and if `resolved`, also the limits on single fields. */
   readonly decision?: 'approved' | 'resolved';
 }
 
@@ -69,7 +69,7 @@ interface MovingField {
   readonly ends: boolean;
 }
 
-/** A field that takes the service's value (`pull`), or has it on both sides already, but not in base (`settle`). */
+/** A field that gets the service's value: in mirror and base (`pull`), or in base if the mirror has it (`settle`). */
 export interface Pull extends MovingField {
   readonly kind: 'pull' | 'settle';
 }
@@ -186,7 +186,7 @@ export function holdsOf(plan: Pick<DecidedUser, 'fields'>): readonly Hold[] {
   return decisionsOf(plan, 'hold').map(([, { hold }]) => hold);
 }
 
-/** Fields whose hold is over. */
+/** Fields whose hold ends with this plan. */
 export function endedHolds({ fields }: Pick<DecidedUser, 'fields'>): readonly Field[] {
   return allFields.filter((field) => 'ends' in fields[field] && fields[field].ends);
 }
@@ -199,7 +199,7 @@ export const holdField = (
   { base, mirror, service }: Values,
 ): DecisionOfKind<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
 
-/** The plan, in which `decide` replaces the decision about each pushed field. */
+/** Returns the plan, with the decision about each pushed field replaced by the result of `decide`. */
 export function mapPushes(
   plan: UserPlan,
   decide: (field: Field, push: DecisionOfKind<'push'>) => Decision,
@@ -208,11 +208,11 @@ export function mapPushes(
   return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(changed) } };
 }
 
-/** The service's value in canonical form, or the base's if the service left the field out. */
+/** The service's value in canonical form, or the base's value if the service left the field out. */
 export const canonicalService = (field: Field, { base, service }: Values): string =>
   service === undefined ? canonicalOf(field, base) : canonicalShown(field, service);
 
-/** True if both send the same value over the same base, byte for byte, and over the same value of the service. */
+/** True if both pushes send the same value, over the same base (byte for byte) and the same value of the service. */
 export const samePush = (field: Field, a: Values, b: Values): boolean =>
   sameValue(field, a.mirror, b.mirror) &&
   sameValue(field, a.base, b.base) &&

@@ -4,7 +4,7 @@ import type { Id } from './id.ts';
 import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** The present edit of a field: the mirror has its value, and the base does not. */
+/** The present edit of a field: the mirror has the edited value, and the base does not have it. */
 export interface LastingEdit {
   readonly id: Id;
   /** The time of the edit by the database's clock, because after a restore another edit may get the same number. */
@@ -24,11 +24,11 @@ export interface UserState {
   readonly held: readonly Hold[];
   readonly edits: LastingEdits;
   readonly hasOpenIntent: boolean;
-  /** Ms by the database's clock since the first complete pass without the user. */
+  /** Ms by the database's clock since a run first read all users without finding this user. */
   readonly missingForMs: number | undefined;
-  /** True if the observed columns in the mirror differ from the service's values, byte for byte. */
+  /** True if the columns that only the service sets differ, byte for byte, between mirror and service. */
   readonly observedDiffers: boolean;
-  /** True if the service shows an older version than before that would change something. This version is ignored. */
+  /** True if the service shows an older version of the user than before, and it would change something. It is ignored. */
   readonly stale?: boolean;
   /** Set if the user was edited in the mirror while the triggers that record its history were off. */
   readonly isUnrecorded?: true;

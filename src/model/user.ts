@@ -60,7 +60,7 @@ export interface MirrorRow extends MirrorUser {
   readonly gone: boolean;
 }
 
-/** The values to send to the service for one user. A name is sent whole: one half cannot be expressed. */
+/** The values to send to the service for one user. A name is always sent with both halves. */
 export type UserPatch = Partial<UserValues>;
 
 export function isUnreadable(value: unknown): value is Unreadable {

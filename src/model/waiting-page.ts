@@ -22,5 +22,5 @@ export const perRequest = 25;
 /** The most rows of one decision that its question and its receipt show. */
 export const mostOfDecision = 1_000;
 
-/** What a person can do, in the words of `report.decisions`. `value` sets a value that neither side has. */
+/** A person's decision about a field, in the words of `report.decisions`. `value`: a value that neither side had. */
 export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value';

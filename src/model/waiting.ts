@@ -20,12 +20,12 @@ export interface EditedField {
   readonly editedBy: string | null;
 }
 
-/** A held edit, and the batch that it is in or would be in after a run. */
+/** A held edit, and its batch. For an edit of a mere plan, the batch that it would get in a run. */
 export interface HeldEdit extends EditedField {
   readonly batch: string;
 }
 
-/** The edits of one person that one run held, as far as they still wait. */
+/** Edits made by one person, held by one run, that still wait for a decision. */
 export interface HeldBatch {
   /** A hash of these edits and of the values that were seen on both sides. */
   readonly hash: string;
@@ -47,7 +47,7 @@ export interface GuardHistory {
   readonly population: number;
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
-  /** Fields that were pushed and pulled back three times in the last 24 h: two automations undo each other's values. */
+  /** Fields that were pushed and pulled back three times in the last 24 h, perhaps by two competing automations. */
   readonly undone: readonly HoldOfUser[];
   /** All fields that wait in batches, the oldest first, without fields of users who have left. */
   readonly waiting: readonly WaitingField[];

@@ -36,7 +36,7 @@ function createOffset(zone: string): (ms: number) => number {
 
 let offsetOfPeople = (_ms: number): number => 0;
 
-/** The time that clocks in the zone of `display.timezone` show, as if it were UTC. */
+/** A Date whose UTC parts show the local time in the zone of `display.timezone`. */
 const onTheirClocks = (date: Date): Date => new Date(date.getTime() + offsetOfPeople(date.getTime()));
 
 /** `2027-01-15T09:00:00+01:00`, or `…Z` in UTC; empty without a date. */
