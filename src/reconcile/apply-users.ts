@@ -16,16 +16,16 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** The number of users, set only if no user differs between service and mirror (`runs/sync/unchanged.ts`). */
+  /** The number of users, set only if no side has changed since a run found them equal (`runs/sync/unchanged.ts`). */
   readonly unchanged?: number | undefined;
-  /** Called with the number of users if no user needed a change. */
+  /** Called with the number of users that were read, if no user needed a change. */
   readonly onAgreed?: (shown: number) => void;
 }
 
 /** Rows per transaction: small enough not to block editors for long, large enough to need few statements. */
 const usersPerTransaction = 5000;
 
-/** The write of a new user. It equals the write that `planUser` would plan, because nothing needs a decision. */
+/** The rows to write for a new user. They equal those that `planUser` would plan, because a new user has no edits. */
 export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   const values = takeValues(service, emptyValues);
   const joined = readable(service.name) ?? '';
@@ -44,13 +44,13 @@ function inOrder(ids: readonly Id[]): readonly Id[] {
   return isSo ? ids : [...BigInt64Array.from(ids).sort()];
 }
 
-/** Starts the work on each item while the work on the previous item still runs: rows are gathered during a write. */
+/** Starts the work on an item while the previous item is still worked on, so that rows are gathered during a write. */
 async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay: Promise<void>[] = [];
   try {
     for (const item of items) {
       const mine = work(item);
-      // An `await` below throws the rejection.
+      // A rejection is thrown by an `await` below.
       mine.catch(() => {});
       underWay.push(mine);
       await underWay.at(-2);
@@ -71,8 +71,8 @@ function* takeEach(ids: readonly Id[], { roster: { users }, roles }: Pick<Look, 
 
 /**
  * Writes the service's changes to the mirror, and adds the users that are new to the mirror. A row that an editor has
- * locked is skipped and waits for the next run.
- * @returns the users that wait
+ * locked is skipped until the next run.
+ * @returns the users whose rows were skipped
  */
 export async function applyPulls(
   { mirror, notes }: WritingContext,
@@ -109,7 +109,7 @@ export async function applyPulls(
   return deferred;
 }
 
-/** Records odd rows: rows that could not be taken, ids that came twice, and users older than shown before. */
+/** Records rows that could not be used, ids that came twice, and users of whom the service showed an older version. */
 export async function applyOddities({ mirror }: WritingContext, seen: Look): Promise<void> {
   const { rejected, repeated } = seen.roster;
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
@@ -127,7 +127,7 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   }
 }
 
-/** Reports the demotions that are left out of this run, and the run that they wait for. */
+/** Reports the demotions that this run leaves for a later run, and which run each of them waits for. */
 export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
   const waiting = (until: AwaitedRun) =>
     postponed
@@ -146,7 +146,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
     );
 }
 
-/** Marks users as gone if team list and lookups leave them out. The service must have accepted all of their addresses. */
+/** Marks users as gone if neither team list nor lookups show them, and the service refused none of their addresses. */
 export async function applyUserAbsences(
   places: WritingContext,
   { look: { roster }, absent: all }: UsersPlan,

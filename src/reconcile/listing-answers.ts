@@ -1,8 +1,8 @@
-/** Answers of a listing that needed no work. For a day, with this program and settings, equal answers need none either. */
+/** Answers of a listing that changed nothing. Equal answers are skipped for a day, by the same program and settings. */
 import { toJson } from '../model/json.ts';
 import type { Listing, ListingAnswers, ListingMemory } from '../model/listing.ts';
 
-/** The settings that, together with the answers, decide whether a listing needs work. */
+/** The settings that decide, together with the answers, if a listing can be skipped. */
 export interface ListingSettings {
   readonly program: string;
   readonly pageSize: number | undefined;

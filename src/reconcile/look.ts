@@ -17,11 +17,11 @@ import { type Roster, readRoster } from './read/roster.ts';
 interface Seen {
   readonly roster: Roster;
   readonly roles: RoleNames;
-  /** Users who differ between the sides, sorted by id. In a whole look, also users whom the service does not show. */
+  /** Users who differ between mirror, base and service, by id. In a whole look, also users whom the service lacks. */
   readonly states: readonly UserState[];
   /** Users who are new to the mirror. */
   readonly unknown: readonly Id[];
-  /** The time of the first answer, by `monotonicMs`. The values of some users may be that old. */
+  /** The time of the first answer, by `monotonicMs`. Some users' values may be as old as this answer. */
   readonly readAtMs: number;
   /** The number of requests that the look made; at least one. */
   readonly requests: number;
@@ -33,7 +33,7 @@ interface WholeLook extends Seen {
 
 interface PartialLook extends Seen {
   readonly isWhole: false;
-  /** Finds more users. */
+  /** Looks up further users, in addition to those of this look. */
   readonly lookup: UserLookup;
 }
 
@@ -48,7 +48,7 @@ export interface LookContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort;
   readonly monotonicMs: () => number;
-  /** If given, returns all users, so that a whole look makes no request for them itself. */
+  /** If given, it returns all users, so that a whole look does not request all users itself. */
   readonly everybody?: (() => Promise<UsersAnswer | null>) | undefined;
 }
 

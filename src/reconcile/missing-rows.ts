@@ -12,7 +12,7 @@ import { toJson } from '../model/json.ts';
 import type { MirrorPort } from './ports.ts';
 
 export interface AbsenceSettings {
-  /** Least ms between the first complete pass without a row and the pass that marks it as gone. */
+  /** The least ms for which a row must be missing from complete listings before a run marks it as gone. */
   readonly confirmAfterMs: number;
 }
 
@@ -25,7 +25,7 @@ interface AbsenceJudgement {
   readonly withheld: WithheldAbsence | null;
 }
 
-/** Identifies this set of rows of this resource. */
+/** Returns a hash that identifies this set of rows of this resource. */
 export function absenceHash(resource: MirroredResource, ids: readonly Id[]): string {
   const named = toJson([resource, ids.toSorted((a, b) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(named).digest('hex').slice(0, 12);
@@ -37,11 +37,11 @@ interface Missing {
 }
 
 const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
-/** If more rows are missing than the greater of these two limits, it counts as an accident. */
+/** If more rows are missing than the greater of this number and this share of all rows, a person must decide. */
 const [mostMissing, mostShareMissing] = [3, 0.1];
 const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(population * mostShareMissing));
 
-/** The reasons to leave rows unmarked until a person decides, the gravest first. `musterd approve` resolves each of them. */
+/** Reasons not to mark rows as gone until a person decides, the gravest first. "musterd approve" overrides each reason. */
 export const absenceDoubts = {
   empty: (found) =>
     found.population > 0 && found.missing >= found.population
@@ -66,7 +66,7 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
   return `${resource}: ${reason}; none of them is marked as gone until a person runs "musterd approve ${hash} --reason …"`;
 }
 
-/** Reads the verdicts, but only if rows are missing. */
+/** Reads the verdicts on missing rows. Makes no query if no rows are missing. */
 export async function readVerdicts(
   resource: MirroredResource,
   missing: number,
@@ -86,10 +86,10 @@ const wordsOnLeft = (rows: number) =>
  * | none     | yes                             | once missing for long enough, if nothing is in doubt | if there is a doubt |
  * | approved | no                              | once missing for long enough                         | never               |
  * | left     | no                              | never                                                | always              |
- * | found    | no, nor is it among those shown | never                                                | never               |
+ * | found    | no (left out of all counts)     | never                                                | never               |
  *
- * @param absent every row of the mirror, not yet gone, that the complete pass did not contain
- * @param population number of rows in the mirror, not yet gone, before the pass
+ * @param absent all rows of the mirror not marked as gone that the complete listing did not contain
+ * @param population the number of rows of the mirror not marked as gone, before the listing was read
  */
 export function judgeAbsences(
   resource: MirroredResource,
@@ -101,7 +101,7 @@ export function judgeAbsences(
   const count = (verdict: AbsenceVerdict | undefined) =>
     absent.filter(({ id }) => verdicts.get(id) === verdict).length;
   const found = [...verdicts.keys()].filter((id) => isAbsent.has(id) && verdicts.get(id) === 'found');
-  // The listing always leaves out found rows, so they are not expected in it.
+  // The listing always leaves out rows with the verdict `found`, so the doubt does not count them.
   const doubt = doubtAbout({ missing: count(undefined), population: population - found.length });
   const mayGo = (id: Id) =>
     verdicts.get(id) === 'approved' || (verdicts.get(id) === undefined && doubt === null);

@@ -1,4 +1,4 @@
-/** Plans a run: looks, merges, asks the guard, and compares the listings. It writes nothing on either side. */
+/** Plans a run: reads users, merges, checks the result with the guard, and compares the listings. Writes nothing. */
 import { listedResources } from '../model/listed-resources.ts';
 import type { Team } from '../model/team.ts';
 import { holdsOf, isPush, pushOf } from '../model/user-plan.ts';
@@ -18,7 +18,7 @@ interface ListingsPlan {
   readonly absent: number;
 }
 
-/** The number of requests for pushing, including pushes that wait for an approval. */
+/** The number of requests for all pushes of the plan, including pushes that wait for an approval. */
 export interface PushCost {
   readonly users: number;
   readonly requests: number;
@@ -41,7 +41,7 @@ export interface RunPlan {
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-  /** The edits that the run would hold, and the edits that a limit on a whole run or a review holds already. */
+  /** The edits that a run with this plan would hold, and the edits that a limit on a whole run or a review holds now. */
   readonly edits: readonly HeldEdit[];
 }
 

@@ -1,4 +1,4 @@
-/** Plans what one run does with the users of its look: merges them, and lets the guard check the result. It only reads. */
+/** Plans what a run does with the users that it read: merges them, and lets the guard check the result. Writes nothing. */
 import type { Field } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { inTurns } from '../model/in-turns.ts';
@@ -26,10 +26,10 @@ export interface RunContext extends LookContext {
 /** The plan of one run for the users of a look. */
 export interface UsersPlan {
   readonly look: Look;
-  /** The plans after the guard has changed them. */
+  /** The plans, in which the guard has held some pushes. */
   readonly plans: readonly UserPlan[];
   readonly verdict: GuardVerdict;
-  /** Users whom neither the team list nor any lookup of this pass shows; empty for a partial look. */
+  /** Users whom neither the team list nor a lookup of this run shows; empty if the run reads only some users. */
   readonly absent: readonly AbsentRow[];
 }
 
@@ -49,7 +49,7 @@ async function noteWhole({ users, members, unresolved }: Roster, notes: RunNotes
   }
 }
 
-/** Notes the number of users read, the rows that could not be taken, and the refused lookups. */
+/** Notes the number of users read, the rows that could not be used, and the refused lookups. */
 export async function noteLook({ isWhole, roster }: Look, notes: RunNotes): Promise<void> {
   const { users, rejected, repeated, refusedLookups } = roster;
   notes.count('users_read', users.size);
@@ -73,7 +73,7 @@ export function noteUnfound(
   if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
 
-/** Keeps the new holds of a plan. Its other fields wait, and the user's row is not written. */
+/** Returns a plan that only makes the plan's new holds. All other fields wait, and the user's row is not written. */
 function leaveAlone(plan: UserPlan): UserPlan {
   const decide = (field: Field) =>
     plan.fields[field].kind === 'hold' ? plan.fields[field] : ({ kind: 'wait' } as const);
@@ -83,8 +83,8 @@ function leaveAlone(plan: UserPlan): UserPlan {
 type PlanOf = (state: UserState) => UserPlan;
 
 /**
- * Plans each user of a look. If lookups stop answering for many users at once, these users stay unchanged, because the
- * fault must be in the lookup.
+ * Plans each user of a look. If lookups suddenly find many users no longer, these users stay unchanged, because the
+ * lookups must be at fault.
  * @param population the number of users present in the mirror
  */
 export async function planEach(
@@ -116,7 +116,7 @@ export async function planUsers(
   const { open, ...history } = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
   const plans = await planEach(seen, planOf, history.population, notes);
-  // Only a look at all users shows whether a limit no longer holds a field.
+  // Only a look at all users can show that a limit no longer has to hold a field.
   const offers = isWhole ? offerLimited(plans, states) : [];
   const { adminRoleIds } = settings.guard;
   const present = await readKnown(mirror, [...plans, ...offers], adminRoleIds);
@@ -135,7 +135,7 @@ export async function planUsers(
   return { look: seen, plans: verdict.plans, absent, verdict };
 }
 
-/** The plans, with plans for the users who are new to the mirror. */
+/** Returns the plans, and adds plans for the users who are new to the mirror. */
 export function planUnknown(
   { look: { roster, unknown }, plans }: UsersPlan,
   policy: Policy,

@@ -21,7 +21,7 @@ import type { UserPatch } from '../model/user.ts';
 
 /** On failure each method throws a `ServiceError`, whose `phase` shows whether a write may have had an effect. */
 export interface ServicePort {
-  /** The users with these addresses; without addresses all users, if the deployment answers that. */
+  /** The users with these addresses. Without addresses, all users, which not every deployment of the service returns. */
   users(filter: UserFilter): Promise<UsersAnswer>;
   /** Updates at most 25 users, a limit of our own. The client repeats the request only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
@@ -38,19 +38,19 @@ export type GatheredListing = GatheredRows<ListedRow>;
  * that the run still holds its lease, and throws `lease-lost` otherwise.
  */
 export interface MirrorPort {
-  /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
+  /** The users whose versions in mirror, base and service differ, byte for byte. */
   compareUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /**
-   * All addresses to look these users up by: from mirror, base, holds and pushes, and from `mirror.user_lookups`.
+   * All addresses that may find these users: from mirror, base, holds and pushes, and from `mirror.user_lookups`.
    * @param whose `edited`: all users who are not gone and whose values differ between mirror and base
    */
   readAddresses(whose: 'edited' | readonly Id[]): Promise<KnownAddresses>;
-  /** The concerned users that are not gone, with their base; may include other users, too. */
+  /** The users with these addresses or roles that are not marked as gone. The result may have further users, too. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   /** The history that the guard needs, and the open pushes. */
   readGuardHistory(): Promise<GuardHistory & { readonly open: readonly Intent[] }>;
-  /** Returns who edited these fields, and the batch that they are in or would be in. */
+  /** Returns who edited these fields, and their batch. For fields that only a plan holds: the batch they would get. */
   readHeldEdits(holds: readonly HoldOfUser[]): Promise<readonly HeldEdit[]>;
   readAbsenceVerdicts(resource: MirroredResource): Promise<AbsenceVerdicts>;
   /** The memory of a listing, without its answers if the mirror's rows have changed since. */
@@ -58,15 +58,15 @@ export interface MirrorPort {
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
   /**
-   * Returns at most `most` of the rows that lack a column which is read row by row. A row is included if it is new or
-   * changed, or if the mirror lacks the column, too.
-   * @param after rows with a greater id come first, then rows up to this id
+   * Returns at most `most` rows for which a column must be read row by row. They lack the column, and either are new or
+   * changed, or lack the column in the mirror, too.
+   * @param after rows with a greater id are returned first, then rows up to this id
    */
   readLackingRows(rows: GatheredListing, most: number, after: Id): Promise<readonly ListedRow[]>;
   /** Returns what a refresh would change, and writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   readEarlier(pushes: readonly EarlierThan[]): Promise<EarlierPushes>;
-  /** Whether this deployment keeps or clears a user's name if an update leaves the name out, or `unknown`. */
+  /** What the service does to a user's name if an update leaves the name out: `keeps`, `clears`, or `unknown`. */
   readNameSafety(): Promise<NameSafety>;
 }
 
@@ -77,14 +77,14 @@ export interface MirrorWriter {
    * @returns the users whose row was locked or had changed
    */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
-  /** Adds new users to the mirror. Returns the users that exist there by now, which it did not write. */
+  /** Adds new users to the mirror. Returns the users that were in the mirror already, and that it did not write. */
   takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
   /** Records the decision. Returns the rows that an editor has locked: a later run marks them as gone. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts the users of each role, if the counts can have changed. Must be called after all pulls, before any push. */
   learnRoles(): Promise<void>;
   /**
-   * Records rows of users that could not be taken. For each stale user, counts one more pass with an old version.
+   * Records rows of users that could not be used. For each stale user, counts one more run that saw an old version.
    * @param rejected `null` if only some users were read
    */
   applyOddities(rejected: readonly RejectedRow[] | null, stale: readonly Id[]): Promise<void>;
@@ -105,7 +105,7 @@ export interface MirrorWriter {
   requireLease(): void;
   /** Stores the results of pushes. Returns the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
-  /** Publishes a listing, records its rows that could not be taken, and stores its memory for the next run. */
+  /** Publishes a listing, records its rows that could not be used, and stores its memory for the next run. */
   applyListing(rows: GatheredListing, about: ListingRecord): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
 }

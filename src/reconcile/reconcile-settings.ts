@@ -6,7 +6,7 @@ import type { AbsenceSettings } from './missing-rows.ts';
 import type { PushSettings } from './push/record.ts';
 
 export interface ReconcileSettings {
-  /** The version of this program: answers remembered by another version are ignored. */
+  /** The version of this program. Answers that another version stored are ignored. */
   readonly program: string;
   readonly push: Omit<PushSettings, 'policy'>;
   readonly pageSize: number | undefined;

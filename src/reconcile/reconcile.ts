@@ -1,5 +1,5 @@
 /**
- * The product, in one function:
+ * The whole work of musterd, in one function:
  *
  * 1. settle pushes with an unknown outcome;
  * 2. look at the users on both sides: all users, or only the users edited in the mirror;
@@ -33,13 +33,13 @@ import type { ReconcileSettings } from './reconcile-settings.ts';
 import { countContacts, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
 
-/** Stores and reports the fields that the guard holds. @returns true if the guard ends the run */
+/** Stores and reports the fields that the guard holds. @returns true if the run must end after that */
 async function stopsAtGuard(
   { mirror, notes, sendBlock }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
-  // If nothing may be sent, all edits wait anyway, so the run need not stop.
+  // If nothing may be sent at all, no edit can leave anyway, so the run need not end.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -51,7 +51,7 @@ async function stopsAtGuard(
       isNews: isNews && sendBlock === undefined,
     });
   notePostponed(postponed, notes);
-  // Approved pushes are left to the next run, which this refusal no longer stops.
+  // Approved pushes are left to the next run. It continues, because only a new refusal ends a run.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;
 }
@@ -78,7 +78,7 @@ function isNothing({ look: seen, plans, absent }: UsersPlan): boolean {
   return seen.isWhole && odd + rejected.length + repeated.size + unresolved.length === 0;
 }
 
-/** @returns true if the run continues; false if a new batch must wait for a person first */
+/** @returns true if the run continues; false if the guard ended it because of a new batch */
 async function reconcileUsers(
   places: WritingContext,
   team: Team,
@@ -104,7 +104,7 @@ async function reconcileUsers(
   const deferred = await pull(places, settings, planned);
   const { roster, isWhole } = seen;
   const { plans, verdict } = planned;
-  // Deferred users are left out, because none of their writes took place, not even their holds.
+  // Users whose row was locked are not pushed, because their plan was not written, not even its holds.
   const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const fresh = isWhole ? null : { readAtMs: askedAtMs };
   const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };

@@ -1,6 +1,6 @@
 /**
  * The read-only listings: read page by page, published in one transaction. The rows of an incomplete listing are
- * taken, too. Only a complete listing counts as evidence that a row is missing.
+ * published, too, but only a complete listing can show that a row is missing.
  */
 import type { ListingOptions } from '../model/service-request.ts';
 import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/absence.ts';
@@ -14,7 +14,7 @@ import { type AbsenceSettings, judgeAbsences, readVerdicts, sayWithheld } from '
 import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
-/** One listed resource: how it is read, compared and checked row by row. */
+/** One listed resource, and the calls that read it: the listing, and single rows. */
 export interface Refreshable {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<ListedRow>) => Promise<Listing<ListedRow>>;
@@ -66,7 +66,7 @@ function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredLi
   return { sink, others: () => [...others.values()] };
 }
 
-/** Reads a listing page by page, with no more than one page of its rows in memory. */
+/** Reads a listing page by page, with at most one page of rows in memory, and does `work` with the result. */
 async function withListing<R>(
   { resource, list }: Refreshable,
   mirror: MirrorPort,
@@ -189,7 +189,7 @@ async function readByRow(
       if (inVain === mostInVain) break;
       continue;
     }
-    // The service may return the row in the next run.
+    // 404: the row is asked for again, because the service may return it in the next run.
     if (answer === null) continue;
     // A column that the answer lacks is stored empty, so that the row is read again only after a change.
     const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);
@@ -198,7 +198,7 @@ async function readByRow(
   return { lacking: lacking.length, memory: { lastRow } };
 }
 
-/** The most rows that one pass looks up again, of those that exist although the listing leaves them out. */
+/** The most rows left out by the listing, and found by id in an earlier run, that one run looks up again. */
 const askedAgain = 20;
 
 /** Asks for each of these rows. @returns the rows that exist, and the rows that do not */
@@ -226,8 +226,8 @@ async function judgeMissing(
   const decision = { missing, withheld };
   if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
   const first = await lookUp(due, row);
-  // A found row that no longer exists loses this verdict. It then counts against the limits like any missing row, and
-  // a later pass looks it up once more.
+  // A row with the verdict `found` that no longer exists loses the verdict. The row then counts as missing, and a later
+  // run looks it up once more.
   const again = await lookUp(found.slice(0, askedAgain), row);
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)

@@ -44,7 +44,7 @@ interface GuardRefusal {
   readonly reasons: readonly string[];
   /** Number of users that wait for an approval. */
   readonly users: number;
-  /** True if the guard ended the run. Only the first run with refused pushes ends; later runs continue without them. */
+  /** True if the guard ended the run. Only the first run with refused pushes ends; later runs leave these pushes out. */
   readonly stopped: boolean;
   /** True if the guard refused no push, and the pushes only wait for a review. */
   readonly isReview: boolean;
@@ -60,7 +60,7 @@ export interface RunNotes {
   /** A warning that leaves the run complete. */
   warn(text: string): void;
   count(kind: CountKind, by?: number): void;
-  /** Records the window of one batch in ms: the time from its last read to its answer. */
+  /** Records the window of one batch: the ms from the last read of its users to the answer. */
   pushWindow(windowMs: number): void;
   /** The longest window in ms in which a push could overwrite an edit on the service; `null` without a push. */
   readonly longestPushMs: number | null;
@@ -177,7 +177,7 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   excerpt: '',
 });
 
-/** Notes users who are left for the next run, because another session's open transaction is changing them. */
+/** Notes users who wait for the next run, because an open transaction of another session is changing them. */
 export function noteDeferred(notes: RunNotes, users: number): void {
   notes.count('deferred', users);
   if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);

@@ -19,8 +19,8 @@ function nameSome(ids: readonly Id[]): string {
 }
 
 /**
- * @param shown the number of users that the service shows. If a field of more than half of them cannot be read, the form
- * of the answers must have changed, and the run is partial.
+ * @param shown the number of users that the service shows. If a field of more than half of these users cannot be read,
+ * the form of the answers must have changed, and the run is partial.
  */
 export function noteUnread(
   notes: Pick<RunNotes, 'warn' | 'partial'>,

@@ -1,4 +1,4 @@
-/** Reads the users outside of the plan that the limits on single fields compare with. */
+/** Finds users outside of the plan whose values the limits on single fields need, such as owners of an address. */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Concern, PresentUser } from '../../model/plan.ts';
@@ -10,7 +10,7 @@ import type { UserLookup } from '../read/lookup.ts';
 const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
-/** Further users whom a push concerns: owners of a pushed address and, if a role is pushed, the administrators. */
+/** Other users whom the pushes concern: owners of a pushed address and, if a role is pushed, the administrators. */
 export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[]): Concern {
   const patches = plans.filter(isPush).map(pushOf);
   const known = (forms: readonly string[]) => [...new Set(forms)].filter((form) => form !== '');
@@ -21,7 +21,7 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
   };
 }
 
-/** Reads the users who do not differ but whom the guard compares pushes with. Without such a push, it reads none. */
+/** Reads unchanged users with whom the guard compares the pushes. Reads no user if no push needs the comparison. */
 export async function readKnown(
   mirror: MirrorPort,
   plans: readonly UserPlan[],
@@ -31,8 +31,8 @@ export async function readKnown(
 }
 
 /**
- * Users that a field limit depends on according to base. They must be looked up: the owner of a pushed address may no
- * longer have that address, and other administrators may have been demoted.
+ * Users that a field limit depends on according to base. They must be looked up, because base may be out of date: the
+ * owner of a pushed address may no longer have it, and other administrators may have been demoted.
  */
 export function concernedBy(
   plans: readonly UserPlan[],

@@ -1,15 +1,15 @@
 /**
- * Limits on single fields. A push beyond such a limit is held alone, even if its batch was approved.
+ * Limits on single fields. A push beyond such a limit is held, even if its batch was approved. Other fields are sent.
  *
  * | what                                                  | which fields are held                  |
  * |-------------------------------------------------------|----------------------------------------|
  * | more than `maxRoleChanges` role changes               | all of those roles                     |
  * | an email or phone that another user has or would get  | that email or phone                    |
- * | no administrator would be left                        | the demoted administrators' roles (†)  |
+ * | a demotion would leave no administrator               | the demoted administrators' roles (†)  |
  *
- * † unless a promotion of the same run may leave an administrator, or not all users were read: see `lastAdministrators`.
+ * † If this run also promotes somebody, or did not read all users, the demotion waits instead: see `lastAdministrators`.
  *
- * If such a limit held a field and a person let it pass, the field passes. Its value still counts in checks of other
+ * A field that such a limit held is sent once a person lets it pass. Its value still counts in the checks of other
  * users. The value of an open push counts, too, because it may have arrived.
  *
  * Each look at all users checks these limits again (`offerLimited`). A held field is sent as soon as no limit would hold
@@ -51,13 +51,13 @@ export interface Population {
   readonly isWhole: boolean;
   /** All users that the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
-  /** All concerned users of the mirror that are not gone. */
+  /** All users of the mirror that the limits concern (`concernOf`), without users marked as gone. */
   readonly present: readonly PresentUser[];
   /** Pushes with an unknown outcome. */
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
 }
 
-/** A plan with pushes, and the fields that a person exempted from all field limits. */
+/** A plan with pushes, and the fields that a person resolved, so that no field limit holds them. */
 export interface ReviewedFields {
   readonly plan: UserPlan;
   readonly resolved: readonly Field[];
@@ -65,7 +65,7 @@ export interface ReviewedFields {
 
 export type FieldLimits = ReadonlyMap<Id, readonly Hold[]>;
 
-/** The holds of all field limits. If several limits hold a field, the first hold counts. */
+/** Joins the holds of all field limits. If several limits hold the same field, only the first hold is kept. */
 export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   const joined = new Map<Id, readonly Hold[]>();
   for (const [id, holds] of all.flatMap((fieldLimits) => [...fieldLimits])) {
@@ -95,7 +95,7 @@ type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
 
 const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', UsersByAddress>>>();
 
-/** Users by the addresses in the team list. Computed once per list, because it is long and many runs of edits use it. */
+/** Users by their addresses in the team list. Computed once per list: a list is long, and many runs of edits use it. */
 function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', UsersByAddress>> {
   const index = addressed.get(members);
   if (index !== undefined) return index;
@@ -105,7 +105,7 @@ function addressesOf(members: Population['members']): Readonly<Record<'email' | 
   return found;
 }
 
-/** Computes these indexes in advance, in turns with other work. */
+/** Computes the indexes of `addressesOf` in advance, with pauses for other work. */
 export async function indexAddresses(members: Population['members']): Promise<void> {
   if (addressed.has(members)) return;
   const { found, take } = createAddressed();
@@ -182,7 +182,7 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
 /** The run that a demotion waits for: the next run, or the next run that reads all users. */
 export type AwaitedRun = 'next' | 'whole';
 
-/** The result for demotions that would leave no administrator. */
+/** What happens to demotions that would leave no administrator: a hold, or a wait for a later run. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
   /** Demotions that are left out of this run, neither sent nor held. */
@@ -190,9 +190,9 @@ export interface LastAdministrators {
 }
 
 /**
- * Demotions that would leave no administrator among the users that the service shows and the team lists (if the
- * team lists nobody: among those shown). A demotion in flight counts as done. A promotion does not count, because
- * it may be refused, deferred or edited again before it leaves. `left`: an administrator would be left.
+ * Decides about demotions that would leave no administrator. Only users whom the service shows and the team lists count
+ * as administrators (all users shown, if the team list is empty). A demotion in flight counts as done. A promotion does
+ * not count, because it may be refused or edited again before it is sent. `left`: an administrator would be left.
  *
  * | left | a promotion is sent in this run | all users were read | the demotion                         |
  * |------|---------------------------------|---------------------|--------------------------------------|
@@ -201,8 +201,8 @@ export interface LastAdministrators {
  * | no   | no                              | no                  | waits for a run that reads all users |
  * | no   | no                              | yes                 | is held                              |
  *
- * A demotion that this run does not send for another reason (not `isSent`) stays in its batch instead of waiting
- * outside of the batch.
+ * These waits are only for demotions that this run would otherwise send (`isSent`). A demotion that is held for another
+ * reason stays in its batch.
  */
 export function lastAdministrators(
   pushes: readonly ReviewedFields[],
@@ -242,7 +242,7 @@ export function lastAdministrators(
   return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
 }
 
-/** Plans that push the fields which limits on single fields hold now. Other fields of these users wait. */
+/** Plans that try to push each field that a field limit holds, to see if it still must be held. Other fields wait. */
 export function offerLimited(plans: readonly UserPlan[], states: readonly UserState[]): readonly UserPlan[] {
   const stateOf = new Map(states.map((state) => [state.id, state]));
   return plans.flatMap((plan) => {
@@ -270,7 +270,7 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
   });
 }
 
-/** The plans. If a lifted plan decides a field of the same user, its decision replaces the plan's decision. */
+/** Returns the plans. If a lifted plan of the same user decides a field, that decision replaces the plan's decision. */
 export function withLifted(plans: readonly UserPlan[], lifted: readonly UserPlan[]): readonly UserPlan[] {
   const of = new Map(
     lifted.map(({ id, fields: decisions }) => [

@@ -3,45 +3,45 @@
  *
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
- * | pushes to more than max(`maxRows`, `maxShare`) of the users | all pushes are held       |
- * | within a day, over all runs                                 |                           |
- * | a field that was stopped before, without a decision         | it is held again          |
- * | a limit on single fields (`field-limits.ts`)                | that field is held        |
- * | a value that was confirmed three times within a day, each   | that field is held:       |
- * | time over the same other value                              | conflict                  |
+ * | all runs of a day together push to more users than          | all pushes are held       |
+ * | `maxRows` and more than the share `maxShare` of all users   |                           |
+ * | a field was held before, and no person has decided about it | it is held again          |
+ * | a field exceeds a limit on single fields (`field-limits.ts`)| that field is held        |
+ * | a field was pushed and put back by the service three times  | that field is held:       |
+ * | within a day, with the same two values each time            | conflict                  |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
- * With `isReviewed` the limits on the number of pushes do not apply.
+ * With `isReviewed` the first limit does not apply, because a person sees each push anyway.
  *
- * Only pushes count, not adoptions, pulls or settled fields. A run that the guard ends still stores all holds of its
- * plan. Held fields get their batch when the run ends (`nameBatches`). For each field that would be pushed:
+ * Only pushes count, not adoptions, pulls or settled fields. If the guard ends the run, the holds of its plan are stored
+ * nevertheless. For each field that would be pushed (*counted*: towards the first limit):
  *
- * | beyond a field limit | resolved | approved | refused or stopped before | the field             |
- * |----------------------|----------|----------|---------------------------|-----------------------|
- * | yes                  | no       | ·        | ·                         | is held alone         |
- * | ·                    | yes      | ·        | ·                         | is sent, not counted  |
- * | no                   | no       | yes      | ·                         | is sent, not counted  |
- * | no                   | no       | no       | yes                       | is held               |
- * | no                   | no       | no       | no                        | is sent               |
+ * | beyond a field limit | resolved | approved | first limit exceeded, or held before | the field                 |
+ * |----------------------|----------|----------|--------------------------------------|---------------------------|
+ * | yes                  | no       | ·        | ·                                    | is held by that limit     |
+ * | ·                    | yes      | ·        | ·                                    | is sent, not counted      |
+ * | no                   | no       | yes      | ·                                    | is sent, not counted      |
+ * | no                   | no       | no       | yes                                  | is held                   |
+ * | no                   | no       | no       | no                                   | is sent, and counted      |
  *
- * A push that only restores a name which our own update cleared is not counted, and is sent even beyond the limit. No
- * person edited the name, and the user has no name until then. A review holds such a push like any other.
+ * A push that only restores a name which our own update cleared is not counted, and is sent even beyond the first limit,
+ * because no person edited the name and the user has no name until then. A review holds such a push like any other.
  *
  * A field is approved if a person agreed to this edit over the value that the service shows. It is also resolved if a
- * limit on that field alone had held it. An edit that was stopped before does not count again against the limits, so it
- * does not hold up other fields. Another edit of the same field counts, and needs its own approval.
+ * limit on single fields had held it. An edit that was held before is not counted again, so that it does not cause other
+ * fields to be held. A later edit of the same field is counted, and needs its own approval.
  *
- * When people are notified (exit code 4, column "told"), and when the run continues:
+ * When people are notified (by exit code 4), and when the run continues:
  *
- * | waited before | refused now                                  | told | the run           |
- * |---------------|----------------------------------------------|------|-------------------|
- * | nothing       | yes                                          | yes  | ends (†)          |
- * | a batch       | more users than one run may push to          | yes  | continues         |
- * | a batch       | no, or fewer                                 | no   | continues         |
- * | a batch       | ·, but it has waited for a day               | yes  | continues         |
+ * | waited for a person before | newly refused in this run             | people are notified | the run   |
+ * |----------------------------|---------------------------------------|---------------------|-----------|
+ * | nothing                    | any pushes                            | yes                 | ends (†)  |
+ * | a batch                    | pushes to more users than the limit   | yes                 | continues |
+ * | a batch                    | nothing, or pushes to fewer users     | no                  | continues |
+ * | a batch, for over a day    | ·                                     | yes                 | continues |
  *
- * † it continues if it must restore a name.
+ * † The run continues if it must restore a name that our own update cleared.
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -79,7 +79,7 @@ export interface GuardView extends Population {
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   readonly history: GuardHistory;
-  /** Plans that push the fields which limits on single fields hold (`offerLimited`). */
+  /** Plans that try to push fields that limits on single fields hold, to check these limits again (`offerLimited`). */
   readonly offers: readonly UserPlan[];
 }
 
@@ -90,7 +90,7 @@ export interface GuardVerdict {
   readonly reviewed: readonly string[];
   /** True if the run ends now, because the refusal is new. */
   readonly stopped: boolean;
-  /** True if people are notified: at the first refusal, at another mass change, or again after a day. */
+  /** True if people are notified: at the first refusal, at a further mass change, or again after a day. */
   readonly isNews: boolean;
   /** All plans. Their pushes may be sent now; other fields are held or wait. */
   readonly plans: readonly UserPlan[];
@@ -98,7 +98,7 @@ export interface GuardVerdict {
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** All fields that limits on a whole run and reviews hold now. */
   readonly waiting: readonly WaitingField[];
-  /** Demotions that are left out of this run, but not held, and the run that each waits for. */
+  /** Demotions that this run neither sends nor holds, by user, and the run that each demotion waits for. */
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** The rows to write to the database. */
   readonly writes: StoppedPushes;
@@ -110,11 +110,11 @@ interface ReviewedPush {
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
   readonly approved: readonly Field[];
-  /** Fields that were stopped before and are not approved. */
+  /** Fields that a limit on a whole run or a review held before, and that are not approved. */
   readonly again: readonly Field[];
-  /** The fields of `again` that still have the stopped edit, without a decision about it. */
+  /** Those fields of `again` that still have the edit that was held, and no decision about it. */
   readonly left: readonly Field[];
-  /** By field, the reason in words why a decision about it is void; `undefined` if none is. */
+  /** By field, the reason in words why a person's decision about it is void; `undefined` if no decision is void. */
   readonly voids: ReadonlyMap<Field, string | undefined>;
 }
 
@@ -149,7 +149,7 @@ const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly F
 
 type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
-/** The limits on single fields, and the demotions that have to wait for another run. */
+/** The holds by limits on single fields, and the demotions that must wait for another run. */
 function limitsOn(
   pushes: readonly ReviewedPush[],
   sendsRole: (push: ReviewedPush) => boolean,
@@ -182,7 +182,7 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
   hold,
 });
 
-/** The pushed fields that must wait for a person, and the plans in which these fields and the limited fields are held. */
+/** The pushed fields that wait for a person, and the plans in which they and the fields beyond a field limit are held. */
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],
@@ -221,7 +221,7 @@ function holdBack(
 }
 
 /**
- * Decides about the offered fields: they are sent, or held with another reason. Other fields wait as before.
+ * Decides about the fields that field limits held until now: each is sent, held for a new reason, or stays held.
  * @param sent the users whom this run updates without a person's approval
  */
 function lift(
@@ -280,7 +280,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);
   const plans = withLifted(decided, lifted);
-  // Fields that the merge, or the offer of limited fields, holds for a review wait as well.
+  // Fields that the merge or `lift` holds for a limit or a review wait for a person as well.
   const isHeld = new Set(held.map(waitingKey));
   const stoppedIn = (plan: UserPlan) => holdsOf(plan).filter(isStopped);
   const turned = plans

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import { isStopped } from '../merge/held-field.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** The held fields that stay held, unchanged. */
+/** Returns those of the held fields that these plans leave held and unchanged. */
 export function stayingOf<Held>(
   plans: readonly UserPlan[],
   held: readonly Held[],
@@ -22,7 +22,7 @@ export function stayingOf<Held>(
   });
 }
 
-/** The number of fields held alone that will wait for a person: fields that the plans hold, and fields that stay held. */
+/** The number of fields that will wait for a person, held now or before, other than by a whole-run limit or a review. */
 export function countHeld(
   plans: readonly UserPlan[],
   before: readonly { readonly userId: Id; readonly field: Field }[],
@@ -33,7 +33,7 @@ export function countHeld(
   return anew.length + stayingOf(plans, before, (row) => row).length;
 }
 
-/** The plans after the stopped fields were stored: these fields are marked as held already. */
+/** Returns the plans after their holds by a limit on a whole run or a review were stored: these fields stay held. */
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
     const written = holdsOf(plan).filter(isStopped);

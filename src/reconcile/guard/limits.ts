@@ -1,4 +1,4 @@
-/** The limit on the number of users that are pushed to, and the settings of the guard. */
+/** The limit on the number of users that runs push to within a day, and the settings of the guard. */
 
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory } from '../../model/waiting.ts';

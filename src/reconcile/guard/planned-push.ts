@@ -7,7 +7,7 @@ import type { Id } from '../../model/id.ts';
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';
 
-/** The values of a push. If the plan writes a new base, this base replaces the old one. */
+/** The values of a push. If the plan writes a new base, the result has the new base instead of the old one. */
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
@@ -25,8 +25,8 @@ export function putsBackName({ fields: { name } }: UserPlan): boolean {
 }
 
 /**
- * Keeps the pushes of a repeated plan that the guard has seen: the same edit, over the same base and service value. Any
- * other push changed since, on either side. It was not checked against the limits, so it waits for the next run.
+ * Keeps the pushes of a repeated plan that the guard has checked: the same edit, over the same base and service value.
+ * Any other push waits for the next run, because one side has changed since and the guard has not checked it.
  */
 export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
   return mapPushes(plan, (field, push) => {

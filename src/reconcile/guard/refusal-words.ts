@@ -3,10 +3,10 @@ import { columnOf, type Field } from '../../model/fields.ts';
 import type { Decision, Hold } from '../../model/user-plan.ts';
 import type { FieldLimits } from './field-limits.ts';
 
-/** The most held fields that a refusal names. */
+/** The message of a refusal names at most this many fields that limits on single fields hold. */
 const namedBrakes = 3;
 
-/** The part of a refusal about fields that limits on single fields hold. */
+/** The sentences of a refusal about fields that limits on single fields hold. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, holds]) =>
     holds.map(({ field, detail }) => `${columnOf(field)} of ${id}: ${detail}`),
@@ -31,7 +31,7 @@ export function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<H
     : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
 }
 
-/** The hold of a field that must wait although no limit on single fields holds it any more; `undefined` if it may go. */
+/** The hold of a field that still waits for a person after its field limit ended; `undefined` if it may be sent. */
 export function stillWaits(
   field: Field,
   { values, edit }: Pick<Extract<Decision, { kind: 'push' }>, 'values' | 'edit'>,

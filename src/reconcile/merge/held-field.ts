@@ -11,35 +11,35 @@
  * | returned                             | merged again | ends           | stays            | –           | rejected | stays        | returned    |
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
- * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
- * decides; this command also ends any other hold. *Limit lifted*: a look at all users shows that no limit holds the field
- * any more (`guard/field-limits.ts`). *Edited again*: the field has another edit, even if its value was taken back and
- * then set to the same value.
+ * *Merged again*: the field is pushed, pulled or held like any other field, and counted by the guard. –: cannot happen;
+ * only `musterd resolve` can decide, which also ends any other hold. *Limit lifted*: a look at all users shows that no
+ * limit holds the field any more (`guard/field-limits.ts`). *Edited again*: the field has a later edit, even with the same
+ * value. *User leaves*: the reason of the hold once the user is back.
  *
  * A person's decision is about one edit and the service value seen for it. What happens to the decision:
  *
  * | the edit                            | the service             | no decision                  | approved         | rejected         |
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
- * | is unchanged                        | is unchanged            | as above                     | is sent          | stays, silently  |
+ * | is unchanged                        | is unchanged            | as above                     | is sent          | stays            |
  * | is unchanged                        | has another value       | as above                     | void: held (§)   | stays            |
  * | is unchanged                        | changed and went back   | as above                     | is sent          | stays            |
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
- * | was replaced, even by its own value | ·                       | a new edit                   | does not pass on | does not pass on |
- * | was made with the triggers off      | ·                       | a new edit                   | does not pass on | does not pass on |
- * | is being sent                       | ·                       | –                            | is spent (¶)     | "on its way"     |
- * | was sent, no answer, does not show  | ·                       | merged again                 | sent again (¶)   | –                |
- * | is in a refused request that is cut | ·                       | checked before each part     | likewise         | is taken out     |
+ * | was replaced, even by its own value | ·                       | is merged as a new edit      | no longer counts | no longer counts |
+ * | was made with the triggers off      | ·                       | is merged as a new edit      | no longer counts | no longer counts |
+ * | is being sent                       | ·                       | –                            | is used up (¶)   | if not confirmed |
+ * | was sent without answer or effect   | ·                       | is merged again              | sent again (¶)   | –                |
+ * | is in a refused request that is cut | ·                       | is checked before each part  | checked, too     | is taken out     |
  * | belongs to a user who left          | ·                       | returned                     | void: returned   | stays            |
  *
  * An approval is about values: if the service's value changed and changed back, the approval still applies. § with a policy
- * other than `hold` the edit is merged again, see †. ¶ opening an intent under a decision spends the decision, and the intent
- * remembers it: see the table in `push/result.ts`. Each part is checked just before it leaves (`send-guard.ts`).
+ * other than `hold` the edit is merged again, see †. ¶ an approval counts for one push. The intent of the push records it,
+ * and gives it back in some cases (`push/result.ts`). Each part is checked just before it is sent (`send-guard.ts`).
  *
- * † and the run warns. With a policy other than `hold` the field is merged again: the service wins, or the edit waits in
- * a new batch, over the present value of the service.
+ * † It stays held, and the run warns. With a conflict policy other than `hold` it is merged again: the service wins, or
+ * the edit waits in a new batch, over the present value of the service.
  *
  * A hold on request (*asked*) hides an earlier reason. When it ends, the field is held for the earlier reason again
- * (`toHold`), and the first table applies to all that has happened meanwhile.
+ * (`toHold`), and the first table applies to everything that has happened during the hold on request.
  */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
@@ -77,5 +77,5 @@ export function voidDetail(
   return 'the decision about this edit is void: the service no longer has the value that it was based on';
 }
 
-/** True if a limit on a whole run or a review holds the edit. It then waits for a person even after the limit has ended. */
+/** True if a limit on a whole run or a review holds the edit. The edit waits for a person even if the limit is raised. */
 export const isStopped = ({ reason, isAlone }: Hold): boolean => isApprovable(reason) && isAlone !== true;

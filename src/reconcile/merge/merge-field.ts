@@ -10,12 +10,12 @@
  * | yes    | yes   | yes   | settle   |
  * | yes    | yes   | no    | conflict |
  *
- * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
- * name against the base's. Without a base both sides count as changed.
+ * The name is one value of two halves: the mirror's pair is compared with the base's pair, and the service's
+ * joined name with the base's joined name. Without a base both sides count as changed.
  *
- * If the service does not show a field, it is unknown whether it has moved. `none`: no base. `empty`: no value in base.
+ * If the service does not show a field, it may or may not have moved. `none`: no base. `empty`: no value in base.
  *
- * | the service says | base    | edited | verdict                            |
+ * | the field is     | base    | edited | verdict                            |
  * |------------------|---------|--------|------------------------------------|
  * | unreadable       | ·       | ·      | unread                             |
  * | left out         | none    | ·      | nothing                            |
@@ -44,12 +44,12 @@ export function decide(edited: boolean, moved: boolean, agree: boolean): Exclude
   return agree ? 'settle' : 'conflict';
 }
 
-/** The canonical form of a field in base; for the name, of the service's joined name, which base keeps. */
+/** The canonical form of a field's value in base. For the name, it is the form of the joined name that base stores. */
 export function canonicalBase(field: Field, base: BaseUser): string {
   return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
 }
 
-/** The reason why it is unknown whether the service has moved a field; `undefined` if it is known. */
+/** The reason why it is not known if the service has changed a field; `undefined` if it is known. */
 export function unreadOf(
   field: Field,
   base: BaseUser | undefined,
@@ -76,15 +76,15 @@ export function mergeField(
   return decide(edited, moved, reading.value === canonicalValue(field, mirror));
 }
 
-/** The side that wins when both changed a field: none until a person decides, the service, or the mirror. */
+/** The side that wins if both sides changed a field. `hold`: neither side wins until a person decides. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
-  /** True if pushes may need an approval, so that an unapproved split of a name is not sent along. */
+  /** True if pushes may need an approval. Then a name is not sent along if no person approved its split. */
   readonly approvesSplits?: boolean;
 }
 
-/** Applies the policy to a conflict; other verdicts stay. */
+/** Applies the policy to a conflict. All other verdicts are returned unchanged. */
 export function applyPolicy(policy: Policy, field: Field, verdict: Verdict): Verdict {
   if (verdict !== 'conflict') return verdict;
   switch (policy[field]) {

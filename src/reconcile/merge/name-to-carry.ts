@@ -1,19 +1,19 @@
-/** Finds the name that can go along with an update of other fields, if an update without it would clear the name. */
+/** Finds the name to send with an update of other fields, on a service where an update without a name clears it. */
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import type { Policy } from './merge-field.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
- * The halves of the service's name. Decides if a field is held because no name can go along, and if such a hold stays.
+ * The halves of the service's name to send with the update. If they are `null`, the updated fields are held:
  *
- * | the name on the service                                        | `approvesSplits` | what goes along                 |
- * |----------------------------------------------------------------|------------------|---------------------------------|
- * | empty                                                          | ·                | `undefined`: none can be lost   |
- * | one or two words                                               | ·                | its halves                      |
- * | more words, both sides agree on halves that are not as guessed | ·                | these: they have been sent      |
- * | more words, and an editor says that the guess is right         | no               | its halves                      |
- * | more words, and an editor says that the guess is right         | yes              | `null`: nobody has approved it  |
- * | more words, and its split is a guess                           | ·                | `null`: nobody knows the halves |
+ * | the name on the service                                        | `approvesSplits` | result                           |
+ * |----------------------------------------------------------------|------------------|----------------------------------|
+ * | empty                                                          | ·                | `undefined`: no name can be lost |
+ * | one or two words                                               | ·                | its halves                       |
+ * | more words, both sides agree on halves that are not as guessed | ·                | these halves, sent before        |
+ * | more words, and an editor marked the guessed split as known    | no               | the guessed halves               |
+ * | more words, and an editor marked the guessed split as known    | yes              | `null`: split not approved       |
+ * | more words, and the split is only a guess                      | ·                | `null`: halves not known         |
  */
 export function nameToCarry(
   base: BaseUser,

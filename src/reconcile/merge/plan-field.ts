@@ -52,7 +52,7 @@ function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined 
   return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
 }
 
-/** True if a hold waits for a person even if the service changes: a rejected edit, or an edit from before the user left. */
+/** True if a change on the service does not end the hold: its edit was rejected, or made before the user left. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'returned' || reason === 'rejected';
 
@@ -60,7 +60,7 @@ export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
 export const isAsked = (hold: Hold | undefined): boolean =>
   hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0;
 
-/** True if mirror and service have the same values as when the field was held (the service's only if it matters). */
+/** True if mirror and service still have the values of the hold (only the mirror, if `standsByMirror`). */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
   const reading = readingOf(hold.field, service);
   const sameService =
@@ -71,7 +71,7 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
 
-/** True if the hold stays. It ends, for example, if an editor has accepted a guessed split, so that the name can be sent. */
+/** True if the hold stays. It ends, for example, if an editor marks a guessed split as known, so the name can be sent. */
 function staysHeld(
   hold: Hold,
   base: BaseUser,
@@ -84,7 +84,7 @@ function staysHeld(
   return hold.field !== 'name' && !hasName && nameToCarry(base, mirror, service, policy) === null;
 }
 
-/** The reason to hold a name that the service no longer shows. */
+/** The message of the hold of a name that the service shows as empty. */
 export const emptiedDetail =
   'the service no longer shows a name, and an empty name never replaces a name: decide with "musterd resolve"';
 
@@ -112,8 +112,8 @@ export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
 });
 
 /**
- * An unreadable field waits unchanged. If the service leaves out an email or phone that it had before, the field may
- * have been emptied there. So an edit of the field is not sent: a person decides.
+ * A field that the service does not show readably waits unchanged. If the service leaves out an email or phone that it
+ * had before, the value may have been removed on the service. So an edit of the field is not sent: a person decides.
  */
 function planUnread(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
@@ -132,7 +132,7 @@ interface DifferingField {
   readonly base: BaseUser;
   /** The result of merge and policy, which applies unless a hold decides otherwise. */
   readonly decided: 'pull' | 'push' | 'conflict';
-  /** True if the mirror wins conflicts: a change on the service then holds no push. */
+  /** True if the mirror wins conflicts. Then a change on the service is no reason to hold a push. */
   readonly mirrorWins: boolean;
 }
 
@@ -160,7 +160,7 @@ function underHold(
   // A hold applies to its own edit only. A later edit of the field is decided again.
   if (!isSameEdit(hold, state)) return undefined;
   if (waitsForPerson) {
-    // A field that is decided again here is held again by the guard, even if no limit is exceeded (`guard.ts`).
+    // `undefined`: the field is decided again, and the guard holds it again, even if no limit is exceeded (`guard.ts`).
     const isOfBatch = sameValue(field, hold.mirror, state.mirror[field]);
     return decided === 'conflict' && isOfBatch ? stillHeld(field, state.service) : undefined;
   }
@@ -192,7 +192,7 @@ function reasonToHold({
   }
 }
 
-/** @param hasName true if this run's decision about the name lets a name go along with this field */
+/** @param hasName true if this run has a name that can be sent together with this field */
 export function planField(field: Field, state: UserOnBothSides, policy: Policy, hasName = false): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);
@@ -201,7 +201,7 @@ export function planField(field: Field, state: UserOnBothSides, policy: Policy, 
   if (isAsked(hold)) return stillHeld(field, service);
   const decided = applyPolicy(policy, field, mergeField(field, state.base, mirror, service));
   if (decided === 'unread') {
-    // The hold of another edit does not apply to this edit.
+    // A hold that was made for another edit does not apply to this edit.
     const anew = planUnread(field, state);
     if (hold?.reason === 'asked') return anew.kind === 'wait' ? { kind: 'same', ends } : anew;
     return ends && (anew.kind === 'wait' || isSameEdit(hold, state)) ? stillHeld(field, service) : anew;

@@ -13,10 +13,10 @@ import { takeValues } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
-/** Decides as for a user who came back, but each taken value is a change of its own, and each edit waits for a person. */
+/** Decides as for a user who came back, but records each taken value as a change, and each edit waits for a person. */
 function resyncField(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
-  // An earlier approval no longer counts, because it was given in another situation.
+  // An earlier approval no longer counts, because it was given before the resync was asked for.
   const stays = (hold: Hold) =>
     hold.reason === 'asked'
       ? isAsked(hold)
@@ -38,16 +38,16 @@ function resyncField(field: Field, state: UserOnBothSides): Decision {
 }
 
 /**
- * Base and mirror get the service's values; an edit that has not reached the service stays in the
- * mirror and waits for a person. A field that was held before, or is held on request, stays unchanged.
+ * Base and mirror get the service's values. An edit that has not reached the service stays in the mirror
+ * and waits for a person. A field that was held before, also on request, stays unchanged.
  */
 export function planResyncOf(read: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
-  // A person asked to trust the service, so an older version is as good as a newer one.
+  // A person asked to take the service's values, so even an older version of the user is taken.
   const state: UserState = { ...read, stale: false };
   const plan = planUser(state, member, policy, (seen) => decideEach((field) => resyncField(field, seen)));
   const { mirror, base } = state;
   if (plan.case === 'merge' || mirror === undefined || base === undefined || mirror.gone) return plan;
-  // The user cannot be merged now, so no value is taken. Earlier edits must still wait for a person.
+  // The user cannot be merged now, so no value of the service is taken. But each edit must wait for a person.
   const fields = decideEach((field) => {
     if (sameBytes(field, mirror, base) || holdOn(field, state) !== undefined) return plan.fields[field];
     const service = (field === 'name' ? joinName(base.name) : base[field]) as ServiceValue;

@@ -41,12 +41,12 @@ const allWait = decideEach(() => ({ kind: 'wait' }));
 
 function decideMerge(state: UserOnBothSides, policy: Policy): Decisions {
   const name = planField('name', state, policy);
-  // If the name settles now, the halves that an editor set are agreed on, so they can go along.
+  // If the name settles now, both sides agree on the halves that an editor set, so they can be sent with other fields.
   const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
   return decideEach((field) => (field === 'name' ? name : planField(field, state, policy, hasName)));
 }
 
-/** The hold of an edit from before the user left, which waits for a person. A rejected edit stays rejected. */
+/** The hold of an edit that was made before the user left. The edit waits for a person; a rejected edit stays rejected. */
 function holdOfGone(
   field: Field,
   mirror: MirrorUser,
@@ -67,8 +67,8 @@ function holdOfGone(
 
 /**
  * Decides one field of a user who is taken from the service as a whole. Base gets the service's value. An edit that the
- * service does not have stays in the mirror and is held. It never goes to base, even if the service does not show the
- * field. An empty name never replaces a full name.
+ * service does not have stays in the mirror and is held. Base never gets the edited value, even if the service does not
+ * show the field. An empty name never replaces a name that is not empty.
  */
 export function takeField(field: Field, state: UserOnBothSides, stays: (hold: Hold) => boolean): Decision {
   const { base, mirror, service } = state;
@@ -88,7 +88,7 @@ export function takeField(field: Field, state: UserOnBothSides, stays: (hold: Ho
   return holdField(field, 'conflict', emptiedDetail, versionsOf(field, state));
 }
 
-/** Decides about a user who is new, or whose row was lost in the mirror and is restored from base. */
+/** Decides about a user who is new, or whose row is missing in the mirror and is restored from base. */
 function decideAdopt(state: UserState, service: ServiceUser): Decisions {
   const row = state.base ?? takeValues(service, emptyValues);
   const seen: UserOnBothSides = { ...state, service, mirror: { ...row, split: 'guessed' } };
@@ -98,7 +98,7 @@ function decideAdopt(state: UserState, service: ServiceUser): Decisions {
 /** True if the user is known only from the team listing. */
 const neverResolved = (base: BaseUser) => singleNames.every((field) => base[field] === null);
 
-/** True if the name follows the team listing: no lookup ever found the user, and no edit or hold keeps the name. */
+/** True if the team listing gives the name: no lookup ever found the user, and the name is not edited or asked to be held. */
 function isListedName(state: UserState, { name }: TeamMember): boolean {
   const { base, mirror } = state;
   if (base === undefined) return mirror === undefined;
@@ -107,7 +107,7 @@ function isListedName(state: UserState, { name }: TeamMember): boolean {
   return neverResolved(base) && !isEmptied({ name }, base);
 }
 
-/** Decides a field of a member known only from the team listing. @param listed the values that follow the listing */
+/** Decides a field of a member whom no lookup finds. @param listed the values that the team listing gives */
 function planListed(field: Field, state: UserState, listed: ServiceUser): Decision {
   const { base, mirror } = state;
   if (mirror === undefined) return { kind: 'adopt', ends: false };
@@ -121,7 +121,7 @@ function planListed(field: Field, state: UserState, listed: ServiceUser): Decisi
   return isKept ? { kind: 'hold', hold: holdOfGone(field, mirror, base, state) } : { kind: 'wait' };
 }
 
-/** Plans a listed user whom no lookup finds. Nothing is pushed; the role, and perhaps the name, follow the team listing. */
+/** Plans a listed user whom no lookup finds. Nothing is pushed. Role, and perhaps name, are taken from the team listing. */
 function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'fields' | 'write'> {
   const { id, base, mirror } = state;
   const follows = isListedName(state, member);

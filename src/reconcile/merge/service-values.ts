@@ -20,8 +20,8 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 
 /**
- * The service's values in their stored form. If the service does not show a field, it gets the fallback's value. The
- * fallback's halves of the name are kept if they join to the service's name.
+ * The service's values in their stored form. A field that the service does not show gets the fallback's value. The name
+ * gets the fallback's halves if these join to the service's name.
  */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
   const joined = readable(service.name);
@@ -41,7 +41,7 @@ const joinedOf = (service: ServiceUser, fallback: string) => {
   return serviceName === undefined ? fallback : (serviceName ?? '');
 };
 
-/** The base; if there is none, the service's values. */
+/** The base. A user without a base gets the service's values as base. */
 export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
   return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }
@@ -56,10 +56,10 @@ const agrees = (decision: Decision) => takes(decision) || 'agrees' in decision;
  * |----------------------------|---------------|---------------|
  * | pull, settle, adopt        | the service's | the service's |
  * | hold that `agrees`         | stays         | the service's |
- * | anything else              | stays         | stays         |
+ * | any other decision         | stays         | stays         |
  *
- * If existing halves of a name join to the service's name, they are kept instead of a new split: the mirror's halves by a
- * settle or an adoption, the base's halves otherwise.
+ * If existing halves of a name join to the service's name, they are kept instead of a new split. A settle or an adoption
+ * keeps the mirror's halves, all other decisions keep the base's halves.
  */
 export function writeOf(
   state: UserState,
@@ -88,7 +88,7 @@ export function writeOf(
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Returns `null` if the write changes nothing. Comparing base is enough, because mirror and base move together. */
+/** Returns `null` if the write changes nothing. Comparing base is enough: a plan that changes mirror changes base too. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =

@@ -1,21 +1,21 @@
 /**
- * The case of a user as a whole (B base, M mirror, S a row of the service, L listed by the team).
+ * The case of a user as a whole. B: has a base. M: has a mirror row. S: the service shows the user. L: the team lists it.
  *
  * | B | M | S | L | gone | presence   | what it means |
  * |---|---|---|---|------|------------|---------------|
- * | – | – | S | · |      | adopt      | new: mirror and base are written together |
- * | B | – | S | · |      | adopt      | the row was lost here; the interface cannot delete users |
- * | · | M | S | · | yes  | return     | back: adopted again, pending edits are held |
- * | – | M | S | · | no   | merge      | without base: equal fields settle, others conflict |
- * | B | M | S | · | no   | merge      | field by field |
- * | – | – | – | L |      | adopt      | with the values of the team listing, unresolved |
- * | · | M | – | L | ·    | unresolved | neither pulled nor pushed; edits stay |
- * | B | – | – | L |      | adopt      | as above, unresolved |
- * | B | M | – | – | no   | missing    | gets a tombstone only on proof |
- * | · | M | – | – | yes  | waiting    | known to be gone |
- * | B | – | – | – |      | forget     | exists nowhere any more |
- * | – | M | – | – | no   | stranger   | the interface cannot create users: held |
- * | – | – | – | – |      | waiting    | exists nowhere |
+ * | – | – | S | · |      | adopt      | the user is new: mirror and base are written together |
+ * | B | – | S | · |      | adopt      | the mirror lost the row; the interface cannot delete users |
+ * | · | M | S | · | yes  | return     | the user came back: adopted again, pending edits are held |
+ * | – | M | S | · | no   | merge      | there is no base: equal fields settle, other fields conflict |
+ * | B | M | S | · | no   | merge      | each field is merged |
+ * | – | – | – | L |      | adopt      | no lookup finds the user: the team listing's values are used |
+ * | · | M | – | L | ·    | unresolved | nothing is pulled or pushed; edits stay |
+ * | B | – | – | L |      | adopt      | no lookup finds the user: restored from base and the team listing |
+ * | B | M | – | – | no   | missing    | marked as gone once the absence is proven |
+ * | · | M | – | – | yes  | waiting    | the user is known to be gone |
+ * | B | – | – | – |      | forget     | the user exists nowhere any more: the rows are deleted |
+ * | – | M | – | – | no   | stranger   | the fields are held: the interface cannot create users |
+ * | – | – | – | – |      | waiting    | the user exists nowhere |
  *
  * A user with an open intent is always `waiting`, because the outcome of the intent must be known first. A user that
  * the service shows with an older version than before is `waiting`, too.
@@ -29,7 +29,7 @@ export interface Sighting {
   readonly mirror: boolean;
   readonly service: boolean;
   readonly listed: boolean;
-  /** Only rows of the mirror can be gone. */
+  /** True if the user's row in the mirror is marked as gone. */
   readonly gone: boolean;
 }
 

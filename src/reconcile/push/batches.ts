@@ -8,7 +8,7 @@ import type { MirrorPort } from '../ports.ts';
 import { countLookups } from '../read/ask.ts';
 import { isNameless } from './carry-name.ts';
 
-/** The push of one user. */
+/** The values to push to one user. */
 export interface Pushable {
   readonly id: Id;
   readonly patch: UserPatch;
@@ -30,10 +30,10 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 }
 
 /**
- * A user whose earlier push got no answer goes alone and last, so that a bad user does not affect others. Until it is
- * known whether an update without a name keeps the name, the first request contains one such update alone.
- *
- * @param prefer chooses this first update; without a match, it is any update without a name
+ * Divides pushes into requests. A user whose earlier push got no answer gets a request alone, after all others, so that a
+ * bad user does not affect them. Until it is known if an update without a name keeps the name, the first request tries
+ * one such update alone.
+ * @param prefer chooses this first update; if it matches none, any update without a name goes first
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],

@@ -16,15 +16,15 @@ import { patchedFields } from './outcome.ts';
 export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
-/** True if the name waits for a person. If an update clears such a name, the next run does not put it back. */
+/** True if the name is held. If an update without a name clears a held name, the next run does not restore it. */
 export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
   fields.name.kind === 'hold' || fields.name.kind === 'held';
 
-/** The decision about an update without a name, if such updates are known to clear the name. */
+/** What to do with an update without a name, on a service where such updates clear the name. */
 type CarriedName =
-  /** The name to carry; `undefined` for a user without a name. */
+  /** The name to add to the update; `undefined` for a user without a name. */
   | { readonly along: NamePair | undefined }
-  /** The name cannot be read, so it must not be cleared or overwritten. */
+  /** The name cannot be read, so the update is not sent: it would clear or overwrite the name. */
   | 'unread'
   | { readonly held: string };
 
@@ -48,14 +48,14 @@ function carryName(plan: UserPlan, state: UserState, policy: Policy): CarriedNam
   };
 }
 
-/** True if a person let a field pass that was held with exactly these words, which name the halves that go along. */
+/** True if a person let a field pass that was held with exactly this message, which names the halves to be sent. */
 const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boolean =>
   state.held.some(
     ({ field, reason, detail, decision }) =>
       fields[field].kind === 'push' && reason === 'unsupported' && detail === held && decision !== undefined,
   );
 
-/** The plans of one batch, with the names that they carry. */
+/** The plans of one batch, and the names that are sent with them. */
 interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
@@ -63,7 +63,7 @@ interface NamedPlans {
 }
 
 /**
- * Adds the name to plans without one if an update without it would clear it. If its halves are unknown, holds the fields.
+ * Adds the name to updates that would clear it otherwise. If the halves of the name are unknown, holds the fields.
  * @param policy decides whether a split of a name needs an approval
  */
 export function nameAlong(

@@ -6,11 +6,11 @@
  * | what was sent               | confirmed   |
  * | the value from before       | ineffective |
  * | a third value               | changed     |
- * | no user, or not the field   | missing     |
+ * | no user, or no such field   | missing     |
  * | an unreadable value         | missing     |
  *
- * Values are compared in canonical form. An update may change only the sent fields. A change of a name that was
- * not sent is reported, too, because the interface links the halves of a name.
+ * Values are compared in canonical form. `nameWasTouched` also detects if an update changed a name that was not sent,
+ * because the interface links the halves of a name.
  */
 import { type Field, fields, type UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, PushOutcome } from '../../model/intent.ts';
@@ -28,7 +28,7 @@ export function patchedFields(patch: UserPatch): readonly Field[] {
   return fields.filter((field) => patch[field] !== undefined);
 }
 
-/** The content of a request for an intent: the edited fields, and the name if it must be carried. */
+/** The values to send for an intent: the edited fields, and the unedited name if an update without it would clear it. */
 export function patchOf({ sent, along }: Pick<Intent, 'sent' | 'along'>): UserPatch {
   return along === undefined ? sent : { ...sent, name: along };
 }
@@ -41,7 +41,7 @@ function judgeField(
 ): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
   const reading = seen === null ? 'unreadable' : readingOf(field, seen);
-  // Some deployments leave out empty fields: if the push cleared the field, an absent field is confirmed.
+  // Some deployments leave out empty fields. So if the push emptied the field, its absence confirms the push.
   if (reading === 'left out' && wanted === '') return 'confirmed';
   if (typeof reading !== 'object') return 'missing';
   if (reading.value === wanted) return 'confirmed';
@@ -57,8 +57,8 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 
 /**
  * True if the shown value proves that the push arrived. If old and new value have the same canonical form, only a value
- * that equals the sent value byte for byte proves it, because nothing is left to send then. A new split of the same name
- * never shows, so it is never proven.
+ * that equals the sent value byte for byte proves it. A new split of the same name cannot be proven, because the service
+ * shows only the joined name.
  */
 function isProof(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): boolean {
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
@@ -70,8 +70,8 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
 }
 
 /**
- * True if a name that was not sent was cleared or lost a half. If the name has other words now, it was edited on the
- * service at the same moment, and this edit is pulled like any other.
+ * True if the update cleared a name that it did not contain, or removed a half of the name. If the name has other words
+ * now, somebody edited it on the service at the same time, and the edit is pulled like any other.
  * @param before the user right before the push; its name may differ from base if a conflict is held
  */
 export function nameWasTouched(
@@ -86,8 +86,8 @@ export function nameWasTouched(
 }
 
 /**
- * Like `judge`, for an intent that got no answer and is read back later. Proven values are confirmed at once. Other
- * values may still be in flight until the quiet period is over.
+ * Like `judge`, for an intent that got no answer and is read back later. Proven values are confirmed at once. All other
+ * values stay `unknown` until the quiet period is over, because the update may still be in flight.
  * @param quiet true if the quiet period is over
  */
 export function judgeLate(
@@ -107,7 +107,7 @@ export function judgeLate(
   );
 }
 
-/** Judges the answer to the update (`direct`), which is final. For users that it left out, a lookup can only confirm. */
+/** Judges the answer to an update (`direct`), or a lookup of a user whom it left out, which can only prove success. */
 export function judgeAnswer(
   sent: UserPatch,
   before: UserValues,

@@ -13,18 +13,18 @@ import type { PushContext, PushSettings } from './record.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
-/** The intents of the next updates, and the read that they are based on. */
+/** The intents of the next updates, and the users as they were read for these intents. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** The time from which the send deadline runs. Waiting for the database counts, too, because the values get older. */
+  /** When the users were read, by `monotonicMs`. The send deadline starts here, so waiting for the database counts too. */
   readonly readAtMs: number;
-  /** The number of requests, including the update, that wait for a place between that time and the update's first byte. */
+  /** The number of requests from `readAtMs` up to and including the update. Each waits for its place in the rate limit. */
   readonly places: number;
 }
 
 /**
- * True if an approval of a field, seen by the guard or given since, is void now because the service has changed the user.
- * Then the whole user waits, even if that field belongs to another part of a split update, or to none.
+ * True if the approval of a pushed field is void now, because the service has changed the user. Then nothing is sent for
+ * the user, even if the field is not part of this update.
  */
 function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
   return decisionsOf(plan, 'push').some(([field, { values }]) => {
@@ -34,11 +34,11 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
   });
 }
 
-/** The address, if the service shows one. */
+/** The address as a list, which is empty if the service shows no readable address. */
 const addressIn = (shown: ServiceUser['email']): readonly string[] =>
   [readable(shown)].flatMap((address) => address ?? []);
 
-/** Leaves the whole user to the next run. Values seen on the service are not written either: the next run reads them. */
+/** Leaves the whole user to the next run. Values of the service are not written either, as the next run reads them. */
 const leaveAll = (plan: UserPlan): UserPlan => ({
   ...plan,
   fields: decideEach(() => ({ kind: 'wait' })),
@@ -46,9 +46,9 @@ const leaveAll = (plan: UserPlan): UserPlan => ({
 });
 
 /**
- * Reads the users again, merges again, and opens intents for the remaining pushes: only values that the guard let pass.
- * @param ofNamed true if the batch is one field of a refused update that contained a name. The name then goes along unless
- * updates without a name are known to keep it.
+ * Reads the users again, merges again, and opens intents for the pushes that the guard has let pass and that still apply.
+ * @param ofNamed true if the batch is one field of a refused update that contained a name. The name is then sent, too,
+ * unless updates without a name are known to keep it.
  */
 export async function prepare(
   places: PushContext,
@@ -121,12 +121,12 @@ async function writeDown(
   return intents;
 }
 
-/** The age up to which the plan's read may replace a new read. Most of the send deadline is left then. */
+/** Up to this age in ms, users read for the plan need no new read, because most of the send deadline is left. */
 const youngMs = 1_000;
 
 /**
- * Opens intents from the plan's read if it is as good as a new one: it is young, has all of these users, and no name must
- * be carried. `openIntents` leaves out users that were edited or decided about since.
+ * Opens intents without a new read, if the users read for the plan are as good: they were read just now, all of them
+ * were found, and no name must be sent along. `openIntents` leaves out users that were edited or decided about since.
  */
 export async function takePlanned(
   places: PushContext,

@@ -1,15 +1,15 @@
 /**
  * Sends edits to the service, at most `batchSize` users per request, two requests at a time:
  *
- * 1. read the users again and merge again. The interface has no compare-and-set, but in this way only changes
- *    between this read and the answer can be overwritten. A push that now differs from the push that the guard
- *    let pass waits for the next run;
+ * 1. read the users again and merge again. The interface has no compare-and-set. With this read, only changes
+ *    between the read and the answer can be overwritten. If a push is no longer the one that the guard let pass,
+ *    it waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
  * 3. match the answer by id and field; base takes only confirmed values;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
- * A refused request is sent again user by user, and a refused user field by field, each from step 1 on. No push
- * is sent twice blindly. A push that was prepared too long ago waits for the next run (`send-guard.ts`).
+ * A refused request is sent again user by user, and a refused user field by field, each beginning with step 1. So
+ * no push is repeated without a new read. A push prepared too long ago waits for the next run (`send-guard.ts`).
  */
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors.ts';
@@ -38,7 +38,7 @@ async function arrange(
 ): Promise<readonly Batch[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = await readLessons(mirror, pushes);
-  // Both halves of a name with at most two words are known, so such a name can be restored if it is cleared.
+  // The first update may clear a name. If the name has at most two words, its halves are known, and it can be restored.
   const batches = arrangeBatches(
     pushes,
     batchSize,
@@ -94,8 +94,8 @@ const isOver = ({ breaker }: PushContext): boolean => breaker.open || breaker.un
 
 /**
  * Sends each field of a refused update alone, so that only the bad field is held. If updates without a name are known to
- * keep the name, an edited name goes last, so that no later update overwrites it. Otherwise it goes first, so that later
- * updates can carry it. The email goes after all fields but such a name, because most users are looked up by email.
+ * keep the name, an edited name is sent last, so that no later update overwrites it. Otherwise it is sent first, so that
+ * later updates can contain it. The email is the last of all other fields, because most users are looked up by email.
  */
 async function pushFields(places: PushContext, settings: PushSettings, plan: UserPlan): Promise<boolean> {
   const fields = patchedFields(pushOf(plan));
@@ -145,8 +145,8 @@ function gravestOf(failures: readonly unknown[]): unknown {
 
 /**
  * Pushes all edits, unless nothing may be sent (`sendBlock`). Refused fields are held and do not stop other fields. Pushing
- * stops if the service refuses every user of a batch. Until a batch is accepted, batches go one at a time, and each is
- * arranged again by what the earlier ones have shown.
+ * stops if the service refuses every user of a batch. Until a batch is accepted, batches are sent one at a time, and the
+ * remaining users are divided again after each batch, because it may show if updates keep the name.
  */
 export async function pushEdits(places: PushContext, settings: PushSettings, plans: Batch): Promise<void> {
   const { notes, breaker } = places;

@@ -1,4 +1,4 @@
-/** The context of pushing, and how the outcome of a push is read back and recorded. */
+/** The context of pushing. Reads back what became of pushes on the service, and records their outcomes. */
 
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,7 +13,7 @@ import { membersOf } from '../read/members.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
-/** The read that a plan was made from, if pushes may use it without reading again. */
+/** The users as read for the plan, which pushes may use without reading them again. */
 export interface FreshRead {
   /** The time of the request for the users, by `monotonicMs`. */
   readonly readAtMs: number;
@@ -26,7 +26,7 @@ export interface PushContext {
   readonly team: Team;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** Set if a push may use the plan's read while it is fresh; `null` if the users must always be read again. */
+  /** The users as read for the plan, if pushes may use them while they are fresh; `null` if pushes must read again. */
   readonly fresh: FreshRead | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
@@ -35,7 +35,7 @@ export interface PushContext {
   readonly monotonicMs: () => number;
   /** The latest time, by `monotonicMs`, at which the prepared updates may leave. */
   readonly sendByMs: number;
-  /** Its `open` is set when an update has harmed a name. Then this run pushes nothing more. */
+  /** `open` is set when an update has cleared or shortened a name that it did not contain. This run then stops pushing. */
   readonly breaker: {
     open: boolean;
     /** Number of requests in this run that failed to leave or got no answer. */
@@ -82,10 +82,9 @@ export interface PushSettings {
 }
 
 /**
- * Reads the users of these pushes by the addresses that found them before the push, and by the sent addresses, because a
- * user may have only these now. If the mirror won a conflict, or the service changed since, the user may have a third
- * address. A user whom the service shows with an older version than before counts as not shown: an old version may contain
- * the sent value without proving the push.
+ * Reads the users of these pushes from the service: by the addresses in base, the addresses that the service showed, and
+ * the sent addresses, because the user may have any of these now. A user of whom the service shows an older version than
+ * before counts as not shown, because an old version may contain the sent value without proving the push.
  */
 export async function readBackIntents(
   places: PushContext,
@@ -112,7 +111,7 @@ export async function readBackIntents(
   return new Map([...seen.roster.users].filter(([id]) => !older.has(id)));
 }
 
-/** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */
+/** Stops all pushes of this run, because an update changed a name that it did not contain. The next run restores it. */
 function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
   notes.partial(

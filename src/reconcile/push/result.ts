@@ -1,4 +1,4 @@
-/** Derives from the outcome of a push the values to store and the fields to hold. */
+/** Derives the values to store and the fields to hold from the outcome of a push. */
 import type { ServiceError } from '../../errors.ts';
 import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
@@ -16,7 +16,7 @@ export interface AnsweredIntent {
   /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
-  /** True if `seen` comes from the answer to the update itself, so that no other change can lie between. */
+  /** True if `seen` comes from the answer to the update itself, so nothing can have changed since the update. */
   readonly isDirect?: boolean;
   readonly requestId: string | null;
   readonly refusal?: ServiceError;
@@ -28,22 +28,22 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
 }
 
 /**
- * The hold of a field after this outcome; `undefined` if the field is not held. An intent that was opened under a person's
- * decision has spent the decision. It comes back only in the cases listed here (`giveDecisionsBack`):
+ * The hold of a field after this outcome; `undefined` if the field is not held. If a person's decision allowed the push,
+ * the push has used up the decision. The decision becomes valid again only where the table says so (`giveDecisionsBack`):
  *
- * | outcome     | no decision              | under a decision                     |
+ * | outcome     | no decision              | allowed by a decision                |
  * |-------------|--------------------------|--------------------------------------|
- * | confirmed   | ends                     | ends                                 |
+ * | confirmed   | the edit ends            | the edit ends                        |
  * | changed     | is held: conflict        | is held: conflict                    |
  * | refused (‡) | is held: refused         | is held: refused                     |
  * | ineffective | is sent again (†)        | is held: ineffective                 |
- * | missing     | is sent again (†)        | comes back and is sent again (†)     |
- * | unanswered  | is sent again (†)        | comes back and is sent again (†)     |
- * | unsent      | is sent by the next run  | comes back                           |
- * | unknown     | is read back             | is read back, and stays spent        |
+ * | missing     | is sent again (†)        | decision valid again, sent again (†) |
+ * | unanswered  | is sent again (†)        | decision valid again, sent again (†) |
+ * | unsent      | is sent by the next run  | decision valid again                 |
+ * | unknown     | is read back later       | is read back later                   |
  *
  * † if the merge still decides to push it. After too many tries in a row it is held: ineffective.
- * ‡ the field was refused alone, or too many times in a row together with others. Before that its outcome is unsent.
+ * ‡ the field was refused in a request alone, or too often in a row together with other fields; until then, it is unsent.
  */
 function holdOf(
   field: Field,
@@ -88,7 +88,7 @@ function holdOf(
   }
 }
 
-/** The reason to give up a push without effect; `undefined` if it is tried again. */
+/** The reason, in words, to give up a push without effect; `undefined` if the push is tried again. */
 function whyInVain(field: Field, { intent, outcomes }: AnsweredIntent, count: number, maxTries: number) {
   if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
     return 'it was sent once after an approval and had no effect';
@@ -133,7 +133,7 @@ export function resultOf(
     reason === 'refused' ? [[field, reason] as const] : [],
   );
   const outcomes = { ...answered.outcomes, ...Object.fromEntries(refused) };
-  // No person made the harmed name. It goes to base, so that the mirror's name counts as an edit and is pushed again.
+  // The harmed name is stored in base. So the mirror's name differs from base, counts as an edit, and is pushed again.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
@@ -152,7 +152,7 @@ export function resultOf(
   };
 }
 
-/** The result of an intent that was not sent in the end, or that the service turned away without looking at it. */
+/** The answer for an intent that was never sent, or that the service turned away without looking at it: all unsent. */
 export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };

@@ -1,8 +1,8 @@
 /**
  * Checks right before a push leaves that the lease is still ours, and that the push was prepared
- * only a moment ago. After a stall, or a pause that the service asked for, a process must not overwrite later changes
- * by other writers. It checks twice: after waiting for the rate limit and the token, and again when the
- * connection is open. The second check uses only the clock, no query.
+ * only a moment ago. Otherwise, after a stall or a pause that the service asked for, the process could overwrite
+ * later changes by other writers. The check is made twice: after waiting for the rate limit and the token, and
+ * again when the connection is open. The second check uses only the clock, no query.
  */
 import type { SendOptions } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
@@ -16,11 +16,11 @@ interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
-  /** Open if another update of this run has harmed a name meanwhile. */
+  /** `open` is true once an update of this run has cleared or shortened a name that it did not contain. */
   readonly breaker: { readonly open: boolean };
 }
 
-/** A push was not sent because its preparation is out of date. Its users must be read and merged again. */
+/** Thrown if a push was prepared too long ago. It was not sent, and its users must be read and merged again. */
 export class LateError extends ServiceError {
   constructor(why = 'it had waited for too long since it was prepared') {
     super(`${operation} was not sent: ${why}`, {
@@ -51,7 +51,7 @@ export function guardSend(
   };
 }
 
-/** True if a temporary reason kept the push from being applied. The next run prepares and sends the same edits again. */
+/** True if a push failed for a temporary reason without being applied. The next run sends the same edits again. */
 export function isPassing(error: unknown): error is ServiceError {
   return error instanceof LateError || (error instanceof ServiceError && error.status === 429);
 }

@@ -8,8 +8,8 @@ import { type AnsweredIntent, neverLeft } from './result.ts';
 import { guardSend, isPassing } from './send-guard.ts';
 
 /**
- * The outcome of a request. `refused`: no update is known to be applied, and each part is read, merged and sent again
- * alone. `late`: it did not leave, or the service turned it away without looking at it. It waits for the next run.
+ * The outcome of a request. `refused`: no update of it is known to be applied, so each of its users is read, merged and
+ * sent again alone. `late`: it was not sent, or the service turned it away unread; its users wait for the next run.
  */
 export type SendResult =
   | { readonly kind: 'answered'; readonly requestId: string | null }
@@ -40,7 +40,7 @@ async function recordAnswer(
   await record(places, settings, answered(missing, await readBackIntents(places, missing), false));
 }
 
-/** Records a refusal. A field that was refused alone is held. Of several fields, it is not known which one is bad. */
+/** Records a refusal. A field that was refused alone is held. If several fields were refused, the bad one is unknown. */
 async function recordRefusal(
   places: PushContext,
   settings: PushSettings,
@@ -75,7 +75,7 @@ async function recordUnanswered(
   await record(places, settings, answers);
 }
 
-/** Sends the intents in one request, and records the outcomes. @throws the error if it ends all pushing */
+/** Sends the intents in one request, and records the outcomes. @throws an error of the request that ends all pushing */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,

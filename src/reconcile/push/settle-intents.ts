@@ -10,8 +10,8 @@ const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');
 
 /**
- * Judges an open push. A field confirmed before stays confirmed, even if the service shows another value by now. A field
- * refused before stays refused, unless the service shows the sent value.
+ * Judges an open push. A field that an earlier run saw confirmed stays confirmed, even if the service shows another value
+ * now. A field that was refused stays refused, unless the service shows the sent value.
  */
 function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): AnsweredIntent {
   const outcomes = judgeLate(intent.sent, intent.before, seen, quiet);
@@ -31,10 +31,10 @@ function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): An
 
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
- * intent first. This run has the lease now, so an unmarked intent was not sent and cannot be sent any more.
+ * intent first (`hasLeft`). This run has the lease now, so an unmarked intent was not sent and never will be.
  *
- * If nothing may be sent (`sendBlock`), an unmarked intent may still be sent by another mirror with the same intents. Then
- * only pushes are recorded whose values the service shows. All other pushes stay open.
+ * If nothing may be sent (`sendBlock`), this mirror may be a copy, and the original may still send an unmarked intent.
+ * Then only pushes whose values the service shows are recorded. All other pushes stay open.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
   const { mirror, notes, sendBlock } = places;

@@ -1,8 +1,8 @@
 /**
- * Some deployments answer for a limited number of addresses and leave other users out. Users who are missing after all
- * addresses were tried are looked up again, with fewer addresses at a time, down to one. Only addresses without
- * a user are tried again. If the first two of these requests for emails find no user, the earlier answers were whole.
- * Phones are handled in the same way, so unknown members cost at most four requests a run.
+ * Some deployments answer only for a limited number of addresses per request, and leave other users out. So users who
+ * were not found are looked up again by the addresses that found nobody, with fewer addresses at a time, down to one.
+ * If the first two of these requests for emails find no user, the service has no such limit, and the search ends.
+ * Phones are handled in the same way, so members who cannot be found cost at most four requests a run.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
@@ -10,7 +10,7 @@ import { chunks } from '../chunks.ts';
 
 type Kind = 'emails' | 'phones';
 
-/** If this many first requests for emails, or for phones, find no user, no more are made. */
+/** If the first this many requests for emails find no user, no more emails are tried. The same holds for phones. */
 const maxIdle = 2;
 
 const formOf = { emails: canonicalEmail, phones: canonicalPhone };

@@ -11,7 +11,7 @@ export const addressesPerRequest = 100;
 
 export type Lookup = Pick<ServicePort, 'users'>;
 
-/** The addresses to look up, spelled as in their source; `null` for an unknown address. */
+/** The addresses to look up, spelled as they are stored; `null` for an unknown address. */
 export interface AddressesToAsk {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
@@ -47,7 +47,7 @@ function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
   ];
 }
 
-/** Returns one value for each canonical form. */
+/** Removes duplicates: returns one of the values for each canonical form. */
 function distinct(
   values: readonly (string | null)[],
   canonical: (value: string) => string,
@@ -59,7 +59,7 @@ function distinct(
   return [...byForm.values()];
 }
 
-/** Returns a test: true while a wanted user is missing. `users` only grows, so a found user is not checked again. */
+/** Returns a function that is true while `users` lacks a wanted user. Found users are never removed from `users`. */
 export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
   let found = 0;
   return () => {
@@ -79,7 +79,7 @@ export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
   ];
 }
 
-/** The addresses that find a user now, and the addresses that a push gives it, as a fallback. */
+/** The addresses that the user has now, and the new addresses if the push changes them. */
 interface AddressedUser {
   readonly email: string | null;
   readonly phone: string | null;

@@ -1,4 +1,4 @@
-/** Looks up users in several steps, for a run that reads only some users. */
+/** Looks up users for a run that reads only some users, in several steps until each is found. */
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/plan.ts';
@@ -11,9 +11,9 @@ import { createUserCollector, type Roster } from './roster.ts';
 export interface UserLookup {
   /** The users found so far, including users who were not asked for. It grows. */
   readonly roster: Roster;
-  /** Asks by these addresses, then by all other addresses of these users, then for all users, until each is found. */
+  /** Looks users up by these addresses, then by their other known addresses, then among all users, until each is found. */
   find(wanted: readonly Addresses[]): Promise<void>;
-  /** Asks for all of these addresses, even if a user is found early, so that each owner of an address is found. */
+  /** Looks up all of these addresses, so that every user who has one of them is found. */
   askAll(addresses: AddressesToAsk): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface UserSources {
   readonly mirror: Pick<MirrorPort, 'readAddresses'>;
 }
 
-/** Asks for each address once. Only a refused request is cut in two and repeated. */
+/** Looks up each address only once, except that a refused request is repeated in two halves. */
 export function createUserLookup({ service, mirror }: UserSources, team: Team): UserLookup {
   const { users, rejected, repeated, take } = createUserCollector(team.id, []);
   const members = membersOf(team);
@@ -46,7 +46,7 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
     };
     await lookUp(noting, wanted, unasked, take, onRefused);
   };
-  /** Asks by every address in mirror, base, holds, pushes and the team list, then by `mirror.user_lookups`. */
+  /** Looks users up by every address in mirror, base, holds, pushes and team list, then by `mirror.user_lookups`. */
   const lookUpKnown = async (ids: readonly Id[], wanted: () => boolean) => {
     const { ofUsers, others } = await mirror.readAddresses(ids);
     const listed = ids.map((id) => members.get(id));

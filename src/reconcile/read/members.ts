@@ -1,4 +1,4 @@
-/** An index of the team's members by id. It is kept for each answer, because a run of one edit needs few members. */
+/** An index of the team's members by id. It is kept for each team answer, so that a run for one edit need not make it again. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
@@ -18,7 +18,7 @@ export function membersOf({ members }: Pick<Team, 'members'>): Members {
   return byId;
 }
 
-/** Makes this index in advance, in turns with other work, because the answer may be long. */
+/** Makes the index of a team answer in advance, with pauses for other work, because the answer may be long. */
 export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<void> {
   if (byAnswer.has(members)) return;
   const byId = new Map<Id, TeamMember>();

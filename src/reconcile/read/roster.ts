@@ -1,7 +1,7 @@
 /**
  * The roster: `GET /v1/team` lists the users, `GET /v1/users/get` returns their values. The second endpoint documents no
- * listing of all users (interface.md, Endpoints, note 1). So one request goes without a filter, which some deployments
- * answer, and further requests look up missing users by address.
+ * listing of all users (interface.md, Endpoints, note 1). So the first request has no filter, and some deployments
+ * answer it with all users. Further requests look up missing users by address.
  */
 
 import type { Addresses, ComparedUsers } from '../../model/plan.ts';
@@ -39,11 +39,11 @@ export interface Roster {
   readonly unresolved: readonly Id[];
   /** The number of addresses that the service refused to look up. */
   readonly refusedLookups: number;
-  /** Users with a refused address whom no other address found. They may exist nevertheless. */
+  /** Users whom no lookup found, and of whom the service refused an address. These users may exist nevertheless. */
   readonly unproven: ReadonlySet<Id>;
 }
 
-/** The users whose rows differed. The last row counts. */
+/** The users who came twice with different rows. The last row counts. */
 export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
   [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
 
@@ -108,14 +108,14 @@ async function findLeftOut(
   }
 }
 
-/** Takes a long answer in turns with other work. */
+/** Passes a long answer to `take` in parts, with pauses for other work. */
 async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => void): Promise<void> {
   take({ ...answer, users: [] });
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
 /**
- * Reads all users, and compares them with mirror and base. If a lookup finds a user whom the answer left out, compares again.
+ * Reads all users, and compares them with mirror and base. Compares again if a lookup finds users that the answer lacked.
  * @param everybody one answer with all users of the team; `null` if the service gives users only by address
  */
 export async function readRoster(
