@@ -12,11 +12,11 @@ import { rolesWithoutRights } from './db/roles-for-people.ts';
 export interface MigrateOptions {
   /** The folder of the `.sql` files; musterd's own by default. */
   readonly folder?: string;
-  /** Keeps the requests that are dropped. Required if requests are open. */
+  /** Saves the open requests that a migration drops. Required if requests are open. */
   readonly keepRequests?: KeepRequests | undefined;
 }
 
-/** The folder is next to src in a checkout, and next to dist in the package. */
+/** The folder `migrations`, which is next to src in a checkout, and next to dist in the package. */
 const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 let own: MigrationFiles | undefined;
 /** Reads the files once per process, because each run needs them. Updated files take effect in the next process. */
@@ -32,13 +32,13 @@ export function createIsOurs(): (name: string) => boolean {
 }
 const migrationsIn = (folder: string | undefined) =>
   folder === undefined ? ownMigrations() : readMigrations(folder);
-/** A large index may take long; waiting for a lock should not. */
+/** A statement may take any time, as it may build a large index. Waiting for a lock may not. */
 const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
  * Migrates the schema to this version in one transaction: either all missing and changed files are applied, or none. If
- * several processes migrate, one of them applies the files, and its siblings wait. Roles for people that were created
- * later get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
+ * several processes migrate, one of them applies the files, and the others wait. Roles for people that were created
+ * after the last migration get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
  * if the database has migrations that this version does not know;
  * or if a numbered file was changed after it was applied.
  */
@@ -60,8 +60,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * If several processes create the schema at once, one of them succeeds. All other processes wait for it, get an error
- * that an object exists, and find the schema when they try again.
+ * Tries again if another process was faster. If several processes create the schema at once, one of them succeeds. All
+ * others wait for it, get an error that an object exists, and find the schema when they try again.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {
@@ -79,7 +79,7 @@ async function migrateWithin(
   if (missing.includes(droppingMigration)) await requireNoOpenRequests(tx, keepRequests);
   await applyNumbered(tx, files.numbered);
   if (missing.length > 0) await applyRepeatable(tx, files.repeatable);
-  // Roles that were created later get their rights. Only the owner of the schema may grant them.
+  // Roles for people that were created after the last migration get their rights. Only the schema's owner may grant them.
   else if ((await rolesWithoutRights(tx)).length > 0)
     await runFiles(
       tx,

@@ -44,7 +44,7 @@ import { noteStale } from './team/stale.ts';
 import { compareSides } from './users/users-compare.ts';
 import { applyUsers, isNothingToWrite } from './users/users-write.ts';
 
-/** Called with the users that a read returned, in order to find unrecorded edits among them. */
+/** Called with the users that a read returned, because some may have edits that the triggers did not record. */
 type SeeUsers = (users: readonly UserState[]) => void;
 
 function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers = () => {}) {
@@ -86,7 +86,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
   };
 }
 
-/** The reading half of the port. It sees committed data only. */
+/** The methods of the port that read the mirror (`MirrorPort`). They see committed data only. */
 export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
   return createReads(db, teamId, known, look);
 }
@@ -110,7 +110,7 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
   };
 }
 
-/** `write` runs transactions in sequence; `beside` runs independent transactions in parallel. */
+/** Two ways to run a transaction under the lease: `write` one after another, `beside` in parallel to all others. */
 function createWrites(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
   const beside = <R>(work: LeasedWork<R>): Promise<R> => fenced(db, lease, work, runId);
@@ -123,8 +123,8 @@ function createWrites(db: Database, lease: Lease, runId: bigint) {
 }
 
 /**
- * The reading and the writing half, for one run: every write is one transaction under the run's lease.
- * @param known the state when the run began: unchanged parts are neither read again nor written
+ * All methods of the port for one run, reading and writing. Every write is one transaction under the run's lease.
+ * @param known the state when the run began. Parts of it that have not changed are neither read again nor written.
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };

@@ -4,12 +4,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { type Address, folderPrefix, otherAddress } from '../../model/place.ts';
 import { type ConnectionUrl, isLocal } from './database-url.ts';
 
-/** The file of systemd, and the older file of D-Bus; the first that exists is read. */
+/** The files with the machine's id: of systemd, then the older file of D-Bus. The first that exists is read. */
 const idFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /**
  * A digest of this machine's id, because machine-id(5) asks to keep the id itself secret. It is `null` if there is no id,
- * as in many containers. The host name or the boot id cannot replace it: they would change at the next start.
+ * as in many containers. Host name and boot id cannot replace it, because they may change at the next start.
  */
 export function machineFrom(files: readonly string[]): string | null {
   for (const file of files) {
@@ -32,7 +32,7 @@ function thisMachine(): string | null {
   return own.machine;
 }
 
-/** An address on this machine (loopback, a socket) includes the machine's id. All names of loopback count as one. */
+/** The address of a database. Every loopback name becomes `localhost`. A local address includes the machine's id. */
 export function addressOf({ hosts, name }: ConnectionUrl['parts']): Address {
   const all = hosts.map(({ host, port }) => {
     const isSocket = host.startsWith('/');

@@ -19,10 +19,10 @@ export interface BlocksOptions {
 
 const charactersPerBlock = 256 * 1024;
 
-/** A block, or its position in the file. */
+/** A block in memory, or the position of a block in the file. */
 type KeptBlock = Buffer | { readonly at: number; readonly length: number };
 
-/** No other process can open the file, and it disappears with this process. */
+/** Opens a file and deletes its name. So no other process can open the file, and it disappears with this process. */
 function openUnnamed(folder: string): number {
   const path = join(folder, `musterd-${randomUUID()}`);
   const file = openSync(path, 'wx+', 0o600);

@@ -1,6 +1,6 @@
 /**
- * The one row with a key, for `left join lateral`. Before a table is analysed, Postgres expects a handful of rows per
- * team and plans a quadratic nested loop; `offset 0` forces a lookup by key.
+ * Subqueries for the one row with a key, for `left join lateral`. `offset 0` forces a lookup by key: until a table is
+ * analysed, Postgres would expect a handful of rows per team and plan a quadratic nested loop.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { MirroredResource } from '../../model/absence.ts';
@@ -19,7 +19,7 @@ export function absenceByKey(
     (select * from sync.absences where team_id = ${teamId} and resource = ${resource} and id = ${id} offset 0)`;
 }
 
-/** One parameter for any number of ids. pg's own conversion of arrays takes many times as long. */
+/** All ids as one text parameter, because pg's own conversion of an array is many times slower. */
 export function idArray(ids: readonly Id[]): RawBuilder<readonly Id[]> {
   return sql`${`{${ids.join(',')}}`}::bigint[]`;
 }

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 
 /**
  * Refuses servers that the mirror cannot use: older than Postgres 15, an encoding other than
- * UTF8, dates in a format that pg cannot read, or, unless we only read, a read-only server.
+ * UTF8, dates in a format that pg cannot read, or a read-only server (unless `isReading`).
  */
 export async function checkServer(db: Database, isReading = false): Promise<void> {
   const { rows } = await sql<{ version: number; encoding: string; style: string; standby: boolean }>`

@@ -22,7 +22,7 @@ export interface HostAddress {
 }
 
 export interface HostChoice {
-  /** In the order in which they are tried. The host that last had the wanted attribute comes first. */
+  /** The hosts in the order in which they are tried. The host that last had the wanted attribute comes first. */
   readonly hosts: HostAddress[];
   readonly wanted: keyof typeof sessionAttributes;
 }
@@ -42,7 +42,7 @@ async function readSession(host: HostAddress, options: ChoosingOptions): Promise
   return rows[0];
 }
 
-/** The first host that answers and has the wanted attribute. @throws Error with the answer of each host */
+/** Finds the first host that answers and has the wanted attribute. @throws Error with the answer of each host */
 async function firstHost({ hosts, wanted }: HostChoice, options: ChoosingOptions): Promise<HostAddress> {
   const patienceMs = (options.connectionTimeoutMillis ?? 0) / (hosts.length + 1);
   const probing = { ...options, connectionTimeoutMillis: patienceMs, query_timeout: patienceMs };
@@ -72,7 +72,7 @@ async function firstHost({ hosts, wanted }: HostChoice, options: ChoosingOptions
 export function createPostgresClient(options: ChoosingOptions): pg.Client {
   const client = new pg.Client(options);
   const { connection } = client;
-  // pg calls this to send the plain password, or its MD5.
+  // pg calls this function to send the password in plain text or as MD5.
   if (!options.ssl)
     Object.assign(connection, { password: () => connection.emit('error', new Error(asksForPassword)) });
   const { choice } = options;
@@ -91,5 +91,5 @@ export function createPostgresClient(options: ChoosingOptions): pg.Client {
   return client;
 }
 
-/** A pool calls this with `new`. */
+/** `createPostgresClient` typed as a class, because a pool calls it with `new`. */
 export const clientOfPool = createPostgresClient as unknown as typeof pg.Client;

@@ -11,7 +11,7 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** SQLSTATEs that make the connection useless, or make each further statement fail, with hints. */
+/** SQLSTATEs after which the connection is useless or each further statement would fail, with hints for people. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',
@@ -31,8 +31,8 @@ export function spoilsConnection(error: unknown): boolean {
 }
 
 /**
- * The error of a statement, for its caller. Errors about the statement (a constraint, a
- * lock, a syntax error) are returned unchanged; if Postgres is away, the error becomes a `MusterdError`.
+ * Makes the error of a statement for its caller. An error about the statement (a constraint, a lock, a
+ * syntax error) is returned unchanged; an error because Postgres is away becomes a `MusterdError`.
  */
 export function describeStatementError(error: unknown, shown: string): unknown {
   const state = sqlState(error);
@@ -58,7 +58,7 @@ export function describeRefusal(error: unknown, ...states: readonly string[]): u
   return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
-/** The error when all connections were busy for too long, although the server is up. */
+/** The error for a caller who got no connection in time, because all were busy, although the server is up. */
 export function noneFree(
   shown: string,
   { maxConnections, freeTimeoutMs }: { readonly maxConnections: number; readonly freeTimeoutMs: number },
@@ -72,7 +72,7 @@ export function noneFree(
   );
 }
 
-/** Why connecting failed. Never contains the password: neither pg nor Node puts it in a message. */
+/** The reason why connecting failed. It cannot contain the password, as neither pg nor Node puts it in a message. */
 export function describeConnectError(error: unknown, shown: string): MusterdError {
   const words = firstWords(error);
   return new MusterdError('mirror', `Could not connect to Postgres at ${shown}: ${words}`, {
@@ -99,7 +99,7 @@ function connectHint(error: unknown, words: string): string {
   return 'Check that Postgres runs and that DATABASE_URL names its host and port.';
 }
 
-/** Node's AggregateError (one failure per address of a host) has no message. */
+/** The message of an error. Node's AggregateError (one failure per address of a host) has none: its first failure has. */
 export function firstWords(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return firstWords(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

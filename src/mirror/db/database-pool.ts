@@ -17,11 +17,11 @@ import {
 } from './database-errors.ts';
 import { type ConnectionUrl, connectionOptions } from './database-url.ts';
 
-/** A semaphore: admits a limited number of callers, first come, first served. */
+/** A semaphore: admits a limited number of callers at a time, first come, first served. */
 export interface Turns {
   /** Resolves with `true` once admitted, with `false` after `patienceMs` of waiting. */
   take(patienceMs: number): Promise<boolean>;
-  /** Releases the place. */
+  /** Admits the next caller. Called by a caller who was admitted before and is done. */
   readonly give: () => void;
 }
 
@@ -64,7 +64,7 @@ export interface PoolOptions {
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
 
-/** How to begin a transaction, and the time limit for the answer to each statement. */
+/** The statements that begin a transaction, and the time limit for the answer to each of its statements. */
 export interface TransactionTerms {
   readonly begin: string;
   readonly patienceMs: number;
@@ -94,23 +94,23 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
   });
   const turns = createTurns(options.maxConnections);
   const report = (error: Error) => options.onConnectionError?.(error);
-  // Idle connections report errors on the pool, busy ones on the client; without listeners both would end the process.
+  // Idle connections report errors on the pool, busy connections on the client. Unheard errors would end the process.
   pool.on('error', report);
   pool.on('connect', (client) => client.on('error', report));
   return {
     options: pool.options,
     end: async () => {
       if (pool.ending) return;
-      // A server that hangs does not answer the message that closes a connection.
+      // Waits only for a limited time, because a server that hangs never answers the message that closes a connection.
       await within(partingMs, pool.end());
       for (const socket of sockets) socket.destroy();
     },
     connect: async () => {
-      // pg's own queue has only one time limit for waiting and for connecting.
+      // The wait for a free connection has its own limit here: pg has one limit for waiting and connecting together.
       if (!(await turns.take(options.freeTimeoutMs))) throw noneFree(connection.shown, options);
       const tried: Socket[] = [];
       try {
-        // Read each time, because a certificate may have been renewed.
+        // The options are read for each connection, because a certificate file may have been renewed.
         Object.assign(pool.options, connectionOptions(connection));
         const client = await attempt.run(tried, async () => await pool.connect());
         return guard(client, connection.shown, options.queryTimeoutMs, turns.give);
@@ -149,7 +149,7 @@ export function withOwnTransactions(
           await client.query('commit', []);
           return result;
         } catch (error) {
-          // On a broken connection this fails too; the first error says more.
+          // On a broken connection the rollback fails, too. Its error is ignored, because the first error says more.
           await client.query('rollback', []).catch(() => {});
           throw error;
         }
@@ -161,8 +161,8 @@ export function withOwnTransactions(
 }
 
 /**
- * The sockets of one attempt to connect. pg forgets the socket of a failed login (a missing
- * password); the server then waits a minute for it, and so would this process.
+ * The sockets of one attempt to connect, in order to close them. pg forgets the socket of a failed login (such as
+ * without a password). The server then waits a minute for the login, and this process would wait, too.
  */
 const attempt = new AsyncLocalStorage<Socket[]>();
 
@@ -192,7 +192,7 @@ function guard(
 ): PostgresPoolClient {
   let broken: unknown;
   const send = async (text: string, values: readonly unknown[]) => {
-    // After a timeout the answer may still come, and the next statement would have to wait for it.
+    // A connection is not used after a timeout: the late answer may still come, and the next statement would wait for it.
     if (broken !== undefined) throw broken;
     const timeoutMs = transactionTerms.getStore()?.patienceMs ?? patienceMs;
     const [source] = values;
@@ -221,7 +221,7 @@ function guard(
   };
 }
 
-/** A `copy … from stdin`, whose only value is the stream to copy. */
+/** Runs a `copy … from stdin`. The statement's only value is the stream to copy. */
 async function copyIn(
   client: pg.PoolClient,
   text: string,
@@ -239,14 +239,14 @@ async function copyIn(
   return { command: 'INSERT', rowCount: target.rowCount, rows: [] };
 }
 
-/** Closes without waiting: pg itself would send a message and wait for ever for a silent server to answer it. */
+/** Closes the socket at once. pg's own closing would send a message, and wait forever if the server does not answer. */
 export function cut(client: pg.Client | pg.PoolClient): void {
   const connection: unknown = Reflect.get(client, 'connection');
   if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;
   if (connection.stream instanceof Socket) connection.stream.destroy();
 }
 
-/** Several statements in one text (a migration) have several results; Kysely needs the last one. */
+/** The last result, which Kysely needs. A text with several statements, such as a migration, has several results. */
 function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQueryResult<unknown> {
   const result = Array.isArray(answer) ? (answer.at(-1) as typeof answer) : answer;
   const command = result.command as PostgresQueryResult<unknown>['command'];
@@ -259,8 +259,8 @@ const DATE = pg.types.builtins.DATE;
 const JSON_TYPES: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
 
 /**
- * int8 becomes a bigint, because ids do not fit a number; date stays `YYYY-MM-DD`, because a Date would be
- * midnight in this machine's zone; timestamptz becomes a Date; integers in json and jsonb stay exact.
+ * The parsers of values. int8 becomes a bigint, because ids do not fit a number. date stays `YYYY-MM-DD`, because a Date
+ * would be midnight in this machine's zone. timestamptz becomes a Date. Integers in json and jsonb stay exact.
  */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
   if (format === 'binary') return pg.types.getTypeParser(oid, format);

@@ -8,18 +8,18 @@ export type Tls = 'disable' | 'no-verify' | 'verify-full';
 
 /** A parsed connection URL, with a form that may be shown to people. */
 export interface ConnectionUrl {
-  /** For pg, without TLS options; contains the password. */
+  /** The URL to pass to pg: without TLS options, but with the password. */
   readonly url: string;
   readonly tls: Tls;
   /** True if TLS begins at once, without negotiation (`sslnegotiation=direct`). */
   readonly direct: boolean;
-  /** The files that the URL names: authorities to trust instead of Node's, and our client certificate. */
+  /** The files that the URL names: certificate authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
   /** How one of several hosts is chosen; absent for one host without `target_session_attrs`. */
   readonly choice: HostChoice | undefined;
   /** For example `db.example.net:5432/muster`, without user and password. */
   readonly shown: string;
-  /** The same address in its parts. */
+  /** The parts of the address in `shown`. */
   readonly parts: {
     /** All are servers of one database. */
     readonly hosts: readonly HostAddress[];
@@ -31,7 +31,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 type ParameterOf = (name: string) => string | undefined;
 
-/** The files that a URL names, as Node calls them. */
+/** The files that a URL names, under the names of Node's TLS options. */
 function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
   const root = parameterOf('sslrootcert');
   // In libpq, `system` means the certificates of the system.
@@ -44,8 +44,8 @@ function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
 }
 
 /**
- * Only this function decides about TLS. pg itself would let a second `sslmode` win, switch encryption off by
- * PGSSLMODE, and trust any server if NODE_TLS_REJECT_UNAUTHORIZED is 0. The first row that is set decides:
+ * Parses a connection URL. Only this function decides about TLS: pg itself would let a second `sslmode` win, switch
+ * encryption off by PGSSLMODE, and trust any server if NODE_TLS_REJECT_UNAUTHORIZED is 0. The first row that fits counts:
  *
  * | setting                                               | TLS                                     |
  * |-------------------------------------------------------|-----------------------------------------|
@@ -53,7 +53,7 @@ function filesIn(parameterOf: ParameterOf): ConnectionUrl['files'] {
  * | any other `sslmode`, `ssl=true`, a certificate's file | verify-full                             |
  * | PGSSLMODE is `disable` or `no-verify`                 | that mode                               |
  * | any other PGSSLMODE                                   | verify-full                             |
- * | nothing                                               | verify-full; none on this machine       |
+ * | none of these                                         | verify-full; no TLS on this machine     |
  *
  * Empty values count as not set.
  *
@@ -85,11 +85,11 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 
 /** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files, choice }: ConnectionUrl) {
-  // A pool of another library also has to use our client.
+  // `Client` is for a pool of another library, which has to use our client, too.
   const common = { connectionString: url, choice, Client: clientOfPool };
   if (tls === 'disable') return { ...common, ssl: false };
   const contents = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
-  // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
+  // `rejectUnauthorized` is always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
   const ssl = { ...Object.fromEntries(contents), rejectUnauthorized: tls === 'verify-full' };
   return { ...common, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
 }
@@ -98,7 +98,7 @@ const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 /** The options that pg would turn into its own `ssl`. */
 const tlsParameters = ['sslmode', 'ssl', 'uselibpqcompat', 'sslnegotiation', ...certificates];
-/** Options whose names may appear in messages; an unknown name may be a part of a password. */
+/** Options whose names error messages may show. Any other name may be part of a password with an unescaped sign. */
 const parameters = [...tlsParameters, 'target_session_attrs', 'host', 'port', 'dbname', 'user', 'password'];
 
 function refuse(message: string, hint: string): never {
@@ -114,7 +114,7 @@ function refuseRepeated(given: URLSearchParams) {
   refuse(`DATABASE_URL has ${parameterName} more than once.`, 'Give it once.');
 }
 
-/** The TLS of a mode; `name` is the option it was read from. */
+/** The TLS mode for the value of an option. @param name the option, for the error message */
 function readMode(mode: string | undefined, name: string): Tls | undefined {
   if (mode === undefined) return undefined;
   if (!modes.includes(mode)) {
@@ -150,7 +150,7 @@ function readAttribute(word = 'any'): HostChoice['wanted'] {
 const form =
   'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.';
 
-/** Replaces the list of hosts while the URL is parsed, because a URL can have only one host. */
+/** Stands in for the list of hosts while the URL is parsed, because the URL parser accepts only one host. */
 const someHost = 'musterd.invalid';
 
 interface ParsedUrl {
@@ -158,7 +158,7 @@ interface ParsedUrl {
   readonly hosts: string;
 }
 
-/** Splits the URL. No error message repeats a part that can belong to a password. */
+/** Splits the URL. Its error messages repeat no part of the URL that can belong to a password. */
 function parse(text: string): ParsedUrl {
   const [, scheme, user = '', hosts = '', rest = ''] =
     /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? [];

@@ -20,7 +20,7 @@ import { createPool, safePath, transactionTerms, withOwnTransactions } from './d
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
-/** A place to send statements to: the pool, for single reads, or a transaction. */
+/** Anything that runs statements: the pool, for single reads, or a transaction. */
 export type Queryable = Kysely<Schema>;
 export type Transaction = KyselyTransaction<Schema>;
 
@@ -29,7 +29,7 @@ export type Row<Table extends keyof Schema, Column extends keyof Selectable<Sche
   Pick<Selectable<Schema[Table]>, Column>
 >;
 
-/** The current time; `now()` would be the start of the transaction. */
+/** The current time by the database's clock. `now()` would be the start of the transaction. */
 export const databaseTime = sql<Date>`clock_timestamp()`;
 
 export interface DatabaseOptions {
@@ -37,25 +37,25 @@ export interface DatabaseOptions {
   readonly url: string;
   /** The address of the server, if the URL does not contain it. */
   readonly address?: Address | undefined;
-  /** Shown in pg_stat_activity. Begins with `musterd`. */
+  /** The name of the connections in pg_stat_activity. It begins with `musterd`. */
   readonly applicationName?: string;
   readonly maxConnections?: number;
   /** Time limit for a new connection, in ms. */
   readonly connectTimeoutMs?: number;
-  /** Time limit for a connection to become free if all are busy, in ms. */
+  /** Time limit, in ms, for waiting until a connection becomes free if all are busy. */
   readonly freeTimeoutMs?: number;
   /** Time limit for one statement of a transaction on the server, in ms. */
   readonly statementTimeoutMs?: number;
-  /** Time limit for waiting for a lock that another session holds, such as an analyst's, in ms. */
+  /** Time limit, in ms, for waiting for a lock of another session. */
   readonly lockTimeoutMs?: number;
   /** Time limit for a pause between two statements of a transaction, in ms. */
   readonly idleTimeoutMs?: number;
   /**
-   * Time limit in ms for the answer to any statement, because a server may hang. In a transaction with
-   * a longer statement limit, this limit is half a minute more than the statement limit.
+   * Time limit in ms for the answer to any statement, because a server may hang. If a transaction has a
+   * longer statement limit, its answers may take half a minute longer than the statement limit.
    */
   readonly queryTimeoutMs?: number;
-  /** Called for connections that broke, idle or in use. */
+  /** Called when a connection breaks, whether it is idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
   /** Aborted when the process is asked to stop. A single read that times out afterwards is not repeated. */
   readonly signal?: AbortSignal | undefined;
@@ -64,9 +64,9 @@ export interface DatabaseOptions {
 }
 
 export interface TransactionOptions {
-  /** Read committed by default, whatever the default of the server is. */
+  /** If absent, read committed, whatever the default of the server is. */
   readonly isolationLevel?: IsolationLevel;
-  /** Here and in `lockTimeoutMs`, 0 means no limit. */
+  /** In ms; here and in `lockTimeoutMs`, 0 means no limit. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
   /** True if Postgres must refuse writes. */
@@ -76,9 +76,9 @@ export interface TransactionOptions {
 export interface Database {
   /** The address, as the settings name it. */
   readonly address: Address;
-  /** For single reads, each in its own transaction. Writes go through `transaction`. */
+  /** Runs single reads, each in its own transaction. Use `transaction` for writes. */
   readonly kysely: Queryable;
-  /** For SQL that a person wrote (`runSqlText`): sent unchanged, with the search_path of the session. */
+  /** Runs SQL that a person wrote (`runSqlText`): it is sent unchanged, and has the search_path of the session. */
   readonly asTyped: Queryable;
   /**
    * Runs `work` in one transaction and resolves once Postgres has confirmed the commit. `work` is
@@ -92,12 +92,12 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** How often a transaction is repeated after this error. */
+/** By SQLSTATE: how often a transaction is repeated after this error. */
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
-/** Errors that come only after a long wait: a lock timeout, a statement timeout. */
+/** SQLSTATEs of errors that come only after a long wait: a lock timeout, a statement timeout. */
 const TIMEOUTS: ReadonlySet<string | undefined> = new Set(['55P03', '57014']);
 
-/** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */
+/** Creates the pool without connecting. Only the first statement, or `checkServer`, shows if the server answers. */
 export function createDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
   const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
@@ -141,25 +141,25 @@ export function createDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** A transaction with a longer limit gets a longer time for its answers, too. */
+/** The time limit for answers in a transaction. It is longer if the transaction has a longer statement limit. */
 function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: number): number {
   if (statementTimeoutMs === undefined) return queryTimeoutMs;
   return statementTimeoutMs === 0 ? 0 : Math.max(queryTimeoutMs, statementTimeoutMs + 30_000);
 }
 
-/** One text of several statements, so that the settings cost no extra round trip. */
+/** Begins a transaction and makes its settings, all in one text, so that the settings cost no extra round trip. */
 function beginning(
   { isolationLevel = 'read committed', isReadOnly }: TransactionOptions,
   limits: Readonly<Record<string, number>>,
 ): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
-  // Always set: with a stricter default of server or role, statements would fail instead of waiting for other sessions.
+  // The level is always set: with a stricter default of the server, statements would fail instead of waiting for a lock.
   const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
-  // Plans of a large team are estimated high and take milliseconds: compiling them (JIT) would take seconds for each edit.
+  // No JIT: Postgres overestimates statements for a large team. They take ms, and compiling them would take seconds each.
   return [begin, `set local search_path = ${safePath}`, 'set local jit = off', ...settings].join('; ');
 }
 
-/** Kysely's dialect, but with our own `begin`. */
+/** Kysely's dialect for Postgres, in which transactions begin with our own statements (`beginning`). */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
     createDriver: () => {
@@ -171,7 +171,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
         try {
           await connection.executeQuery(CompiledQuery.raw(terms.begin));
         } catch (error) {
-          // The transaction may have begun. On a broken connection this fails too; the first error says more.
+          // The transaction may have begun. On a broken connection the rollback fails, too, but the first error says more.
           await driver.rollbackTransaction(connection).catch(() => {});
           throw error;
         }
@@ -184,7 +184,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
   };
 }
 
-/** @throws the reason of the signal, instead of waiting for another timeout */
+/** Repeats work after errors of `RETRIES`. @throws the reason of the signal, instead of waiting for a further timeout */
 async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -206,7 +206,7 @@ async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T
         });
       }
     }
-    // Jitter, so that two transactions do not collide again; longer after each collision.
+    // A random delay, so that two transactions do not collide again. It gets longer after each collision.
     await delay(Math.random() * 20 * 2 ** tries);
   }
 }
@@ -226,7 +226,7 @@ async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<
       }
     });
   } catch (error) {
-    // The first error counts: on a broken connection the ROLLBACK fails too, with another message.
+    // Throws the first error, because on a broken connection the rollback fails, too, with a less useful message.
     if (failure !== undefined) throw failure.error;
     throw worked ? describeCommitError(error) : error;
   }

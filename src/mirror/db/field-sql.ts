@@ -1,7 +1,7 @@
 /**
- * The writable fields in SQL, made from the table in `model/fields.ts`. A statement that names all their columns, in a
- * tuple, a list or an object, takes them from here. A row is named by its alias; the columns of a staged row may have a
- * prefix.
+ * SQL for the writable fields, made from the table in `model/fields.ts`. Statements that need the columns of all fields,
+ * as a tuple, a list or an object, use these functions. A row is given by its alias. The columns of a staged row may have
+ * a prefix.
  */
 import { type RawBuilder, sql } from 'kysely';
 import {
@@ -34,7 +34,7 @@ export const columnNames: Sql = list(columns, (column) => sql.ref(column));
 export const valuesOf = (row: string, prefix = ''): Sql =>
   list(columns, (column) => inRow(row, column, prefix));
 
-/** Like `valuesOf`, without the halves of the name, for rows with the joined name. */
+/** Like `valuesOf`, but without the halves of the name, for rows that have the joined name instead. */
 export const singlesIn = (row: string): Sql =>
   list(singleNames.map(columnOf), (column) => inRow(row, column, ''));
 
@@ -42,7 +42,7 @@ export const singlesIn = (row: string): Sql =>
 export const valuesAs = (row: string, prefix: string): Sql =>
   list(columns, (column) => sql`${inRow(row, column, '')} as ${sql.ref(prefix + column)}`);
 
-/** `first_name = …, last_name = …, …`: what each column is set to. */
+/** `first_name = …, last_name = …, …`: the assignments of an `update`. @param to makes the value of a column */
 export const setValues = (to: (column: string, field: Field) => Sql): Sql =>
   sql.join(
     fields.flatMap((field) =>
@@ -62,7 +62,7 @@ export const jsonOf = (field: Field, row: string, prefix = ''): Sql =>
     ? sql`jsonb_build_object('first', ${inRow(row, 'first_name', prefix)}, 'last', ${inRow(row, 'last_name', prefix)})`
     : sql`to_jsonb(${inRow(row, columnOf(field), prefix)})`;
 
-/** All fields of a row in one object. */
+/** The values of all fields of a row in one JSON object. */
 export const objectOf = (row: string, prefix = ''): Sql =>
   sql`jsonb_build_object(${sql.join(
     fields.map((field) => {
@@ -77,7 +77,7 @@ export const rowPerField = (valuesFor: (field: Field) => readonly Sql[]): Sql =>
     fields.map((field) => sql`(${sql.join([sql.lit(columnOf(field)), ...valuesFor(field)])})`),
   )})`;
 
-/** The columns of all fields in rows that are staged. */
+/** The columns of all fields, with their types, in rows that are staged. */
 export const stagedColumns = (prefix = ''): readonly (readonly [name: string, type: ColumnType])[] =>
   fields.flatMap((field) => sqlColumnsOf(field).map((column) => [prefix + column, typeOf(field)] as const));
 

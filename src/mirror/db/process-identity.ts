@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface ProcessIdentity {
-  /** Host, boot and process namespace: process ids are comparable only where all three are equal. */
+  /** Host, boot and process namespace. Two process ids can be compared only if all three are equal. */
   readonly host: string;
   readonly pid: bigint;
   /** Start time of the process in clock ticks since boot; empty if unknown. */
@@ -21,7 +21,7 @@ function attempt(read: () => string): string {
 /** State letter and start time from /proc; both empty if /proc or the process is missing. */
 function readStat(pid: bigint): { readonly state: string; readonly started: string } {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The command name is in parentheses and may contain any character: count from the last parenthesis.
+  // The fields begin after the last parenthesis, because the command name in parentheses may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', started: fields[19] ?? '' };
 }
@@ -39,13 +39,13 @@ function readOwn(): ProcessIdentity {
 
 let own: ProcessIdentity | undefined;
 
-/** Read once, because it never changes. */
+/** The identity of this process. It is read once, because it never changes. */
 export function thisProcess(): ProcessIdentity {
   own ??= readOwn();
   return own;
 }
 
-/** Only for a process of this host. A zombie counts as ended; a reused process id is another process. */
+/** True if a process of this host still runs. A zombie does not, and neither does a process whose id was reused. */
 export function isRunning({ pid, process: started }: Omit<ProcessIdentity, 'host'>): boolean {
   try {
     process.kill(Number(pid), 0);

@@ -9,7 +9,7 @@ export const rolesForPeople = [
   'musterd_approver',
 ] as const;
 
-/** The roles for people that exist but have no rights yet, if the connected role may grant them. */
+/** The roles for people that exist without rights in this database; empty if the connected role may not grant rights. */
 export async function rolesWithoutRights(db: Queryable): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select r.rolname::text as name
@@ -46,7 +46,7 @@ async function readRolesForPeople(
 /**
  * Returns the steps for an administrator if the roles for people could not be created.
  *
- * @param willMigrate true if migrations will be applied after this: they create the roles if this role may create any
+ * @param willMigrate true if migrations will be applied after this. They create the roles if the connected role may.
  * @returns sentences and statements, line by line; empty if nothing is missing
  */
 export async function missingRoles(db: Database, willMigrate = false): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** Rows on their way to Postgres, in the text format of COPY: a tenth of their size as objects. */
+/** Collects rows for Postgres in the text format of COPY, which needs a tenth of the memory of objects. */
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
 import type { Id } from '../../model/id.ts';
@@ -8,7 +8,7 @@ import { createBlocks } from './blocks.ts';
 /** `jsonb`: the value is already JSON text. */
 type ColumnType = 'bigint' | 'text' | 'boolean' | 'timestamptz' | 'jsonb';
 
-/** How rows are staged. The first column is their key. */
+/** The columns of staged rows, of which the first is the key, and the values of a row. */
 export interface StageShape<Row> {
   readonly name: string;
   readonly columns: readonly (readonly [name: string, type: ColumnType])[];
@@ -19,7 +19,7 @@ export interface StageShape<Row> {
 export interface Spool<Row, Shape extends StageShape<Row> = StageShape<Row>> extends GatheredRows<Row> {
   readonly shape: Shape;
   readonly count: number;
-  /** Blocks of whole lines. */
+  /** The rows as text in blocks. A block has only whole lines, one for each row. */
   blocks(): Iterable<Buffer>;
 }
 
@@ -38,7 +38,7 @@ const characters: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r'
 const unescaped = (field: string): string =>
   field.replaceAll(/\\(.)/g, (_, char: string) => characters[char] ?? char);
 
-/** A `bigint` is rare in raw values, and searching for one takes longer than everything else. */
+/** Tries the fast `JSON.stringify` first: a `bigint`, on which it fails, is rare, and searching for one is slow. */
 export function toJsonField(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -63,7 +63,7 @@ export function createSpool<Row, Shape extends StageShape<Row>>(
 ): Spool<Row, Shape> {
   let blocks = createBlocks();
   let count = 0;
-  /** By key: the lines that replace earlier ones. Rows that come twice are rare. */
+  /** By key: the lines that replace earlier lines. They fit in memory, because rows that come twice are rare. */
   const replaced = new Map<string, string>();
   const lineOf = (row: Row) => {
     let line = '';
@@ -105,7 +105,7 @@ export function createSpool<Row, Shape extends StageShape<Row>>(
   };
 }
 
-/** Runs `work` with a spool of all these rows. Other work gets its turn while they are added. */
+/** Runs `work` with a spool of all these rows. Adding the rows has pauses, so that the event loop can do other work. */
 export async function withSpool<Row, Shape extends StageShape<Row>, R>(
   shape: Shape & StageShape<Row>,
   rows: Iterable<Row>,
@@ -120,7 +120,7 @@ export async function withSpool<Row, Shape extends StageShape<Row>, R>(
   }
 }
 
-/** A value as JSON; left out if null, which is a record's default. */
+/** A key and its value for a JSON object; empty for null, because `json_to_recordset` reads an absent key as null. */
 function fieldToJson(field: string, key: string, type: ColumnType): string {
   if (field === '\\N') return '';
   if (type === 'bigint' || type === 'boolean') return `${key}${field},`;

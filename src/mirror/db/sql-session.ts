@@ -1,4 +1,4 @@
-/** A connection for SQL that a person wrote: one statement at a time, its rows page by page. */
+/** A connection for SQL that a person wrote. It runs one statement at a time, and returns the rows page by page. */
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { createPostgresClient } from './database-client.ts';
@@ -63,7 +63,7 @@ async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client>
     keepAlive: true,
     types: { getTypeParser: () => (text: string | Buffer) => text },
   });
-  // The current statement reports the error.
+  // The listener may ignore an error of the connection, because the current statement reports it.
   client.on('error', () => {});
   client.on('notice', ({ severity = 'NOTICE', message = '' }) => onNotice(`${severity}:  ${message}`));
   try {
@@ -96,13 +96,13 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
       });
     underWay = true;
     try {
-      // Behind a pooler each transaction may run in another backend.
+      // The pid is read for each transaction, because behind a pooler each may run in another backend.
       if (!isWriting) pid = await answerTo(readPid(beginReading));
       const tag = await answer(client, statement, sink, answerTo);
       if (!isWriting) await answerTo(client.query('commit'));
       return tag;
     } catch (error) {
-      // On a broken connection this fails too; the first error says more.
+      // On a broken connection the rollback fails, too. Its error is ignored, because the first error says more.
       if (!isWriting) await client.query('rollback').catch(() => {});
       throw error;
     } finally {
@@ -128,7 +128,7 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   };
 }
 
-/** Refuses statements that would not have their usual effect here. */
+/** Refuses statements that would not have their usual effect in such a session. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
   if (keyword === 'copy')
     throw new MusterdError('usage', 'musterd sql cannot run COPY', {
@@ -142,7 +142,7 @@ function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
     );
 }
 
-/** Waits until each page is taken, so that only one page is in memory. */
+/** Passes the rows on page by page. Waits until each page is taken, so that only one page is in memory. */
 async function answer(
   client: pg.Client,
   { text, values = [] }: SqlStatement,
@@ -155,7 +155,7 @@ async function answer(
   const read = () =>
     new Promise<{ readonly rows: readonly SqlRow[]; readonly result: pg.QueryResult }>((resolve, reject) => {
       cursor.read(rowsOfPage, (error, rows, result) => {
-        // Without an error, pg passes `null`.
+        // pg passes `null` if there was no error.
         if (error instanceof Error) reject(error);
         else resolve({ rows, result });
       });

@@ -44,7 +44,7 @@ const textList: number = 1009;
 
 const moment = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(:\d\d(?::\d\d)?)?)?$/;
 
-/** `infinity` and years BC stay unchanged. */
+/** Converts a time to ISO 8601. `infinity` and years BC stay unchanged. */
 function toIso(text: string): string {
   const [, date, time, hours, minutes = ':00'] = moment.exec(text) ?? [];
   if (date === undefined || time === undefined) return text;
@@ -62,7 +62,7 @@ function listInJson(value: unknown, inJson: (value: string) => string): string {
   return typeof value === 'string' ? inJson(value) : 'null';
 }
 
-/** Explicit bounds of an array, such as `[0:1]={a,b}`, are dropped. */
+/** Returns a function that converts a value of this type to JSON. Bounds of an array (`[0:1]={a,b}`) are dropped. */
 function inJson(type: number): (value: string) => string {
   const element = elements.get(type);
   if (element !== undefined) {
@@ -70,10 +70,10 @@ function inJson(type: number): (value: string) => string {
     const each = inJson(element);
     return (value) => listInJson(read(value), each);
   }
-  // Line breaks occur only between the parts of a document.
+  // In a JSON document, line breaks occur only between its parts, never inside a text.
   if (documents.has(type)) return (value) => value.replaceAll(/[\r\n]+/g, ' ');
   if (type === builtins.BOOL) return inWords(type);
-  // JSON has no NaN and Infinity.
+  // NaN and Infinity become texts, because JSON has no such numbers.
   if (numbers.has(type))
     return (value) => (/^-?\d+(\.\d+)?(e[+-]\d+)?$/i.test(value) ? value : JSON.stringify(value));
   const words = inWords(type);

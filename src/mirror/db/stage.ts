@@ -1,8 +1,8 @@
 /**
- * Stages rows for a join: a few as JSON in the statement itself, many by COPY in a temporary table
- * that the session keeps. A full join reads each row of both sides once, whatever the statistics say, because Postgres
- * can only hash or merge it. A left join can become a quadratic nested loop if a team was never
- * analysed and Postgres expects a handful of rows.
+ * Stages rows for a join: a few rows as JSON in the statement itself, many rows by COPY in a temporary table that the
+ * session keeps. Use a full join: it reads each row of both sides once, whatever the statistics say, because Postgres
+ * can only hash or merge it. A left join can become a quadratic nested loop while a team is not analysed and Postgres
+ * expects a handful of rows.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Database, Queryable, Transaction } from './database.ts';
 import { type Spool, spoolToJson } from './spool.ts';
 
-/** Up to this many rows JSON is faster. */
+/** Up to this many rows, JSON is faster than a temporary table. */
 const rowsAsJson = 2000;
 
 const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
@@ -28,7 +28,7 @@ function asJson(spool: SpoolOf): Staged {
   return sql`json_to_recordset(${spoolToJson(spool)}::json) as s (${sql.raw(definitionOf(spool))})`;
 }
 
-/** A pooled session may outlive an upgrade, so the name depends on the table's columns. */
+/** The name of the temporary table. It depends on the columns, because a pooled session may outlive an upgrade. */
 function tableOf(spool: SpoolOf): string {
   const version = createHash('sha256').update(definitionOf(spool)).digest('hex').slice(0, 8);
   return `stage_${spool.shape.name}_${version}`;
@@ -55,7 +55,7 @@ export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   return sql`${table} as s`;
 }
 
-/** Like `stage`, for reads: a few rows need no transaction. */
+/** Like `stage`, but for reads: opens a transaction only if there are too many rows for JSON. */
 export async function withStaged<R>(
   db: Database,
   spool: SpoolOf,

@@ -1,9 +1,9 @@
 import type { UserDetails } from '../../model/user-plan.ts';
 
-/** Postgres takes offsets below 16 hours. */
+/** Matches a timestamp of ISO 8601 with an offset below 16 hours, which Postgres requires. */
 const iso = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):?[0-5]\d)$/;
 
-/** Fast path for nearly all timestamps: in UTC, on a day that every year has. */
+/** A faster pattern that nearly all timestamps match: in UTC, on a day that exists in every year and month. */
 const plain =
   /^(?!0000)\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
 

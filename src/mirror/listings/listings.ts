@@ -50,7 +50,7 @@ export function tableOf(resource: ListedResource): ListedTable {
   };
 }
 
-/** `raw` is read as JSON only for a write. Most rows are only compared, and the comparison ignores `raw`. */
+/** The column in the form to write. `raw` is parsed only here, because most rows are only compared, without `raw`. */
 const writable = (row: string, column: string) =>
   column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
@@ -72,8 +72,8 @@ interface Compared extends Omit<RefreshResult, 'absent'> {
 }
 
 /**
- * Compares staged rows with the mirror's, and finds which are new, changed and absent. With `written`, the new
- * and the changed rows are written. `raw` is written with a changed row. A difference in `raw` alone is not a change.
+ * Compares staged rows with the mirror's rows, and finds new, changed and absent rows. With `written`, new and changed
+ * rows are written. A difference in `raw` alone is not a change, but `raw` is written with a changed row.
  */
 async function compare(
   db: Queryable,
@@ -100,10 +100,10 @@ async function compare(
   return result;
 }
 
-/** New rows need no `on conflict`, because under the lease only this run adds rows. That takes half the time. */
+/** New rows are inserted without `on conflict`, in half the time, because under the lease only this run adds rows. */
 function writing({ shape }: ListingSpool, teamId: Id) {
   const columns = namesOf(shape);
-  // If a row has changed, its columns that are read row by row may be emptied, and are then read again.
+  // The columns that are read row by row may become empty in a changed row, so that they are read again.
   const set = columns.slice(1).map((column) => {
     const [now, before] = [sql.ref(`excluded.${column}`), sql.ref(`t.${column}`)];
     const isLeft = shape.kept.has(column) && !shape.byRow.has(column);
@@ -146,8 +146,8 @@ export async function compareListing(db: Database, teamId: Id, spool: ListingSpo
 }
 
 /**
- * Publishes these rows. All other rows stay, and are reported as absent.
- * @param mayLack true if rows may have been missing before
+ * Publishes these rows. All other rows of the mirror stay, and are reported as absent.
+ * @param mayLack true if an earlier listing may have lacked rows, so that their absences must be ended now
  */
 export async function publishListing(
   tx: Transaction,
@@ -164,7 +164,7 @@ export async function publishListing(
 }
 
 /**
- * Reads staged rows without the columns that are read row by row, if the mirror lacks these columns too or has another
+ * Reads staged rows that lack a column which is read row by row, if the mirror lacks this column too or has another
  * version of the row. Rows with an id above `after` come first.
  */
 export async function readLackingRows(
@@ -206,7 +206,7 @@ async function endShown(
 
 const memoryTopic = (resource: MirroredResource): string => `listing ${resource}`;
 
-/** A digest of all rows of each of these listings, by name. It changes if a row changes. */
+/** Returns, by the name of each listing, a digest of all its rows, which changes if a row changes. */
 export async function digestRows(
   db: Queryable,
   teamId: Id,
@@ -222,8 +222,8 @@ export async function digestRows(
 }
 
 /**
- * Returns a function that reads the memory of a listing. `agreed` counts only as long as the mirror has the same rows.
- * @param known the facts that the run read when it began. The rows of all its listings are digested in one statement.
+ * Returns a function that reads the memory of a listing, without `agreed` if the mirror's rows have changed since.
+ * @param known the facts that the run read when it began; the rows of all listings in them are digested in one statement
  */
 export function createListingMemory(db: Queryable, teamId: Id, known?: Pick<KnownTeam, 'learned'>) {
   const memoryOf = (name: MirroredResource) =>
@@ -257,10 +257,10 @@ export async function writeContactCounts(
     .execute();
 }
 
-/** The highest number of rejected rows that are kept from one pass. */
+/** The highest number of rejected rows that are stored from one listing. */
 const mostRejected = 1000;
 
-/** Stores the rejected rows of a resource's last pass in place of the rows of earlier passes. */
+/** Stores the rejected rows of a resource's last listing in place of the rows rejected before. */
 export async function writeRejectedRows(
   tx: Transaction,
   { teamId }: RunOf,

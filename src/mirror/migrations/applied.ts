@@ -72,7 +72,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       hint: 'Restore the file, and make the change in a new migration.',
     });
   }
-  // If the database had this file's text before its present text, the file belongs to an earlier version.
+  // If this text of the file is an earlier one than the database has now, the program is older than the database.
   const overtaken = files.repeatable.find(({ name, checksum }) => {
     const texts = applied.repeatable.get(name);
     return texts !== undefined && texts.at(-1) !== checksum && texts.includes(checksum);

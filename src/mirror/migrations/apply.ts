@@ -38,13 +38,13 @@ export async function runFiles(tx: Transaction, files: readonly MigrationFile[])
   for (const file of files) await runFile(tx, file);
 }
 
-/** The table of applied files, as 0.1.0 created it, and a second table that is no longer used. */
+/** Creates the table of applied files, as 0.1.0 did, and a second table that is no longer used. */
 const TABLES = `
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null, checksum text);
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
 `;
 
-/** Bodies of functions may name objects that a later file creates. */
+/** Lets a function be created although its body names objects that only a later file creates. */
 const UNCHECKED = 'set local check_function_bodies = off;';
 
 async function runFile(tx: Transaction, file: MigrationFile): Promise<void> {
@@ -55,7 +55,7 @@ async function runFile(tx: Transaction, file: MigrationFile): Promise<void> {
   }
 }
 
-/** Deadlocks and lock timeouts are not the file's fault. */
+/** SQLSTATEs of deadlocks and timeouts. They are not the fault of the file, so they are not reported with its line. */
 const OF_THE_MOMENT = new Set(['40001', '40P01', '55P03', '57014']);
 
 function describeFailure(file: MigrationFile, error: unknown): unknown {

@@ -5,8 +5,8 @@
  * - `{fields (FIELD, VALUE(u.))}` is repeated for each field, with commas between.
  * - `{selects select … from …}` is repeated for each field, with `union all` between.
  *
- * FIELD is the name of the field, as a text; VALUE(u.) is its value in the row u, as JSON; and COLUMNS(u.) are its
- * columns there.
+ * FIELD is the name of the field, as a text; VALUE(u.) is its value in the row u, as JSON; and COLUMNS(u.) are the
+ * columns of the field in the row u.
  */
 import { columnOf, type Field, fields } from '../../model/fields.ts';
 import { sqlColumnsOf } from '../db/field-sql.ts';
@@ -32,7 +32,7 @@ const ofField = (template: string, field: Field): string =>
 const ofColumn = (template: string, field: Field): readonly string[] =>
   sqlColumnsOf(field).map((column) => ofField(template, field).replaceAll('COLUMN', column));
 
-/** All other items follow on the last line of the first item, so that an error names the right line of the file. */
+/** Joins the items. All but the first are written on one line, so that an error names the right line of the file. */
 const joined = ([first = '', ...others]: readonly string[], separator: string): string =>
   [first, ...others.map((item) => item.replaceAll(/\s+/g, ' '))].join(separator);
 

@@ -12,13 +12,13 @@ export interface OpenRequest {
   readonly kind: 'message' | 'tag' | 'conversation_read';
   readonly team_id: Id;
   readonly local_id: string;
-  /** The service's id; `null` if it has none. */
+  /** The service's id of the message or tag; `null` if there is none. */
   readonly id: Id | null;
   readonly state: 'waiting' | 'held' | 'being sent' | 'unknown' | 'scheduled' | 'refused';
-  /** True if it asks to cancel the message. */
+  /** True if the request asks to cancel the message. */
   readonly cancels: boolean;
   readonly execute_at: Date | null;
-  /** When the service will send the message, if that is another time than `execute_at`; otherwise `null`. */
+  /** When the service will send the message, if not at `execute_at`; otherwise `null`. */
   readonly service_time: Date | null;
   /** The recipient of a message, or the name of a tag. */
   readonly recipient: string;
@@ -26,7 +26,7 @@ export interface OpenRequest {
   readonly row: unknown;
 }
 
-/** Keeps the requests somewhere else before they are dropped. */
+/** Saves the requests outside of the database before the migration drops them. */
 export type KeepRequests = (requests: readonly OpenRequest[]) => Promise<void>;
 
 /** Reads the open requests. Locks their tables, so that no other session adds a request before they are dropped. */
@@ -62,7 +62,7 @@ async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]
   return rows;
 }
 
-/** The highest number of requests that the error lists. The file has all of them. */
+/** The highest number of requests that the error lists. `keep` gets all of them. */
 const mostListed = 100;
 
 const inIso = (time: Date) => time.toISOString().replace('.000Z', 'Z');
@@ -80,7 +80,7 @@ function inWords(request: OpenRequest): string {
 export async function requireNoOpenRequests(tx: Transaction, keep: KeepRequests | undefined): Promise<void> {
   const requests = await readOpenRequests(tx);
   if (keep !== undefined) return await keep(requests);
-  // A request that the service refused does not exist there.
+  // Refused requests are left out, because they had no effect on the service.
   const open = requests.filter(({ state }) => state !== 'refused');
   if (open.length === 0) return;
   const more = open.length > mostListed ? [`  and ${open.length - mostListed} more`] : [];

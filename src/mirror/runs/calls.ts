@@ -1,4 +1,4 @@
-/** The record of calls that a person makes with a direct command: one row of the ledger each. */
+/** Records the calls that a person makes with a direct command: one row of the ledger for each call. */
 import { sql } from 'kysely';
 import type { CallOutcome, CallSubject } from '../../model/direct-call.ts';
 import type { Id } from '../../model/id.ts';
@@ -10,7 +10,7 @@ interface BegunCall {
   readonly subject: CallSubject;
   /** The fields that are about to be sent. */
   readonly sent: object;
-  /** The message as the service showed it before; `null` if there was none. */
+  /** The message as the service showed it before the call; `null` if there was no message. */
   readonly before: object | null;
 }
 
@@ -26,7 +26,7 @@ export async function writeCall(tx: Transaction, { teamId, subject, sent, before
   return row.id;
 }
 
-/** Records the outcome of a call. If the call was never sent, its time of sending is emptied. */
+/** Records the outcome of a call. The time of sending, which was set in advance, is removed if the call was never sent. */
 export async function closeCall(
   tx: Transaction,
   changeId: Id,

@@ -15,7 +15,7 @@ export interface HeldByReason {
   readonly sinceMs: number;
 }
 
-/** Counts the held fields by state and reason, in batches and alone, without users that are gone. */
+/** Counts the held fields by state and reason, separately in and outside of batches, without users that are gone. */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],
@@ -32,7 +32,7 @@ export async function readHeldByReason(
 
 export interface UsersInBatches {
   readonly team: string;
-  /** Number of users whose pushes wait. */
+  /** The number of users with pushes that wait for a person. */
   readonly users: number;
 }
 

@@ -26,9 +26,9 @@ export interface TeamStatus {
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone', number> & Record<string, number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Partial<Record<EditState, number>>>;
-  /** True if `pending` covers only users whose edits the triggers recorded. */
+  /** True if `pending` counts only edits that the triggers recorded, not edits made while the triggers were off. */
   readonly isNotedOnly: boolean;
-  /** Held fields, in batches and alone, by reason. */
+  /** The number of held fields by reason, in and outside of batches. */
   readonly held: Readonly<Partial<Record<HeldReason, number>>>;
   readonly openPushes: number;
   readonly batches: readonly HeldBatch[];
@@ -39,7 +39,7 @@ export interface TeamStatus {
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
-/** With more users than this, comparing all of them takes too long for a status command. */
+/** If a team has more users than this, comparing all of them would take too long for a status command. */
 const mostCompared = 20_000;
 
 async function readListed(db: Queryable, teamId: Id) {

@@ -1,6 +1,6 @@
 /**
- * Deletes rows past their retention, in small batches and in parallel to the runs: without a lease, and only rows
- * that a run never writes. Rows that decisions need are kept, however old they are.
+ * Deletes rows past their retention, in small batches. It needs no lease, and runs continue in parallel, because it
+ * deletes only rows that a run never writes. Rows that later decisions need are kept, however old they are.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
@@ -10,7 +10,7 @@ import { readTeamId } from '../team/pinned-teams.ts';
 
 /** Rows per batch: about 0.2 s of the database's time. */
 const rowsPerBatch = 5000;
-/** This many of a team's newest runs are kept, because they show since when runs fail: see the notices in `told.ts`. */
+/** The number of a team's newest runs that are always kept, because they show since when runs fail (`told.ts`). */
 const runsAtLeast = 200;
 
 interface Target {
@@ -19,7 +19,7 @@ interface Target {
   readonly days: number;
 }
 
-/** `batch` selects the next rows after the cursor, with n, cursor and is_over. `remove` deletes rows with is_over. */
+/** `batch` selects the next rows after the cursor; its column is_over marks the rows that `remove` deletes. */
 interface PrunePart {
   readonly batch: RawBuilder<unknown>;
   readonly remove: RawBuilder<unknown>;
@@ -28,9 +28,9 @@ interface PrunePart {
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
 
 /**
- * A change is kept if it is the last move of its field, or the last confirmed push of it. Later pushes are kept as well,
- * because they count as attempts to send their value. Pushes of roles since the last complete run of the users are kept
- * for the names of roles. A rejection is kept as long as its field is held.
+ * A change is kept if it is the last pull or the last confirmed push of its field. Later pushes of the field are kept,
+ * too, because they count as failed tries. Pushes of a role are kept until a later run of the users was complete, because
+ * they show which role names are out of date. A rejection is kept as long as its field is held.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -81,13 +81,13 @@ function editsOf(target: Target, cursor: string): PrunePart {
 }
 
 /**
- * A run is kept as long as a row refers to it. Also kept are the newest runs, the last complete run of the users, and for
- * each day one complete run of the listings, as proof that the tags were read that day.
+ * A run is kept as long as a row of another table refers to it. The newest runs, the last complete run of the users, and
+ * one complete run of the listings per day are kept, too. The last shows that the tags were read that day.
  */
 function runsOf(target: Target, cursor: string): PrunePart {
   const { team } = target;
-  // Finds the next referenced run by index and compares it, whatever the statistics say. With a plain `exists`, Postgres
-  // may scan the whole table for each run.
+  // Looks up the next run that the table refers to by index, and compares its id. With a plain `exists`, Postgres may scan
+  // the whole table for each run.
   const leavesAlone = (table: string) =>
     sql`b.run_id is distinct from (select min(o.run_id) from ${sql.table(table)} o where o.run_id >= b.run_id)`;
   return {
@@ -109,7 +109,7 @@ function runsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** For each day past the retention, the last count is kept, which report.contact_counts_daily shows. */
+/** A count is kept if it is the last count of its day, because report.contact_counts_daily shows that count. */
 function countsOf(target: Target, cursor: string): PrunePart {
   const { teamId } = target;
   const [segment = '', countedAt = '-infinity'] = cursor === '' ? [] : (JSON.parse(cursor) as string[]);
@@ -148,7 +148,7 @@ interface BatchEnd {
   readonly cursor: string | null;
 }
 
-/** Two processes that prune the same team take turns by batch; otherwise they could deadlock. */
+/** Deletes one batch. It locks the team's row, because two processes that prune one team could deadlock otherwise. */
 async function pruneBatch(tx: Transaction, teamId: Id, { batch, remove }: PrunePart): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
   await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
@@ -162,7 +162,7 @@ async function pruneBatch(tx: Transaction, teamId: Id, { batch, remove }: PruneP
 
 /**
  * Deletes rows past the retention of one team.
- * @param goesOn called before each batch; `false` stops, and the next call of `prune` continues.
+ * @param goesOn called before each batch. If it returns `false`, pruning stops, and the next call of `prune` continues.
  */
 export async function prune(
   db: Database,
@@ -191,14 +191,14 @@ export async function prune(
 }
 
 const topic = 'prune';
-/** Time between two prunings of a team. */
+/** The ms between two prunings of a team. */
 const everyMs = 86_400_000;
-/** How long the process that prunes may be silent before another process continues. */
+/** The ms for which the process that prunes may report nothing before another process takes over. */
 const patienceMs = 600_000;
 
 /**
- * Claims the pruning of a team, so that one of several daemons does it, and another continues if that one dies.
- * @returns whether the claim succeeded
+ * Claims the pruning of a team, so that only one of several daemons does it. Another daemon takes over if it dies.
+ * @returns true if the claim succeeded
  */
 export async function takePruneTurn(db: Database, team: string): Promise<boolean> {
   const { rows } = await db.transaction((tx) =>

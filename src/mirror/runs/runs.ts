@@ -16,7 +16,7 @@ export interface EndpointCount {
   readonly throttled: number;
   /** Requests that got another error, or no answer. */
   readonly failed: number;
-  /** How long all requests took together. */
+  /** The sum of the durations of all requests, in ms. */
   readonly ms: number;
   readonly slowest_ms: number;
   readonly slowest_request_id: string | null;
@@ -26,18 +26,18 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** The team, and how many things wait at least, whatever the database has on record; `null` to count nothing. */
+  /** The team whose waiting fields are counted, and the least number to record; `null` to count nothing. */
   readonly waiting: { readonly teamId: Id; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
   readonly requestIds: readonly string[];
-  /** The code of the error that ended it early. */
+  /** The code of the error that ended the run early. */
   readonly errorCode?: string | undefined;
 }
 
 /**
  * Records a new run, in the transaction that takes the team's lease, so that an open run belongs to the lease's holder.
- * A run that its process did not finish is closed as failed.
+ * An earlier run whose process died is closed as failed.
  */
 export async function beginRun(
   tx: Transaction,
@@ -72,7 +72,7 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns the counts of what waits for a person, and `isNoted`: false if another run has closed this run already */
+/** @returns the counts of fields and users that wait for a person; `isNoted` is false if another run closed this run */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
@@ -101,7 +101,7 @@ export type RunRow = Row<
 > &
   Pick<FinishedRun, 'counts'>;
 
-/** Reads the newest complete run and the newest attempt, among runs of the users in both directions (not `resync`). */
+/** Reads the newest complete run, and the newest run of any outcome, of the group `users` (without `resync`). */
 export async function readLastRuns(
   db: Queryable,
   team: string,

@@ -11,7 +11,7 @@ import { isHeldAtGuard } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 const prefix = 'notice ';
-/** Number of runs per team to search for the beginning of a problem: a few hours' worth. */
+/** The number of a team's newest runs in which the beginning of a problem is searched: the runs of a few hours. */
 const runsLookedAt = 200;
 
 /** A batch that waits for an approval. */
@@ -26,7 +26,7 @@ export interface WaitingBatch {
 
 export interface RefusedCredentials {
   readonly team: string;
-  /** When the first of the refused runs ended. */
+  /** When the first run whose credentials were refused ended. */
   readonly sinceMs: number;
   readonly runId: bigint;
 }
@@ -54,7 +54,7 @@ export interface TeamsNow {
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly HeldByReason[];
   readonly told: readonly ToldNotice[];
-  /** The place is the same for all teams. */
+  /** The recorded and the present place of the mirror, which is the same for all teams. */
   readonly placing: Placing;
 }
 
@@ -140,7 +140,7 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
   );
 }
 
-/** Replaces a notice if it is unchanged since it was read. Only one process succeeds. @returns true if this one did */
+/** Replaces a notice unless it changed since it was read. @returns true if it did, which only one process can do */
 export async function replaceNotice(
   db: Database,
   { team, event }: Pick<ToldNotice, 'team' | 'event'>,

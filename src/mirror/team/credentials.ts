@@ -1,4 +1,4 @@
-/** When each credential was last used, so that an old one can be revoked. */
+/** Records when each credential was last used, so that people can see when an old credential may be revoked. */
 import { sql } from 'kysely';
 import type { Database, Row } from '../db/database.ts';
 import { type Learned, writeLearned } from './learned.ts';
@@ -8,7 +8,7 @@ const prefix = 'credential ';
 export interface CredentialUse {
   /** A fingerprint, not the id itself: the interface requires that Secret IDs stay out of client code and logs. */
   readonly fingerprint: string;
-  /** When the service last accepted it, in ms since 1970. */
+  /** When the service last accepted the credential, in ms since 1970. */
   readonly acceptedAtMs: number;
 }
 

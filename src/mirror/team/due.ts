@@ -10,13 +10,13 @@ import type {
 } from '../../model/run-group.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** True if a group is due. A last start in the future makes it due as well, because the clock was set back since. */
+/** True if a group is due. It is also due if its last run started in the future, because the clock was set back since. */
 const isDue = sql`(run_group <> 'edits'
   and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
 
 /**
- * Registers these groups. A new group is due at once; with `now`, every group is. A group whose schedule has changed
- * follows the new schedule.
+ * Registers these groups. A new group is due at once. If a schedule has changed, its group is next due by the new schedule.
+ * @param now true to make every group due at once
  */
 export async function registerGroups(
   db: Database,
@@ -37,7 +37,7 @@ export async function registerGroups(
   await db.transaction((tx) => make.execute(tx));
 }
 
-/** The due groups by team; the team that has waited longest first. */
+/** Reads the due groups by team. The team that has waited longest comes first. */
 export async function readDue(
   db: Queryable,
   teams: readonly string[],
@@ -49,7 +49,7 @@ export async function readDue(
   return Map.groupBy(rows, ({ team }) => team);
 }
 
-/** Ms until a group of these teams is due; `null` if none will be. */
+/** Ms until the next group of these teams is due; `null` if no group has a due time. */
 export async function readNextDueMs(db: Queryable, teams: readonly string[]): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
@@ -81,7 +81,7 @@ export async function readStandings(
   return rows;
 }
 
-/** Records that a run of these groups begins; part of the statement that records the run. */
+/** A part of the statement that records a new run: records that the run of these groups begins. */
 export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
   insert into sync.due as d (team, run_group, started_at)
   select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
@@ -89,11 +89,11 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
     failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`;
 
 /**
- * Records how groups of a team ended. A run of the users pushes the edits, too: if it did not finish, a run of the
- * edits follows after a while.
+ * Records how a run of a team's groups ended. A run of the users pushes edits, too. So if it did not finish, it is also
+ * recorded as a failed run of the edits, and a run of the edits follows after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; an empty result writes nothing
- * @param waits a query of the fields that wait for a person; `ended` may use its result
- * @param besides another statement to run in the same query
+ * @param waits a query of the fields that wait for a person, whose result `ended` may use as `waits`
+ * @param besides an unrelated statement, which is sent in the same query to save a round trip
  */
 export const noteEnd = <Waits>(
   ended: RawBuilder<unknown>,
@@ -125,7 +125,7 @@ export const noteEnd = <Waits>(
     select waits.*, exists (select from ended) as "isNoted" from waits`;
 };
 
-/** The configured names of all teams, by their key in notifications of edits. */
+/** The configured names of all teams, by the key that notifications of edits contain. */
 export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {
   const rows = await db.selectFrom('sync.teams').select(['edit_key', 'team']).execute();
   return new Map(rows.map(({ edit_key: key, team }) => [key, team]));
@@ -133,7 +133,7 @@ export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, 
 
 /**
  * Wakes the daemon on commit: after a person's decision, waiting edits may be pushed although nothing new was edited.
- * Removes the mark of the last push, because edits that the mark covers must be tried again.
+ * Removes the mark of the last push, so that edits that this push did not send are tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await tx

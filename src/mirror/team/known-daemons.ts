@@ -1,4 +1,4 @@
-/** The daemons that serve a team, or served it last. Each reports every minute under the topic `daemon` of `sync.learned`. */
+/** The daemons of a team, running or ended. Each reports every minute under the topic `daemon` of `sync.learned`. */
 import { sql } from 'kysely';
 import type { DaemonEnd, SeenDaemon } from '../../model/daemons.ts';
 import type { Database, Queryable } from '../db/database.ts';
@@ -7,11 +7,11 @@ import { thisProcess } from '../db/process-identity.ts';
 export interface DaemonNote {
   readonly teams: readonly string[];
   readonly bySystemd: boolean;
-  /** `null` as long as it runs. */
+  /** How the daemon ended; `null` as long as it runs. */
   readonly end: DaemonEnd | null;
 }
 
-/** Records that this process serves these teams, or no longer does. Removes daemons that ended or have become silent. */
+/** Records that this process serves these teams, or has ended. Removes other daemons that ended or stopped reporting. */
 export async function noteDaemon(db: Database, { teams, bySystemd, end }: DaemonNote): Promise<void> {
   const { host, pid, process } = thisProcess();
   const [name = ''] = host.split(' ');

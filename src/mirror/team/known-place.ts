@@ -35,7 +35,7 @@ export function placingOf(
   };
 }
 
-/** @param db the database as the settings name it @param within a transaction of this database, if there is one */
+/** @param db the database at the address of the settings @param within if given, the transaction in which to read */
 export async function readPlacing(
   db: Pick<Database, 'address' | 'kysely'>,
   within: Queryable = db.kysely,
@@ -72,7 +72,7 @@ export const moveOf = (before: KnownPlace | null, now: KnownPlace, why: string):
   return { from: inWords(before), to: inWords(now), why };
 };
 
-/** The present place as the home of the mirror, with its address as the only one. */
+/** A record of the present place as the home of the mirror, with the present address as its only address. */
 export const homeAt = ({ identifier, database, address }: PresentPlace, now: Date): KnownPlace => ({
   kind: 'home',
   identifier,
@@ -84,13 +84,13 @@ export const homeAt = ({ identifier, database, address }: PresentPlace, now: Dat
 });
 
 /**
- * The place that a run has to record; `undefined` if it is on record.
+ * The record of the place that a run has to write; `undefined` if it is written already. By the verdict on the place:
  *
- * | verdict    | is recorded                                                                        |
+ * | verdict    | what the run records                                                               |
  * |------------|------------------------------------------------------------------------------------|
  * | unrecorded | this place                                                                         |
- * | here, copy | the identifier, if it was not known; `left` is removed                             |
- * | elsewhere  | `left`, the end of the last run at home, unless it is recorded already             |
+ * | here, copy | the server's identifier, if it was not known; `left` is removed                    |
+ * | elsewhere  | `left`, the end of the last run at home, if no `left` is recorded                  |
  */
 export function placeToNote({ verdict, known, here, until }: Placing, now: Date): KnownPlace | undefined {
   if (known === null || verdict === 'unrecorded') {
@@ -115,7 +115,7 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/** Records the place of a new schema without an address, because a migration may connect by another address than runs. */
+/** Records the place of a new schema, but without an address, because runs may connect by another address. */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -134,15 +134,15 @@ export const notHome = (placing: Placing): MusterdError =>
     },
   );
 
-/** Must be called before something is sent or decided. @throws MusterdError `copy` if this place must not do that */
+/** Must be called before anything is sent or decided. @throws MusterdError `copy` if this mirror must not do that */
 export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
   const placing = await readPlacing(db);
   if (sendBlockOf(placing) !== undefined) throw notHome(placing);
 }
 
 /**
- * Runs a person's own transaction. Runs of the team continue in parallel, as they do with an edit in SQL.
- * @throws MusterdError `copy` if nothing can be decided here. The address of the person's connection does not matter.
+ * Runs a transaction for a person. It needs no lease, so runs of the team continue in parallel, as with an edit in SQL.
+ * @throws MusterdError `copy` if this mirror may not decide; the address of the person's connection does not matter
  */
 export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promise<R>): Promise<R> {
   const placing = ofDatabase(await readPlacing(db));
@@ -150,7 +150,7 @@ export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promi
   return await db.transaction(work);
 }
 
-/** Judges the place without the address, because a person may connect to the database by any host name. */
+/** The verdict on the place without regard to the address, because a person may use any host name to connect. */
 export function ofDatabase(placing: Placing): Placing {
   const { known } = placing;
   if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;

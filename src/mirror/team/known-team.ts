@@ -7,9 +7,9 @@ import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
-/** The recorded state of a team. While a run holds the lease, only `musterd check` changes any of it. */
+/** The recorded state of a team. While a run holds the lease, no other process but `musterd check` changes it. */
 export interface KnownTeam {
-  /** `null` as long as no run of this team has read it. */
+  /** The service's id of the team; `null` until a run has read it. */
   readonly teamId: Id | null;
   /** The row of `mirror.teams`. */
   readonly team: {
@@ -18,30 +18,30 @@ export interface KnownTeam {
     /** The number of members. `null` if an earlier version of musterd wrote the row. */
     readonly members: number | null;
   } | null;
-  /** The known facts, by topic. */
+  /** The facts in `sync.learned`, by topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
   /** True if the service shows users with older versions than it showed before. */
   readonly hasStale: boolean;
-  /** Resources with missing rows. */
+  /** The resources of which complete listings lacked rows. */
   readonly missing: ReadonlySet<string>;
-  /** Resources with rejected rows. */
+  /** The resources of which rows could not be used. */
   readonly rejected: ReadonlySet<string>;
   /** True if a push is open. */
   readonly hasIntents: boolean;
   /**
-   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after that run
-   * counted roles, by the run's own pushes or by a resync. Users that the run adopted are counted already.
+   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after it counted
+   * the users of each role, by its own pushes or by a resync. Users that the run adopted are counted already.
    */
   readonly mayLackRoles: boolean;
   /** True if people cannot approve their own edits: `push.fourEyes` in the settings of the last run or command. */
   readonly fourEyes: boolean;
   /** The calling code that phones without a plus sign must have: `phones.country` in the settings of the last run. */
   readonly phoneCountry: string | null;
-  /** The place of the whole database. */
+  /** The recorded and present place of the database, which is the same for all teams. */
   readonly place: KnownPlaceRow;
 }
 
-/** The raw row, in two columns. */
+/** The recorded state as read, in two columns. */
 export interface KnownRow {
   readonly place: KnownPlaceRow;
   readonly known: {
@@ -106,16 +106,16 @@ export const isSameTeam = ({ team }: KnownTeam, now: Team): boolean =>
   team.listSize === now.listSize &&
   team.members === now.members.length;
 
-/** True if this is the known value of the topic. */
+/** True if the topic has this value on record already. */
 export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {
   const knownValue = learned.get(topic)?.value;
   return knownValue !== undefined && inOrder(knownValue) === inOrder(value);
 }
 
-/** A time that moves with each run is written again only when it has moved this far, in ms. */
+/** The time of an unchanged fact is written again only if the written time is this many ms old. */
 const timeIsNewsMs = 3_600_000;
 
-/** The values that are new, or whose time is old enough to be updated. */
+/** The facts to write: new or changed values, and values whose time on record is old (`timeIsNewsMs`). */
 export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Learned[]): readonly Learned[] {
   return learned.filter(({ topic, value, atMs }) => {
     const ageMs = known.learned.get(topic)?.ageMs ?? 0;
@@ -123,7 +123,7 @@ export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Lear
   });
 }
 
-/** Writes equal values as equal texts, whatever the order of their keys, because jsonb has an order of its own. */
+/** Returns equal texts for equal values, whatever the order of their keys, because jsonb changes the order of keys. */
 function inOrder(value: unknown): string {
   if (typeof value !== 'object' || value === null) return toJson(value);
   return toJson(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** The facts known about a team's deployment, kept between runs: `sync.learned`, one row per topic. */
+/** Facts about a team that are kept between runs, such as the service's behavior: `sync.learned`, one row per topic. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -7,7 +7,7 @@ import type { Queryable, Row, Transaction } from '../db/database.ts';
 export interface Learned {
   readonly topic: string;
   readonly value: unknown;
-  /** In ms since 1970; now if absent. An earlier time never replaces a later one. */
+  /** The time of the fact in ms since 1970; if absent, now. An earlier time never replaces a later time. */
   readonly atMs?: number;
 }
 
@@ -19,7 +19,7 @@ const named = (team: Team): RawBuilder<string> =>
     ? sql`${team}::text`
     : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
 
-/** True if the known value differs or is absent. */
+/** True if the value on record differs, or there is none. */
 const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 

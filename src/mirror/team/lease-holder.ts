@@ -4,13 +4,13 @@ import { MusterdError } from '../../errors.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { thisProcess } from '../db/process-identity.ts';
 
-/** Far longer than any lease. An end further in the future was written before the clock was set back. */
+/** Ms, far longer than any lease. If a lease ends later than this, it was written before the clock was set back. */
 const longestMs = 15 * 60_000;
 
 export interface Holder
   extends Row<'sync.leases', 'lease_id' | 'host' | 'pid' | 'process' | 'taken_at' | 'expires_at'> {
   readonly expired: boolean;
-  /** True if the end is further in the future than any lease lasts. */
+  /** True if the lease ends later than any lease can, because the clock was set back. */
   readonly unbelievable: boolean;
 }
 
@@ -41,7 +41,7 @@ export function leaseHeld(team: string, holder: Holder | undefined, isLocked: bo
 }
 
 export interface LeaseOptions {
-  /** Ms that the lease is valid after its last renewal. */
+  /** Ms for which the lease is valid after its last renewal. */
   readonly ttlMs: number;
   /** How long to wait for another run to end, in ms; if absent, there is no waiting. */
   readonly waitMs?: number;
@@ -57,7 +57,7 @@ export interface LeasedTeam {
   readonly lease: LeaseOptions;
 }
 
-/** Shortens a lease that ends too far in the future, as if it were renewed now. A dead holder's lease then expires. */
+/** Sets the end of a lease that ends too far in the future, as if renewed now, so that a dead holder's lease expires. */
 export async function shorten(
   tx: Transaction,
   { team, ttlMs }: { readonly team: string; readonly ttlMs: number },

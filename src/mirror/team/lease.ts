@@ -1,9 +1,9 @@
 /**
  * One run of a team at a time. The lease is a row with a random id and an expiry, renewed while the run
  * lives. It is checked before each write to the service and within each transaction, so that a process
- * that stalled past the expiry can neither send nor commit. A transaction of the run
- * locks the row, and with it keeps the lease, however long it takes. There are no session-level locks, so this also
- * works behind a PgBouncer in transaction mode.
+ * that stalled past the expiry can neither send nor commit. A transaction of the run locks the row, so no
+ * other process can take the lease during the transaction, however long it takes. There are no
+ * session-level locks, so this also works behind a PgBouncer in transaction mode.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ export interface Lease {
   extended(sinceMs: number): void;
   /** True if the lease may expire within half its length, by this process's clock. */
   isLate(): boolean;
-  /** Releases the lease once, if it is still ours. @param last done in the same transaction, even if the lease is lost */
+  /** Releases the lease, if it is still ours. @param last done in the same transaction, even if the lease is lost */
   release(last?: LeasedWork<void>): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 
 /** How often to try for a lease that another run holds, in ms. */
 const askEveryMs = 250;
-/** The shortest time to keep trying for a free lease whose row a transaction still has locked, in ms. */
+/** The least ms for which to keep trying if the lease is free, but a transaction still has its row locked. */
 const lockedMs = 2_000;
 const lost = (team: string) =>
   new MusterdError(
@@ -60,16 +60,16 @@ function endIfStopped(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Takes the team's lease. A dead holder on this host is noticed at once, one on another host when
- * its lease expires. The statement that takes the lease decides whether it is free: a lease that was
- * just renewed stays with its holder, and so does one whose row a transaction of the holder has locked.
+ * Takes the team's lease. A dead holder on this host is noticed at once, a dead holder on another host when
+ * its lease expires. The statement that takes the lease decides if it is free. It fails if the holder has just
+ * renewed the lease, or a transaction of the holder has locked its row.
  * @throws MusterdError `lease-held`; `stopped` if asked to stop during the wait
  */
 export async function takeLease(db: Database, team: string, options: LeaseOptions): Promise<Lease> {
   return (await takeLeaseFor(db, team, options, async () => {})).lease;
 }
 
-/** Like `takeLease`, but also does the first work under the lease, in the same transaction. */
+/** Like `takeLease`, but also does the caller's first work under the lease, in the same transaction. */
 export async function takeLeaseFor<R>(
   db: Database,
   team: string,
@@ -89,7 +89,7 @@ export async function takeLeaseFor<R>(
 
 /**
  * Tries again until no run of the team is under way, at most for the caller's `waitMs`.
- * @param tryIt returns `undefined` if a run is under way; gets the id of the lease found, and whether its holder is dead
+ * @param tryIt gets the id of the current lease, and if its holder is dead; returns `undefined` if a run is under way
  * @throws MusterdError `lease-held`; `stopped`
  */
 export async function onceFree<R>(
@@ -110,7 +110,7 @@ export async function onceFree<R>(
     if (isFree) taken = await tryIt(holder?.lease_id, dead);
     if (taken !== undefined) break;
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, { team, ttlMs }));
-    // The lease was free a moment ago: either another process was faster, or a transaction has locked its row.
+    // If the lease was free and could not be taken, another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
     if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree);
     if (!waits && waitMs > 0 && holder !== undefined)
@@ -191,7 +191,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
         await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
         await last?.(tx);
       };
-      // Nothing renews the lease any more, so the three tries to get a lock may take half its length together.
+      // The lease is no longer renewed, so the three tries to lock its row may together take half of its length.
       await db.transaction(give, { lockTimeoutMs: Math.ceil(ttlMs / 6) });
       isReleased = true;
     },
@@ -199,8 +199,8 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
 }
 
 /**
- * Renews the lease in parallel to our own transactions, which have a key-share lock on the row and may wait for locks of
- * other sessions. Does not wait for a transaction that extends the lease itself.
+ * Renews the lease in parallel to the run's transactions, which hold a key-share lock on the row and may wait for locks
+ * of other sessions. Skips the renewal if one of these transactions is extending the lease itself.
  */
 async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
@@ -219,10 +219,10 @@ interface HeldRow {
 }
 
 /**
- * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the
- * transaction pass the triggers, and sets the run that they record. Returns no row for an expired lease, unless our own
- * lock has kept it. It is the weakest lock that keeps other processes from taking the lease: two transactions of one run
- * can hold it together, and each can extend the lease.
+ * Locks the lease's row until the end of the transaction, and extends the lease if half of it is over. Makes the triggers
+ * accept the transaction, and record the run. Returns no row for an expired lease, unless our own lock has kept it.
+ * The lock is the weakest that keeps other processes from taking the lease. Two transactions of one run can hold it
+ * together, and each can extend the lease.
  */
 function holding(
   { team, leaseId, ttlMs }: OwnLease,
@@ -244,12 +244,12 @@ function holding(
       set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
 }
 
-/** Work for one transaction, by a caller without access to the database. */
+/** Work to do in one transaction. The caller gives only this function, and never gets the database itself. */
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
- * Runs a person's decision in one transaction, under a lease of its own so that no run is under way. Waits for the lease.
- * @throws MusterdError `copy` if nothing can be decided here; `lease-held`; `stopped` if asked to stop before it writes
+ * Runs a person's decision in one transaction. It waits for the team's lease and holds it, so that no run is under way.
+ * @throws MusterdError `copy` if this mirror may not decide; `lease-held`; `stopped` if asked to stop before it writes
  */
 export async function underLease<R>(
   db: Database,
@@ -270,9 +270,9 @@ export async function underLease<R>(
 }
 
 /**
- * Runs one transaction of a run. It keeps the lease until it ends, and the triggers on the mirror let it pass. The lease
- * is extended if half of it or more is over, and again before the commit, even after its expiry: because of the lock, no
- * other process can have taken it.
+ * Runs one transaction of a run. The transaction keeps the lease until it ends, and the triggers on the mirror accept it.
+ * If half of the lease is over, it is extended, and again before the commit. This is possible even after its expiry,
+ * because no other process can take the lease while its row is locked.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<R>(

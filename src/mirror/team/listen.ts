@@ -17,8 +17,8 @@ export interface ListenOptions {
   /** The key of a team whose users were edited. */
   readonly onEdit: (editKey: string) => void;
   /**
-   * Called after each connect, first or later: notifications sent while there was no connection are lost.
-   * Behind a PgBouncer in transaction mode it is called too, but no notification ever arrives.
+   * Called after each connect, because notifications sent while there was no connection are lost. Behind a
+   * PgBouncer in transaction mode it is called, too, but no notification ever arrives.
    */
   readonly onListening: () => void;
   /** Called when the connection fails or is lost; another attempt follows. */
@@ -63,7 +63,7 @@ export function createListener(options: ListenOptions): Listener {
     timer = setTimeout(open, waitMs).unref();
     waitMs = Math.min(waitMs * 2, longestRetryMs);
   };
-  /** An unplugged cable causes no error: only an unanswered query shows it. */
+  /** Checks the connection by a query, because an unplugged cable causes no error. */
   const ask = (connection: pg.Client) => {
     timer = setTimeout(() => {
       connection.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(

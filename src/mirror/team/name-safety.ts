@@ -1,4 +1,4 @@
-/** Records what an update without a name does to the name on this deployment. */
+/** Records what an update without a name does to a user's name on the service. */
 import { sql } from 'kysely';
 import type { IntentResult, NameSafety } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
@@ -7,10 +7,10 @@ import { readable } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 
-/** The topic that `musterd check --write-probe` writes. Pushes without a name update it, too. */
+/** The topic with this finding. `musterd check --write-probe` writes it, and so do pushes without a name. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/** True if an update without the name had an effect, and its answer shows a name. Any other update proves nothing. */
+/** True if this proves that names are kept: an update without a name had an effect, and its answer shows a name. */
 const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   intent.sent.name === undefined &&
   intent.along === undefined &&
@@ -18,8 +18,8 @@ const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   canonicalName(readable(seen?.name) ?? '') !== '';
 
 /**
- * Records that names are kept, unless the topic has a value already. Checks the recorded push for a name: if its fields
- * were settled one after another, the result of a later field does not show that the push contained the name.
+ * Records that names are kept, unless the topic has a value already. The recorded push is checked for a name, too: if its
+ * fields were settled one after another, the result of a later field does not show that the push contained a name.
  */
 export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: readonly bigint[]): Promise<void> {
   await sql`
@@ -33,7 +33,7 @@ export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: reado
 }
 
 /**
- * Records what these results show.
+ * Records what these results show about names. A harmed name was cleared or shortened by an update that lacked it:
  *
  * | known before | a name is harmed | a name is kept without being sent |
  * |--------------|------------------|-----------------------------------|

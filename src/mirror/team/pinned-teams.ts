@@ -1,4 +1,4 @@
-/** The service's team behind a configured name, and its row in the mirror. */
+/** Which team of the service a configured name means, and the team's row in the mirror. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';

@@ -6,7 +6,7 @@ import { writeLearned } from './learned.ts';
 export interface Probe {
   /** For example `users/get without a filter`. */
   readonly probe: string;
-  /** The service's behaviour, as text and values. */
+  /** What the probe found about the service, as texts and values. */
   readonly answer: unknown;
 }
 
@@ -39,7 +39,7 @@ export async function othersObjects(
     where n.nspname in ('mirror', 'report', 'sync')
     order by 1, 2, 3`.execute(kysely);
   const others = rows.filter(({ name }) => !isOurs(name));
-  // A foreign table is reported without its columns.
+  // If a whole table is not musterd's, its columns are not reported one by one.
   const isTable = (name: string) =>
     others.some((one) => one.kind === 'table' && name === `${one.place}.${one.name}`);
   return others
@@ -47,7 +47,7 @@ export async function othersObjects(
     .map(({ kind, place, name }) => `${kind} ${place}.${name}`);
 }
 
-/** The rights that a run needs and that the connected role lacks. */
+/** Reads which of the rights that a run needs the connected role lacks. */
 export async function missingPrivileges(
   { kysely }: Database,
   isOurs: (name: string) => boolean,

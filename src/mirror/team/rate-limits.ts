@@ -1,12 +1,12 @@
 /**
  * The pace of a team for all processes on this database: the topic `pace` of `sync.learned`, by the database's clock.
- * The time of the topic is when the next call would be due if all were evenly spaced (a generic cell rate algorithm).
+ * The time of the topic is when the next call would be due if all calls were evenly spaced (a generic cell rate algorithm).
  */
 import { sql } from 'kysely';
 import type { Pace, Places } from '../../model/pace.ts';
 import type { Database } from '../db/database.ts';
 
-/** Longest pause. A time further in the future was written before the clock was set back. */
+/** The longest pause in ms. A time further in the future was written before the clock was set back, and is ignored. */
 const longestPauseMs = 15 * 60_000;
 
 const later = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;

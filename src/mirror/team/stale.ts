@@ -1,13 +1,13 @@
 /**
- * Rows with an older version than the service has shown before, because of a cached answer or a lagging replica. A row
- * has two versions: `updated_at` and `user_updated_at`.
+ * Stale users: the service shows an older version of them than before, because of a cached answer or a lagging replica.
+ * Two columns show the version of a row: `updated_at` and `user_updated_at`.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
 
-/** True if the row staged as s is older than the row u of `mirror.users` in one version and newer in none. */
+/** True if the staged row s is older than the row u of `mirror.users` in one of these columns, and newer in neither. */
 export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(
     (coalesce(s.updated_at < ${u}.updated_at, false) or coalesce(s.user_updated_at < ${u}.user_updated_at, false))
@@ -16,12 +16,12 @@ export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /**
- * True if the base b shows that the older row is accepted: this is at least the third pass that shows it, half an hour
- * after the first. A service that was restored from a backup continues to show older versions.
+ * True if an older version must be accepted, because at least three runs over half an hour have seen it (counted in the
+ * base b). A service that was restored from a backup continues to show older versions.
  */
 export const isToBeBelieved = sql`coalesce(b.older_passes >= 2 and b.older_since <= clock_timestamp() - interval '30 min', false)`;
 
-/** Counts one more pass that showed these users older than before. */
+/** Counts one more run that saw an older version of these users. */
 export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update sync.user_base

@@ -1,4 +1,4 @@
-/** All rows of one kind, read in one snapshot and passed on page by page. */
+/** Reads all rows of one kind in one snapshot, and passes them on page by page. */
 import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
@@ -10,10 +10,10 @@ interface Listing {
   readonly columns: readonly string[];
   readonly from: string | RawBuilder<unknown>;
   readonly team?: string;
-  /** True to leave out rows that are gone. */
+  /** True to leave out rows that are marked as gone. */
   readonly presentOnly: boolean;
   readonly order: readonly string[];
-  /** The rows as of a past time. */
+  /** Makes a query of the rows at a past time; absent if the past of this kind is not recorded. */
   readonly asOf?: (at: string) => RawBuilder<unknown>;
 }
 
@@ -82,7 +82,7 @@ const listings: Readonly<Record<string, Listing>> = {
       'decided_why',
       'edited_by',
     ],
-    // Each change is looked up by its key: before the tables are analysed, Postgres would plan a quadratic join.
+    // Each change is looked up by its key, because until the tables are analysed, Postgres would plan a quadratic join.
     from: sql`(select team_id as team, change_id as number from sync.changes) c
       cross join lateral (
         select * from report.changes where team_id = c.team and change_id = c.number offset 0
@@ -94,7 +94,7 @@ const listings: Readonly<Record<string, Listing>> = {
 };
 
 export const exportable = Object.keys(listings);
-/** The kinds whose past is recorded. */
+/** True for a kind of rows whose past is recorded. */
 export const isKnownAsOf = (what: string): boolean => listings[what]?.asOf !== undefined;
 export const exportColumns = (what: string): readonly string[] => listingOf(what).columns;
 
@@ -106,9 +106,9 @@ function listingOf(what: string): Listing {
 
 export type ExportRow = Readonly<Record<string, unknown>>;
 
-/** Rows per page: few enough for memory, enough that round trips do not matter. */
+/** Rows per page: few enough to fit in memory, and enough to make round trips rare. */
 const rowsPerPage = 1000;
-/** How long the consumer of the rows may pause, such as a reader of a pipe who has gone for lunch. */
+/** How long the reader of the rows may pause, such as a person who reads the output page by page. */
 const patience = '15min';
 
 /**
@@ -133,7 +133,7 @@ export async function readPages(
       await take(rows);
     }
   };
-  // Rows that were passed on cannot be taken back, so nothing may be repeated after that.
+  // After a page was passed on, the work is not repeated, because those rows cannot be taken back.
   const once = (tx: Transaction) =>
     read(tx).catch((error: unknown) => {
       if (!hasBegun || error instanceof MusterdError) throw error;

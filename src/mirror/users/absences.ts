@@ -1,4 +1,4 @@
-/** Rows that are missing from complete listings: since when, decisions, and which wait for a person (withheld). */
+/** Records rows that are missing from complete listings: since when, verdicts, and which rows wait for a person. */
 import { sql } from 'kysely';
 import type {
   AbsenceDecision,
@@ -25,7 +25,7 @@ export async function readAbsenceVerdicts(
   return new Map(rows.map(({ id, verdict }) => [id, verdict]));
 }
 
-/** Replaces the withheld rows, unless they are the same. @returns whether they differ */
+/** Replaces the rows that wait for a person. @returns true if a row waits that did not wait before, or for a new reason */
 async function writeWithheld(
   tx: Transaction,
   teamId: Id,
@@ -47,7 +47,7 @@ async function writeWithheld(
   return rows.length > 0;
 }
 
-/** Sets the verdict of these missing rows. Rows that a listing has shown again meanwhile get none. */
+/** Sets the verdict of these missing rows. Rows that a listing has shown again since get no verdict. */
 async function writeVerdict(
   tx: Transaction,
   { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
@@ -72,8 +72,8 @@ export function isNoNews(
 }
 
 /**
- * Counts one more complete pass for the missing rows, and sets `gone_at` of rows that are proven gone.
- * @returns rows that an editor has locked: they stay missing, and a later run marks them as gone
+ * Counts one more complete listing that lacked the missing rows, and sets `gone_at` of rows that are proven gone.
+ * @returns rows that an editor has locked: these rows stay missing, and a later run marks them as gone
  */
 export async function applyAbsences(
   tx: Transaction,

@@ -5,7 +5,7 @@ import type { Id } from '../../model/id.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Queryable } from '../db/database.ts';
 
-/** Addresses of users in mirror, base, held values of the service, and open pushes. @param wanted a query of `id` */
+/** The users' addresses in mirror, base, holds (service's values) and open pushes. @param wanted a query of user ids */
 export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
     with wanted as materialized (${wanted}),
     known as (

@@ -45,7 +45,7 @@ const stagedAs = (json: string) => sql`
 const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
 const tookAny = sql.join(fields.map(took), sql` or `);
 
-/** The new value of a column of the mirror: the returned value of a confirmed field, if the mirror still has the sent value. */
+/** The new value of a mirror column: for a confirmed field that still has the sent value, the value that was returned. */
 const toMirror = (column: string, field: Field) => {
   const isSent =
     field === 'name'
@@ -54,14 +54,14 @@ const toMirror = (column: string, field: Field) => {
   return sql`case when ${took(field)} and ${isSent} then ${sql.ref(`s.${column}`)} else ${sql.ref(`u.${column}`)} end`;
 };
 
-/** The new value of a column of the base: the value that the service returned for a confirmed field. */
+/** The new value of a base column: for a confirmed field, the value that the service returned. */
 const toBase = (column: string, field: Field) =>
   sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
 /**
- * Records in the ledger what the service confirmed or refused for users whose row an editor has locked. Editors cannot
- * lock the ledger. The push stays open until mirror, base and holds are written too; `closed_at` shows that it was
- * answered. For a user whose name was harmed, no outcome is recorded, because the user is read back first.
+ * Records confirmed and refused fields of users whose row an editor has locked. They are recorded only in the ledger,
+ * which editors cannot lock. The push stays open until mirror, base and holds are written, too; `closed_at` shows that it
+ * was answered. For a user whose name was harmed, no outcome is recorded, because the user is read back first.
  */
 async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
   const rows = results.map(({ intent, outcomes, harmed, requestId }) => ({
@@ -82,7 +82,7 @@ async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): P
   );
 }
 
-/** Closes the intents of users whose row was deleted: the mirror has nothing left to send. */
+/** Closes the intents of users whose mirror row was deleted, because nothing is left to send. */
 async function closeLost(
   tx: Transaction,
   teamId: Id,
@@ -100,8 +100,8 @@ async function closeLost(
 }
 
 /**
- * Ends edits that an editor took back during their push, if the push did not arrive. If it arrived, the base changes, and
- * a trigger on the base ends the edit. A decision about an edit that has not ended may become valid again.
+ * Ends edits that an editor withdrew during their push, if the push did not arrive. If it arrived, the base changes, and
+ * a trigger on the base ends the edit. Decisions about edits that have not ended may become valid again.
  */
 async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
   const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
@@ -119,8 +119,8 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
 }
 
 /**
- * True if a person decided about a field of user s that was not sent. The row that was read back may show a change made
- * on the service after the decision. So its version is not stored, and the next run reads the row as a new version.
+ * True if a person decided about a field of user s that this push did not send. The row that was read back may show a
+ * change on the service after this decision. So the row's version is not stored, and the next run sees a new version.
  */
 const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
   where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null
@@ -149,7 +149,7 @@ export async function applyResults(
   const lockedIds = locked.map(({ intent }) => intent.userId);
   if (applied.length === 0) return lockedIds;
   const json = toJson(applied.map(stageResult));
-  // Compares only these few rows, never the whole team, whatever the statistics say.
+  // Limits the comparison to these few rows, so that Postgres never reads the whole team, whatever the statistics say.
   const anyOfApplied = anyOf(applied.map(({ intent }) => intent.userId));
   const changes = applied.map(({ intent }) => intent.changeId);
   await sql`

@@ -13,12 +13,12 @@ import { checkViolation, describeRefusal, unknownStates } from '../db/database-e
 export interface SeenEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** The number of the edit. If absent, the edit with these values is meant. */
+  /** The number of the edit. If absent, the decision is about the field's edit that has these values. */
   readonly edit?: Id | undefined;
-  /** The value of the mirror, and the base. */
+  /** The value of the mirror that the person saw. */
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** The service's value. If absent, it is the base. */
+  /** The service's value that the person saw. If absent, it equals the base. */
   readonly service?: Exclude<ServiceValue, undefined>;
 }
 
@@ -26,9 +26,9 @@ export interface EditDecision {
   readonly why: string;
   /** The name of the batch under which the edit is approved. */
   readonly batch?: string;
-  /** The reason for which the edit is held again if the approval becomes void: a review of each push, or a limit. */
+  /** The reason to hold the edit again if the approval becomes void. */
   readonly waits?: 'limit' | 'review';
-  /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
+  /** The number of a larger decision to which this one belongs. If absent, this is a decision of its own. */
   readonly decision?: bigint | null;
 }
 
@@ -58,7 +58,7 @@ export interface AnsweredEdit {
   readonly decision: bigint | null;
 }
 
-/** Sets the person for whom the transaction acts from now on. */
+/** Sets the person whom the ledger names for the following statements of the transaction. */
 export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
@@ -74,7 +74,7 @@ export async function readLogin(
   return rows[0] ?? { login: '', isOwner: false };
 }
 
-/** Approves edits that are still as the person saw them. @param onlyShown true to return answers without deciding */
+/** Approves edits that are still as the person saw them. @param onlyShown true to return the answers, but not decide */
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
@@ -97,13 +97,13 @@ export async function decideEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** The value as the service shows it, with a name as one text. */
+/** The value in the service's form, in which a name is one text. */
 const shownAs = (field: Field, value: FieldValue | undefined) =>
   field === 'name' && value !== null && value !== undefined ? joinName(value as NamePair) : value;
 
 /**
  * Approves these edits. An edit that is held for another reason than a limit stays held, and needs its own decision.
- * @returns the edits that may pass
+ * @returns the edits that may be sent now
  */
 export async function approveEdits(
   tx: Transaction,
@@ -127,11 +127,11 @@ export interface HeldChoice {
   readonly edit: Id | null;
   /** The service's value that the person saw, as text. */
   readonly service: string;
-  /** The number of the decision that this edit is a part of. If absent, the edit is decided alone. */
+  /** The number of a larger decision to which this one belongs. If absent, this is a decision of its own. */
   readonly decision: bigint | null;
 }
 
-/** Ends one hold: the mirror's value or the service's value is taken for both sides, or both get a new value. */
+/** Ends one hold by a person's choice: both sides get the mirror's value, the service's value, or a new value. */
 export async function resolveHeld(
   tx: Transaction,
   teamId: Id,

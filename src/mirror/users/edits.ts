@@ -1,4 +1,4 @@
-/** Edits that a person makes through a command. The triggers check and stamp them like edits in psql. */
+/** Makes the edits of a person's command. The triggers check and record them like edits in psql. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -17,7 +17,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** The known authors of the edits in a user's patch, by field. */
+/** The authors of the edits in a user's patch, as far as they are known, by field. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
   from sync.edits e
@@ -26,9 +26,9 @@ export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
 
 export interface UserEdit {
   readonly id: Id;
-  /** The user's values in the mirror when they were read. If one has changed since, the edit is not made. */
+  /** The user's values in the mirror when they were read. If any value has changed since, the edit is not made. */
   readonly expected: MirrorUser;
-  /** The new values. The split of a new name counts as known, even if the split was a guess before. */
+  /** The new values. The split of a new name counts as known, unless `isGuess`. */
   readonly values: UserPatch;
   /** True if the split of the new name is a guess. */
   readonly isGuess?: boolean;
@@ -45,16 +45,16 @@ function stage({ id, expected, values }: UserEdit) {
   };
 }
 
-/** The value that the edit s gives a column. */
+/** Sets the column of a field to the value in the edit s. */
 const fromEdit = (field: Field) =>
   sql`${sql.ref(columnOf(field))} = (s.edit ->> ${sql.lit(columnOf(field))})::${sql.raw(typeOf(field))}`;
 const nameFromEdit = sql`
   first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known'`;
 
-/** The fields that an edit sets. Setting more fields, unchanged, would accept a guessed split, and need more rights. */
+/** The fields that an edit sets. Other fields are not set to their old value: that would accept a guessed split. */
 const fieldsOf = ({ values }: UserEdit) => fields.filter((field) => values[field] !== undefined);
 
-/** Writes edits that all set the same fields. */
+/** Writes edits in one statement. All of them must set the same fields. */
 async function writeEdits(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<readonly Id[]> {
   const edited = edits[0] === undefined ? [] : fieldsOf(edits[0]);
   if (edited.length === 0) return [];
@@ -76,7 +76,7 @@ async function writeEdits(tx: Transaction, teamId: Id, edits: readonly UserEdit[
   return rows.map(({ id }) => id);
 }
 
-/** Marks these splits as guessed again: the statement that set both halves of the name has marked them as known. */
+/** Marks the splits of these names as guessed, because the statement that set both halves has marked them as known. */
 async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<void> {
   if (edits.length === 0) return;
   await sql`
@@ -86,7 +86,7 @@ async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit
 
 /**
  * Edits these users as an editor would, in musterd's own transaction.
- * @returns the edited users. Missing users are gone, were changed since they were read, or are being edited.
+ * @returns the edited users. A user is left out if gone, changed since it was read, or being edited.
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
 export async function editUsers(
@@ -117,7 +117,7 @@ export async function editUsers(
   }
 }
 
-/** Ends edits as overruled that this transaction has replaced by the service's value: the sides never agreed on them. */
+/** Ends edits that this transaction replaced by the service's value, as overruled: the service never had their value. */
 export async function endPulled(
   tx: Transaction,
   teamId: Id,
@@ -133,7 +133,7 @@ export async function endPulled(
   );
 }
 
-/** Ends edits that were taken back while the triggers were off. */
+/** Ends edits that an editor withdrew while the triggers were off: mirror and base have the same value again. */
 export const endWithdrawn = (teamId: Id) => sql`
   update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
   from (

@@ -1,4 +1,4 @@
-/** Reads which fields and pushes of one user wait, and why. This is for people to read; a plan does not need it. */
+/** Reads which fields and pushes of one user wait, and why, to show it to people. Plans do not use it. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
 import type { Intent } from '../../model/intent.ts';

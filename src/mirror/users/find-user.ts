@@ -7,11 +7,11 @@ import type { Queryable, Row } from '../db/database.ts';
 /** A matching user, with its distinguishing values. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
-  /** True if only a part of a value matches: the user may be proposed, but not taken. */
+  /** True if only a part of a value matches. Such a user may be shown as a suggestion, but not be used. */
   readonly isPart: boolean;
 }
 
-/** Fewer digits than this at the end of a phone number do not identify it. */
+/** The least number of digits at the end of a phone number that identify it. */
 const fewestDigits = 7;
 
 /** The highest number of candidates: a longer list does not help a person to choose. */
@@ -19,8 +19,8 @@ const mostNear = 200;
 
 /**
  * Finds users by id, email, phone or name. Emails and ids match exactly; names ignore case, diacritics and `ae` for `ä`.
- * Only the best kind of match is returned: the id, a value in the mirror, a value in the base, the end of a phone (unless
- * the digits may be an id), a partial match, in this order. An id is also found if only the ledger still has it.
+ * Only matches of the best kind are returned, in this order: the id, a value in the mirror, a value in the base, the end
+ * of a phone (unless the digits may be an id), a part of a value. An id is found even if only the ledger still has it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
@@ -58,7 +58,7 @@ export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Pr
 /** The digits of a row's phone, as in `canonicalPhone`. */
 const phoneColumn = (row: string) => sql`regexp_replace(${sql.ref(`${row}.phone`)}, '[^0-9]', '', 'g')`;
 
-/** Makes a condition on a text as `plain` returns it. Most texts are ASCII, which takes a tenth of the time. */
+/** Makes a condition on the form of a text that `plain` returns. ASCII texts, the most, take a tenth of the time. */
 const ifPlain = (
   text: RawBuilder<unknown>,
   ascii: (plain: RawBuilder<unknown>) => RawBuilder<unknown>,
@@ -67,8 +67,8 @@ const ifPlain = (
   else ${any(sql`lower(regexp_replace(normalize(${text}, nfd), '[\u0300-\u036f]', '', 'g'))`)} end`;
 
 /**
- * Compares emails like `canonicalEmail`, which lowers ASCII letters only, and phones like `canonicalPhone`. A meaning
- * that is `null` is sent as a parameter, so that Postgres leaves its comparison out of the plan.
+ * True if the email, phone or name of a row is the text. Emails and phones are compared in canonical form. A meaning that
+ * is `null` is sent as a parameter, too, and Postgres then leaves the comparison out of its plan.
  */
 function answersTo(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
@@ -89,7 +89,7 @@ export function contains(text: RawBuilder<unknown>, { words, rough }: UserQuery)
   return ifPlain(text, (plain) => sql`${plain} like all (${rough}::text[]) and ${hasWords(plain)}`, hasWords);
 }
 
-/** True if the name, email, phone or id of a row contains the search text. For digits, other spellings are not tried. */
+/** True if the name, email, phone or id of a row contains the search text. Digits are searched in this form only. */
 export function fits(row: string, query: UserQuery): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   const text = sql`${column('name')} || e'\n' || coalesce(${column('email')}, '')`;

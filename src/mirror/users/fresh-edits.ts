@@ -1,6 +1,6 @@
 /**
- * Edits that no push has handled yet. They are found in `sync.edits` by transaction id, because a transaction can edit
- * before the table is read and commit later. Edits made while the triggers were off are found by a run of the users.
+ * Finds edits that no push has handled yet, by their transaction id in `sync.edits`: a transaction can make an edit before
+ * the table is read, and commit it later. Edits made while the triggers were off are found by a run that reads all users.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { FreshEdits } from '../../model/run-group.ts';
@@ -14,13 +14,14 @@ import type { Database, Queryable, Row } from '../db/database.ts';
 const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
 
 /**
- * Condition on the row d of `sync.due`: all edits must be checked, because no mark shows which were handled, the last
+ * Condition on the row d of `sync.due`: all edits must be checked, because there is no mark of handled edits, the last
  * push did not finish, or the mark has transaction ids of another server (after a restore).
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
 /**
- * Rows of `sync.edits` that the snapshot `d.mark` does not include. A transaction id in the future is another server's.
+ * Rows of `sync.edits` that the snapshot `d.mark` does not include. Transaction ids in the future are left out, because
+ * they are of another server.
  */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   select s.user_id from sync.edits s
@@ -28,9 +29,9 @@ const editsSince = (teamId: RawBuilder<unknown>) => sql`(
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /**
- * Condition on team t and the row d of `sync.due`: an edit was made since the last push began, so earlier edits that
- * cannot be sent do not delay the next push. If the service did not answer that push at all, all edits wait. A time is
- * enough here: an edit that it misses waits with the earlier edits.
+ * Condition on team t and the row d of `sync.due`: an edit was made since the last push began. The next push then need
+ * not wait, unless the last push failed as a whole. A time is exact enough: an edit that the condition misses waits with
+ * the earlier edits.
  */
 const hasNews = sql`(d.outcome is distinct from 'failed' and exists (
   select from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.edited_at > d.started_at))`;
@@ -40,9 +41,9 @@ const isDirty = sql`
   u.gone_at is null and (${valuesOf('u')}) is distinct from (${valuesOf('b')})`;
 
 /**
- * Reads users who are not gone and whose mirror differs from the base, with their addresses for lookups. With a usable
- * mark, only users edited since the last push are read. If the role of one of them was edited, all users with an edited
- * role are included, because one administrator must remain.
+ * Reads users who are not gone and whose mirror differs from the base, with their addresses for lookups. If a mark can be
+ * used, reads only users edited since the last push. If the role of such a user was edited, reads all users with an
+ * edited role, because the limit on the last administrator is checked for all of them together.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly KnownUser[]> {
   // The two conditions with `exists` on `marked` and `since` are evaluated once, not for each user.
@@ -103,7 +104,7 @@ export async function readFreshEdits(
   }));
 }
 
-/** Teams with an edit that the next run sends. */
+/** Returns those of the teams that have an edit which the next run sends. */
 async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (teamIds.length === 0) return new Set();
   const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
@@ -114,8 +115,8 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 
 /**
  * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
- * @param mark `null` if all waiting edits must be tried again
- * @param wasMarked true if there was a mark when the push began. If a person's decision removed it, it stays removed.
+ * @param mark the mark of the handled edits; `null` if all waiting edits must be tried again
+ * @param wasMarked true if there was a mark when the push began. If a decision removed it since, no mark is stored.
  */
 export async function noteEdits(
   db: Database,

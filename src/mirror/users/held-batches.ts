@@ -10,21 +10,21 @@ import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
-/** The topic of `sync.learned` with the time of the last report that the guard stopped pushes. */
+/** The topic of `sync.learned` with the time when people were last notified that the guard stopped pushes. */
 const toldTopic = 'refusal told';
 
-/** True if the last report is a day old: waiting batches are then reported again. */
+/** True if people were last notified a day ago, so that they are notified of waiting batches again. */
 const isToldLongAgo = (teamId: Id) => sql`exists (
   select from sync.learned l join sync.teams t on t.team = l.team
   where t.team_id = ${teamId} and l.topic = ${toldTopic} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
 
-/** Users pushed in the last 24 hours without an approval. A push counts if at least one of its fields was sent. */
+/** Users pushed to in the last 24 hours without an approval. A push counts if at least one of its fields was sent. */
 const pushedToday = (teamId: Id) => sql`
   select distinct user_id from sync.changes c
   where team_id = ${teamId} and user_id is not null and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/** Holds for values that were confirmed 3 times in 24 h, and as often changed back by a pull to the same old value. */
+/** Holds for values that were confirmed 3 times in 24 h, and changed back by a pull to the same old value each time. */
 const undoneToday = (teamId: Id) => sql`
   select d.user_id, d.field, null as edit_id, null as batch, 'conflict' as reason, d.base_value, d.mirror_value,
     null as service_value, null as shown_value,
@@ -78,7 +78,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   };
 }
 
-/** Stores all fields that a run stopped in one write, so that no part of a batch can pass later as a few edits. */
+/** Stores all fields that a run stopped in one write. Otherwise a part of a batch could later pass as a small change. */
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
@@ -108,11 +108,11 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
   return rows;
 }
 
-/** A field of a batch, decided or not. */
+/** A field of a batch. A person may have decided about it already. */
 export interface BatchField {
   readonly userId: Id;
   readonly field: string;
-  /** The edit, if there is one. */
+  /** The held edit; `null` if the field has no edit on record. */
   readonly edit: Id | null;
 }
 
@@ -130,7 +130,7 @@ export async function readBatchFields(
   return rows;
 }
 
-/** The outcome of a decision for one field. */
+/** What a decision did to one field. */
 export interface DecidedField {
   readonly user_id: Id;
   readonly field: string;

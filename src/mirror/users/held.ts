@@ -19,16 +19,16 @@ export interface HeldRow {
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
-  /** The value of each side when the hold began. */
+  /** The values of mirror and service when the hold began. */
   readonly mirror_value_then: unknown;
   readonly service_value_then: unknown;
   readonly detail: string;
   readonly since: Date;
   readonly until: Date | null;
   readonly run_id: bigint | null;
-  /** The edit that is held, if there is one. */
+  /** The edit that is held; `null` if the field has no edit. */
   readonly edit_id: Id | null;
-  /** The batch: the edits by one person that one run held. `null` without an edit, or until that run has ended. */
+  /** The batch: the edits of one editor that one run held. `null` if the field has no edit, or that run has not ended. */
   readonly batch: string | null;
   readonly edited_at: Date | null;
   readonly edited_by: string | null;
@@ -41,7 +41,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads held fields, also rejected ones, oldest first. With `batch`, only its fields whose side can be chosen. */
+/** Reads held fields, also rejected fields, oldest first. With `batch`, only fields of it that a person can resolve. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -62,7 +62,7 @@ export async function readHeldFields(
 export interface RequestedHolds {
   /** The fields whose requested hold was set or ended. An existing requested hold gets the new end and reason. */
   readonly held: readonly string[];
-  /** The fields among them that are held for another reason as well. */
+  /** Those fields of `held` that are held for another reason as well. */
   readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
   /** The end of the holds; `null` if the requested holds were ended. */
   readonly until: Date | null;
@@ -70,7 +70,7 @@ export interface RequestedHolds {
 
 /**
  * Calls `sync.hold()`, which checks the rights of the login and fails while a run of the team is under way.
- * @param end `null` ends the requested hold
+ * @param end the end of the requested hold; `null` ends it now
  * @throws MusterdError `usage` for an end in the past, or a user who is not in the team
  */
 export async function askHolds(

@@ -10,18 +10,18 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import { holdsInLedger, type RunOrPerson, writeLedger } from './ledger.ts';
 
-/** True if a person approved or resolved the held field h, and no push was opened under that decision yet. */
+/** True if a person approved or resolved the held field h, and no push has used the decision yet. */
 const isApproved = sql`coalesce(h.decision = 'approved', false)`;
 
-/** True if a push was opened under a person's decision. Opening the push spends the decision. */
+/** True if a push has used up the person's decision about the field, because a decision counts for one push. */
 export const isSpent = sql`coalesce(h.decision = 'spent', false)`;
 
-/** True if no person has to act: a person approved or resolved the field, or it is being sent under that decision. */
+/** True if no person has to act: a person approved or resolved the field, and it waits to be sent or is being sent. */
 export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
-/** The state of a held field, and below its reason, both as in `report.held`. */
+/** The state of a held field, as in `report.held`. */
 export const heldState = sql`case ${heldBecause} when 'rejected' then 'rejected' else 'held' end`;
 export const heldReason = sql`sync.held_because(h.reason, null, h.until)`;
 
@@ -42,29 +42,29 @@ export const valuesToHold = rowPerField((field) => {
 /** True if a person asked for the hold and its end is in the future. Until then no run ends or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
-/** True if the hold stays rejected. A rejection lasts as long as its edit: no new hold of that edit replaces it. */
+/** True if a new hold does not replace a rejected hold: a rejection lasts as long as its edit. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** True if a limit on a whole run or a review holds the field and no person has decided, even during a requested hold. */
+/** True if a limit on a whole run or a review holds the field, also under a requested hold, and no person has decided. */
 export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
-/** True if a person decided about the field during this run. This run has not read the decision; the next run does. */
+/** True if a person decided about the field during this run. The run has not read this decision, but the next run will. */
 export const isDecidedSince = (runId: bigint | null) => sql`exists (
   select from sync.runs r
   join sync.changes c on c.team_id = h.team_id and c.user_id = h.user_id and c.decision_id is not null
     and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
   where r.run_id = ${runId}::bigint)`;
 
-/** True if the old reason is over: a decision let the edit pass, the user left and came back, or the edit is another. */
+/** True if the old hold is over: a decision let its edit pass, the new hold has another edit, or the user came back. */
 const isDone = sql`
   (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
-/** True if the batch continues to hold the field. A new limit on the field alone then changes nothing. */
+/** True if a limit on a whole run or a review still holds the field, so that a limit on single fields changes nothing. */
 const staysStopped = sql`(excluded.alone and ${isHeldAtGuard} and not ${isDone})`;
 
 /**
  * Locks the holds of these users.
- * @returns users with a hold that another transaction has locked in order to decide: their holds must wait
+ * @returns users with a hold that another transaction has locked to decide about it: their holds must not be changed now
  */
 export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
   const ofThese = sql`team_id = ${teamId} and user_id = ${anyOf(ids)}`;
@@ -126,7 +126,7 @@ export async function writeHolds(
   );
 }
 
-/** Records the service's new value of fields that stay held. An approval does not cover a new value, so it ends. */
+/** Records the service's new value of fields that stay held. Approvals end, because they were given for the old value. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -160,14 +160,14 @@ export async function endHolds(
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** Marks decisions as spent: the decisions about fields h that the open pushes c send. */
+/** Marks the decisions about the held fields h that the open pushes c send as used up. */
 export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   update sync.held_fields h set decision = 'spent' from ${pushes}
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Undoes the spending of decisions by these pushes, for fields that were not sent, got no answer or were missing in the
- * answer. If the decision is still valid, the field is sent again under it.
+ * Makes decisions that these pushes have used up valid again, for fields that were not sent, got no answer or were
+ * missing in the answer. Such a field is sent again without another decision.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`
@@ -187,7 +187,7 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** True if a row h of `sync.held_fields` waits for a person. Does not check whether its user is gone. */
+/** True if a row h of `sync.held_fields` waits for a person. Does not check if the user is gone. */
 export const waits = sql`(h.decision is null and ${heldBecause} <> 'asked')`;
 
 /** True if the row waits for a person, and neither a limit on a whole run nor a review holds it. */
@@ -211,9 +211,7 @@ export interface Waiting {
   readonly inBatches: number;
 }
 
-/**
- * Counts single fields, and users with fields in batches. Leaves out users that have left, requested holds and rejected fields.
- */
+/** Counts the fields and users of `Waiting`. Leaves out users who have left, requested holds and rejected fields. */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
       (count(distinct h.user_id) filter (where ${isHeldAtGuard}))::int as "inBatches"

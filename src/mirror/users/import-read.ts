@@ -23,8 +23,8 @@ export async function readTeamUsers(
 }
 
 /**
- * Reads the names of roles by id. A user's role name is only updated when a run reads all users. A user whose role was
- * edited or pushed since is left out, because the name still belongs to the previous role.
+ * Reads the names of roles by id, from the users who have them. A user's role name is only updated when a run reads all
+ * users. So users whose role was edited or pushed since are left out: their role name still belongs to the previous role.
  */
 export async function readRoles(
   db: Queryable,

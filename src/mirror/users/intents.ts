@@ -28,7 +28,7 @@ interface IntentRow extends Row<'sync.changes', 'change_id'> {
   readonly age_ms: number;
 }
 
-/** The fields h of the open push c that a person's decision allowed to be sent. */
+/** The fields h that the open push c sends because of a person's decision. */
 const spentBy = sql`
   select h.field from sync.held_fields h
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isSpent} and h.edit_id = (c.edits ->> h.field)::bigint`;
@@ -73,7 +73,7 @@ export async function readIntents(db: Queryable, teamId: Id): Promise<readonly I
   return rows.map(toIntent);
 }
 
-/** The service's values, before the push, of the fields to send. A name that differs from the base is split. */
+/** The service's values of the fields to send, before the push. A name is split if it differs from the base's name. */
 function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     decisionsOf(plan, 'push').map(
@@ -100,8 +100,8 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
   where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
 
 /**
- * Locks these users and their holds. Skips rows that an open transaction is editing or deciding about, because the
- * result of that transaction cannot be seen yet. A user with such a row is busy.
+ * Locks these users and their holds. Skips rows that an open transaction has locked to edit them or to decide, because
+ * its result cannot be seen yet. A user with a skipped row is busy.
  */
 const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   free as materialized (
@@ -125,10 +125,10 @@ const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   )`;
 
 /**
- * Records pushes before they are sent. A user is left out if the row changed since it was read, if a person is editing it
- * or deciding about it, if there is an open intent already, or if one of the edits has changed by now, was rejected
- * or is held. An edit that was planned and is not on record is recorded now. This spends the decisions of people about
- * the edits, whatever the outcome of the push.
+ * Records pushes before they are sent. A user is left out if the row changed since it was read, if a person is editing
+ * the user or deciding about it, if an intent is open already, or if one of the edits was replaced, rejected or held
+ * since. An edit without a record is recorded now. People's decisions about the edits are used up, whatever the outcome
+ * of the push.
  */
 export async function openIntents(
   tx: Transaction,
@@ -188,9 +188,9 @@ export async function openIntents(
 }
 
 /**
- * Records when these users' open intents are sent: the quiet period counts from the last such time.
- * @returns the users whose push must not be sent, because an edit was taken back, replaced or rejected meanwhile, or
- * because a person is doing so now. If there are any, nothing is recorded.
+ * Records that these users' open intents are sent now. The quiet period begins at the last such time.
+ * @returns the users whose push must not be sent, because an edit was withdrawn, replaced or rejected since, or a person
+ * is just doing that. If there are such users, nothing is recorded for any user.
  */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
   const { rows } = await sql<{ readonly user_id: Id }>`

@@ -1,4 +1,4 @@
-/** The waiting changes that the mirror has on record: the plan for a login that cannot read the service. */
+/** Reads the waiting changes that are on record. They replace a plan for a login that cannot read the service. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { PlannedChange } from '../../model/user-changes.ts';

@@ -21,9 +21,9 @@ export async function readLastEdits(
 }
 
 /**
- * A batch is all edits made by one author and held by one run. Its name is a hash of these edits and of the values on
- * both sides. Returns the common table expressions `edited` and `named`.
- * @param held a query of team_id, run_id, user_id, field, edit_id, batch (if the edit is in one) and the three values
+ * A batch is all edits made by one author and held by one run. Its name is a hash of these edits and of the values of base,
+ * mirror and service. Returns the common table expressions `edited` and `named`.
+ * @param held a query of team_id, run_id, user_id, field, edit_id, batch (null if not in a batch) and these three values
  */
 const named = (held: RawBuilder<unknown>) => sql`
   edited as materialized (
@@ -37,7 +37,7 @@ const named = (held: RawBuilder<unknown>) => sql`
   )`;
 const isNamed = sql`(n.run_id, n.edited_by, n.actor) is not distinct from (e.run_id, e.edited_by, e.actor)`;
 
-/** At the end of a run, puts the team's held edits without a batch into batches, and records these in the ledger. */
+/** At the end of a run, puts the team's held edits without a batch into batches, and records the batches in the ledger. */
 export async function nameBatches(tx: Transaction, runId: bigint): Promise<void> {
   await sql`
     with ${named(sql`
@@ -59,7 +59,7 @@ export async function nameBatches(tx: Transaction, runId: bigint): Promise<void>
   );
 }
 
-/** Returns the authors of edits that are or would be held, and their batches. */
+/** Returns the authors and batches of held edits, and of edits that only a plan holds: the batches they would get. */
 export async function readHeldEdits(
   db: Queryable,
   teamId: Id,
@@ -84,7 +84,7 @@ export async function readHeldEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** Reads the fields of these users that were or may have been edited by the person who decides in this transaction. */
+/** Reads the fields of these users that the person who decides in this transaction has edited, or may have edited. */
 export async function readOwnEdits(
   tx: Transaction,
   teamId: Id,

@@ -1,4 +1,4 @@
-/** The ledger: every field that moved, in either direction, and every field that was held. */
+/** Writes and reads the ledger: every change of a field, in either direction, every hold and every decision. */
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -16,14 +16,14 @@ export interface RunOrPerson {
   readonly runId: bigint | null;
 }
 
-/** A change for the ledger: for each field the old values of both sides, and the new value. */
+/** A change to record: for each field the old values of base and the changed side, and the new value. */
 export interface LedgerEntry {
   readonly user_id: Id;
   readonly kind: string;
   readonly base: object;
   readonly old: object;
   readonly new: object;
-  /** For a hold: its reasons, by field. */
+  /** If the change is a hold: the reason by field. */
   readonly outcome?: object;
 }
 
@@ -32,7 +32,7 @@ export function sideInSql(entries: readonly (readonly [Field, Values])[], side: 
   return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
-/** Returns a row for each user with new holds. Rejected fields are left out: they stay rejected. */
+/** Returns a ledger entry for each user with new holds. Rejected fields are left out, because they stay rejected. */
 export function holdsInLedger(holds: readonly HoldOfUser[]): readonly LedgerEntry[] {
   const news = holds.filter(({ hold }) => hold.reason !== 'rejected');
   return [...Map.groupBy(news, ({ id }) => id)].map(([user_id, of]) => {
@@ -74,14 +74,14 @@ export async function writeLedger(
   });
 }
 
-/** A filter that is `null` selects all rows. */
+/** The conditions on rows of the ledger. A condition that is `null` selects all rows. */
 export interface LedgerFilter {
   readonly userId: Id | null;
   readonly runId: bigint | null;
   readonly field: string | null;
   readonly kind: ChangeKind | null;
   readonly outcome: LedgerOutcome | null;
-  /** Rows written or closed since a time, or within a number of seconds until now, by the database's clock. */
+  /** Selects rows written or closed since this time, or within the last so many seconds, by the database's clock. */
   readonly since: TimeFromNow | null;
   /** The highest number of rows to return. The newest rows are returned. */
   readonly limit: number;
@@ -108,16 +108,16 @@ export interface LedgerRow
   readonly name: string | null;
   readonly field: string | null;
   readonly base_value: unknown;
-  /** In the row of a hold this is the mirror's value. */
+  /** The value before the change. In the row of a hold, it is the mirror's value. */
   readonly old_value: unknown;
-  /** In the row of a hold this is the service's value. */
+  /** The value after the change. In the row of a hold, it is the service's value. */
   readonly new_value: unknown;
   readonly outcome: LedgerOutcome | null;
   /** The person who made the edit that the row is about. */
   readonly edited_by: string | null;
 }
 
-/** The newest rows that match the filter, newest last. */
+/** Reads the newest rows that match the filter. The newest row comes last. */
 export async function readLedger(
   db: Queryable,
   teamId: Id,

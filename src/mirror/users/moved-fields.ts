@@ -1,4 +1,4 @@
-/** The changes of one run with their current state, for `musterd undo`. */
+/** Reads the fields that one run changed, with their present values, for `musterd undo`. */
 import { sql } from 'kysely';
 import { type Field, fieldOf, type UserValues, valuesIn } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
@@ -14,14 +14,14 @@ export interface MovedField {
   readonly name: string;
   readonly field: Field;
   readonly kind: 'return' | 'pull' | 'push' | 'settle';
-  /** Values before and after the run. */
+  /** The values before and after the run. */
   readonly old: UserValues[Field];
   readonly new: UserValues[Field];
-  /** `undefined` if the user is gone, or if there is no base any more. */
+  /** The user's present values; `undefined` if the user is gone, or has no base any more. */
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /** True if a person had written the old value in the mirror, in an edit that was pushed or that the run replaced. */
+  /** True if the old value was a person's edit in the mirror, which was pushed before the run, or which the run replaced. */
   readonly oldWasWritten: boolean;
   /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
@@ -50,7 +50,7 @@ function toMoved(row: MovedRow): MovedField {
     name: row.name,
     field,
     kind: row.kind,
-    // The ledger may contain the service's own notation for an empty value.
+    // The ledger may contain an empty text as the service's form of no value.
     old: row.old === '' ? null : valueFromJson(field, row.old),
     new: valueFromJson(field, row.new),
     now: row.present ? { mirror, base } : undefined,
@@ -72,8 +72,8 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 }
 
 /**
- * Reads every field that the run moved: pulled, taken from a user who came back, settled, or pushed and confirmed. The
- * first adoption of a user does not count: the mirror did not have the user before.
+ * Reads every field that the run changed: it was pulled, taken over for a user who came back, settled, or pushed and
+ * confirmed. The first adoption of a user does not count, because the mirror did not have the user before.
  */
 export async function readMovedFields(
   db: Queryable,

@@ -9,7 +9,7 @@ import { type SpoolOf, stage } from '../db/stage.ts';
 import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import type { RunOf } from './users-write.ts';
 
-/** Mirror and base of a new user are the same, so one set of columns is staged. */
+/** The columns to stage for a new user. Mirror and base get the same values, so each value is staged once. */
 export const newShape: StageShape<UserWrite> = {
   name: 'new_users',
   columns: [
@@ -36,7 +36,7 @@ export async function takeUsers(
   { teamId, runId }: RunOf,
   spool: SpoolOf,
 ): Promise<ReadonlySet<Id>> {
-  // Existing users are searched only between the lowest and the highest new id. A first load finds none.
+  // Existing users are searched only between the lowest and the highest new id. A first load then reads no rows.
   const there = (table: string) => sql`
     select t.id from ${sql.table(table)} t where t.team_id = ${teamId}
       and t.id between (select min(s.id) from given s) and (select max(s.id) from given s)`;

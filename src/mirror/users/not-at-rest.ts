@@ -1,4 +1,4 @@
-/** Users whose two sides may differ, found by the index `users_not_at_rest`. All other users are only counted. */
+/** Finds users who may differ between mirror and service, by an index (`users_not_at_rest`), and counts all others. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../db/by-key.ts';
@@ -12,7 +12,7 @@ export interface NotAtRest {
   readonly unresolved: readonly Id[];
 }
 
-/** True if the user was edited in the mirror, is unresolved or is gone. */
+/** True if the user was edited in the mirror, is unresolved, or is marked as gone. */
 const isNotAtRest = sql`(edited_at is not null or not resolved or gone_at is not null)`;
 
 export async function readNotAtRest(db: Queryable, teamIds: readonly Id[]): Promise<readonly NotAtRest[]> {
@@ -38,7 +38,7 @@ export const idsOfSuspects = (teamId: Id): RawBuilder<unknown> => sql`
   union select user_id from sync.held_fields where team_id = ${teamId}
   union select user_id from sync.changes where team_id = ${teamId} and state = 'open' and user_id is not null`;
 
-/** The rows of `report.pending` for these users, each looked up by its key, so that no other base is read. */
+/** The rows of `report.pending` for these users. Each user is looked up by key, so that no other user's base is read. */
 export const pendingOf = (teamId: Id, ids: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (${ids}) one (id)
   cross join lateral (

@@ -8,12 +8,12 @@ import type { Transaction } from '../db/database.ts';
 const values = (row: string): RawBuilder<unknown> =>
   sql`${valuesOf(row)}, ${sql.ref(`${row}.edited_at`)}, ${sql.ref(`${row}.edited_by`)}`;
 
-/** True if the row u of `mirror.users` was changed without the triggers: they were off, or the row was restored. */
+/** True if the row u of `mirror.users` differs from its recorded history, because the triggers were off when it changed. */
 export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${values('u')}) is distinct from (
   select (${values('p')}) from sync.user_periods p
   where p.team_id = u.team_id and p.user_id = u.id order by p.valid_from desc limit 1))`;
 
-/** Writes these rows unchanged, so that the triggers record them. A row that an editor has locked is recorded later. */
+/** Updates these rows without a change, so that the triggers record them. Rows that an editor has locked must wait. */
 export async function recordUsers(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update mirror.users set resolved = resolved

@@ -1,11 +1,11 @@
-/** Reads users that are not gone. */
+/** Reads users that are not marked as gone, by address or role. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Concern, PresentUser } from '../../model/plan.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
-/** Up to this many addresses are searched one by one with LIKE, which takes half the time. */
+/** Up to this many addresses are each searched with LIKE, which takes half the time of comparing all at once. */
 const few = 3;
 
 const containing = (parts: readonly string[]) =>
@@ -19,8 +19,9 @@ const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
 };
 
 /**
- * A prefilter for canonical emails. Up to `few` are searched as substrings, if the first letter matches. More than `few`
- * are compared for equality; texts with white space or non-ASCII letters, which SQL cannot canonicalise, always pass.
+ * A fast filter, which passes all rows with one of these canonical emails, and some more. Up to `few` emails are searched
+ * as substrings if the first letter matches. More emails are compared for equality, and texts with white space or
+ * non-ASCII letters always pass, because SQL cannot bring them into canonical form.
  */
 const hasEmail = (emails: readonly string[]) => {
   const email = sql`t.email collate "C"`;
@@ -29,7 +30,7 @@ const hasEmail = (emails: readonly string[]) => {
     : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
 };
 
-/** Compares the digits of phones. Up to `few` are prefiltered: the digits in this order, with any text between them. */
+/** Compares the digits of phones. For up to `few` phones, LIKE first finds texts that have the digits in this order. */
 const hasPhone = (phones: readonly string[]) => {
   const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
   const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);
@@ -39,9 +40,9 @@ const hasPhone = (phones: readonly string[]) => {
 };
 
 /**
- * Reads users who are not gone and have one of these addresses or roles in the base, or without a base in the mirror.
- * Each table is scanned once and only the requested columns are compared: an index would cost every load
- * and edit more than that. Other columns are read only for the matches: `offset 0` keeps the two steps apart.
+ * Reads users who are not gone and have one of these addresses or roles: in the base or, without a base, in the mirror.
+ * Each table is scanned once, and only the requested columns are compared, because an index would cost more at every load
+ * and edit. The other columns are read only for matching rows; `offset 0` keeps the two steps apart.
  */
 export async function readPresentUsers(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** The roles of users. The service does not list roles: it shows a role's id with users, and its name with members. */
+/** Records the roles of users. The service has no list of roles: a user has the role's id, a member the role's name. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserPlan } from '../../model/user-plan.ts';
@@ -18,8 +18,8 @@ export function movesRole({ write }: UserPlan): boolean {
 }
 
 /**
- * Counts the users of each role again, from the base. The counts are correct only after all pulls and before any push: a
- * user whose role was just pushed still has the previous role's name. Unchanged rows are not written.
+ * Counts the users of each role again, from the base. Must be called after all pulls and before any push, because a user
+ * whose role was just pushed still has the previous role's name. Unchanged rows are not written.
  */
 export async function writeRoles(tx: Transaction, teamId: Id): Promise<void> {
   await sql`

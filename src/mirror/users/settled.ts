@@ -1,4 +1,4 @@
-/** Waits for the outcome of one transaction's edits, in short calls of `sync.settled()`, so that it can be stopped. */
+/** Waits for the outcome of one transaction's edits, in several short calls of `sync.settled()`, so it can be stopped. */
 import { sql } from 'kysely';
 import { type EditState, type HeldReason, isOpen } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
@@ -17,7 +17,7 @@ export interface SettledEdit {
   readonly request_id: string | null;
 }
 
-/** The longest wait in one statement. A statement cannot be stopped, and has a time limit. */
+/** The longest wait, in ms, in one statement, because a statement cannot be stopped and has a time limit. */
 const longestLookMs = 1_000;
 
 /** Reads the id of this transaction, which is recorded with its edits. */
@@ -27,8 +27,8 @@ export async function readTransactionId(tx: Transaction): Promise<string> {
 }
 
 /**
- * Clears transaction ids of edits that come from another cluster. The counter of this cluster is behind, and would give
- * the same ids to new transactions.
+ * Clears the transaction ids of edits that were restored from another cluster. Otherwise this cluster, whose counter is
+ * lower, would give the same ids to new transactions.
  */
 export async function dropForeignTransactions(tx: Transaction): Promise<void> {
   await sql`update sync.edits set xid = '0' where xid >= pg_snapshot_xmax(pg_current_snapshot())`.execute(tx);

@@ -11,7 +11,7 @@ export interface UserQuery {
   readonly name: string | null;
   /** A regular expression for each word, valid in Postgres and in JavaScript, for texts as `plain` returns them. */
   readonly words: readonly string[];
-  /** A LIKE pattern for each word: a prefilter in a third of the time. It passes all ASCII texts that `words` match. */
+  /** A LIKE pattern for each word: a faster first filter, which passes at least all ASCII texts that `words` match. */
   readonly rough: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export const plain = (text: string) =>
     .replaceAll(/[\u0300-\u036f]/g, '')
     .toLowerCase();
 
-/** Spellings of a letter that remain when `plain` has removed diacritics. */
+/** Further spellings of a letter or a text, after `plain` has removed diacritics. */
 const spellings: Readonly<Record<string, string>> = {
   a: '(ae?|[æÆ])',
   o: '([oøØ]e?|[œŒ])',
@@ -61,7 +61,7 @@ export const hasWords = (text: string, { words }: UserQuery) =>
 /** The digits of a phone without leading zeros, which replace a plus sign or a calling code; `null` if none are left. */
 export const endOfPhone = ({ phone }: UserQuery) => phone?.replace(/^0+/, '') || null;
 
-/** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a phone number. */
+/** Reads what a text may mean. Digits may be an id or a phone; with a plus sign or spaces, only a phone. */
 export function readUserQuery(text: string): UserQuery {
   const trimmed = text.trim();
   const isDigits = /^\d+$/.test(trimmed);

@@ -104,20 +104,20 @@ const changeInMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
     raw = case when s.has_details then s.raw else u.raw end
   from ${from} where u.team_id = ${teamId} and u.id = s.id`;
 
-/** Rows whose base has to change. */
+/** The staged rows whose values differ from base, so that base must be written. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
   select s.id, s.base_name, ${valuesOf('s', 'base_')}, b.id is not null as is_known
   from ${from}
   left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
   where b.id is null or (b.name, ${valuesOf('b')}) is distinct from (s.base_name, ${valuesOf('s', 'base_')})`;
 
-/** Only existing rows need an `on conflict` after this: without it, Postgres takes half the time. */
+/** Inserts into base. Only for existing rows, `on conflict` must follow: without it, Postgres takes half the time. */
 const addToBase = (teamId: Id, isKnown: boolean) => sql`
   insert into sync.user_base (team_id, id, name, ${columnNames})
   select ${teamId}, f.id, f.base_name, ${valuesOf('f', 'base_')}
   from found f where f.is_known = ${isKnown}`;
 
-/** Records the users in the ledger whose values are all taken from the service. */
+/** Records those users in the ledger whose values are all taken from the service. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
   select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
@@ -128,7 +128,7 @@ const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => s
 /**
  * Parts of a statement that write the rows of `taken` to mirror and base, and to the ledger if all values of a user are
  * taken from the service. Unchanged bases are not written.
- * @param inMirror the kinds of writes to the mirror. Each fires the triggers, even if it writes no rows.
+ * @param inMirror the needed kinds of writes to the mirror, because each kind fires the triggers, even without rows
  */
 function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
   const { teamId } = run;
@@ -158,7 +158,7 @@ export async function writeUsers(
     with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
     ${writesOf(run, inMirror)}
     select`.execute(tx);
-  // If the base already had the mirror's new value, no trigger on the base fires, so agreed edits are ended here.
+  // Ends edits on which both sides agree. No trigger on the base does it if base already had the mirror's new value.
   const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
   if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
 }

@@ -1,4 +1,4 @@
-/** Compares the service's users with mirror and base. SQL leaves out users who are equal on all three, byte for byte. */
+/** Compares the service's users with mirror and base. SQL leaves out users whose three versions are equal, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,7 +13,7 @@ import { isOlder, isToBeBelieved } from '../team/stale.ts';
 import { stagedTimes, timesOf } from '../db/timestamp.ts';
 import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
 
-/** Empty or unreadable values of the service are staged as null. A user with an unreadable value is never equal. */
+/** The columns to stage. Empty and unreadable values become null, but a user with an unreadable value always differs. */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   name: 'users',
   columns: [
@@ -37,14 +37,14 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   ],
 });
 
-/** Looks up some users by their keys, because the team may be large. */
+/** Joins some users by key lookups, without reading the whole tables, because the team may be large. */
 const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   cross join lateral (select s.id) as i (id)
   left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
   left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
   ${userJoins(teamId)}`;
 
-/** Joins all users, reading each table once. */
+/** Joins all users of service, mirror and base, and reads each table once. */
 function allBesides(teamId: Id, staged: Staged) {
   const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
   return sql`${staged}
@@ -77,7 +77,7 @@ const isDifferent = sql`(
 const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
-/** Of unknown users only the ids are read. Otherwise a first run would read an empty row for each user. */
+/** Selects only the ids of users new to the mirror. Otherwise a first run would read an empty row for each user. */
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   with compared as materialized (
     select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
@@ -90,13 +90,13 @@ const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<Co
 
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
-  /** In the first row: the ids of unknown users, separated by commas. If no user differs, its own id is null. */
+  /** In the first row: the ids of users new to the mirror, separated by commas. The row's `id` is null if none differs. */
   readonly unknown: string | null;
 }
 
 /**
- * Checks that mirror and base are equal for all users, and that nothing of the team is open: there is no hold, open push
- * or open edit, and no user who is missing, stale or unreadable.
+ * Checks that mirror and base are equal for all users, and that the team has no hold, open push or open edit, and no user
+ * who is missing, stale or unreadable.
  * @returns the newest `agreed_at` of a base, as Postgres writes it; `null` if something differs or is open
  */
 export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {
@@ -130,7 +130,7 @@ async function readRows(
   );
 }
 
-/** Reads all users who differ. If all users of the service were read, also known users whom it does not show. */
+/** Reads all users who differ. If all users of the service were read, also known users whom the service does not show. */
 export async function compareSides(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows[0]?.unknown?.split(',').map(BigInt));

@@ -19,7 +19,7 @@ import { isUnrecorded } from './periods.ts';
 /** A row of `sync.held_fields`. */
 export interface HoldRow {
   readonly field: string;
-  /** A number if the row was read as JSON. */
+  /** The held edit. It is a `number` if the row was read as JSON. */
   readonly edit_id: Id | number | null;
   readonly reason: HoldReason;
   readonly base_value: unknown;
@@ -63,12 +63,12 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly is_unrecorded: boolean;
 }
 
-/** An approval lifts the limits on single fields (`resolved`) if one held the field, else the limits on a whole run. */
+/** The decision as the guard needs it: `resolved` if a limit on single fields held the field, otherwise `approved`. */
 function decisionOf({ alone = false, decision }: HoldRow): Pick<Hold, 'decision'> {
   return decision === 'approved' ? { decision: alone ? 'resolved' : 'approved' } : {};
 }
 
-/** The reason, by the same rule as in `sync.held_because()`. */
+/** The reason of a hold, by the same rule as in `sync.held_because()`. */
 function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
   if ((endsInMs ?? 0) > 0) return 'asked';
   return decision === 'rejected' ? decision : reason;
@@ -109,7 +109,7 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
-/** Leaves out edits whose value the mirror no longer has: they were replaced, unrecorded, while the triggers were off. */
+/** The edits by field. Leaves out edits that were replaced while the triggers were off: the mirror has another value. */
 function toEdits({ edits }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {

@@ -30,7 +30,7 @@ export interface RunOf {
   readonly runId: bigint;
 }
 
-/** The ledger's rows for one user, except for adoptions and holds: one per kind of change. */
+/** The ledger entries for one user, one for each kind of change, without adoptions and holds. */
 function ledgerOf(decided: DecidedUser) {
   const { id: user_id, write } = decided;
   const rows: LedgerEntry[] = [];
@@ -73,7 +73,7 @@ async function applyWrites(
   });
 }
 
-/** The fields whose edit in the mirror is replaced by the service's value. */
+/** The fields whose edit in the mirror is replaced by the service's value in this plan. */
 const pulledEdits = (decided: DecidedUser) =>
   decisionsOf(decided, 'pull')
     .filter(

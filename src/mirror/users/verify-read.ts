@@ -1,4 +1,4 @@
-/** The mirror for `musterd verify`: read in one snapshot, with separate statements. */
+/** Reads the mirror for `musterd verify`: several statements in one snapshot. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { columnNamesOf, type ListedResource } from '../../model/listed-resource.ts';
@@ -21,9 +21,9 @@ export interface MirroredRow {
 export interface MirrorSnapshot {
   readonly team: Row<'mirror.teams', 'name' | 'list_size' | 'members'> | null;
   readonly users: readonly MirroredUser[];
-  /** By resource. */
+  /** The rows of each listed resource, by the resource's name. */
   readonly listed: ReadonlyMap<string, readonly MirroredRow[]>;
-  /** True if a run is in progress: changes that it is making may show as differences. */
+  /** True if a run is in progress. Changes that the run is making may appear as differences. */
   readonly isRunning: boolean;
 }
 
@@ -106,13 +106,13 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
   );
 }
 
-/** Addresses to look a user up by. */
+/** The addresses by which a user can be looked up. */
 export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
   /** `null` for an address of `mirror.user_lookups`, whose user is unknown. */
   readonly id: Id | null;
 }
 
-/** Reads addresses: of present users in mirror and base, in held fields, in open pushes, and in `mirror.user_lookups`. */
+/** Reads the addresses of present users (in mirror, base, holds and open pushes), and those of `mirror.user_lookups`. */
 export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
   const { rows } = await sql<KnownAddress>`
     select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null

@@ -1,4 +1,4 @@
-/** Conditions on a row h of `report.held`: a side can be chosen, the row waits for a person, the row is in a batch. */
+/** Conditions on a row h of `report.held`: a person can choose a side, it waits for a person, it is in a batch. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';

@@ -1,4 +1,4 @@
-/** An index of the team's members by id. It is kept for each team answer, so that a run for one edit need not make it again. */
+/** An index of the team's members by id. It is kept with its answer, so that each small run need not make it again. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
