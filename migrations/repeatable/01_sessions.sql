@@ -1,5 +1,5 @@
--- A body with "begin atomic" is bound to its tables when it is created: the caller's search_path, or a missing USAGE on
--- a schema, does not change its meaning. These functions run with the caller's rights, also in a view.
+-- A body with "begin atomic" is bound to its tables when the function is created: the caller's search_path, or a missing
+-- USAGE on a schema, does not change its meaning. These functions run with the caller's rights, also if a view calls them.
 create or replace function mirror.sees_all_teams() returns boolean
 language sql stable parallel safe
 begin atomic
@@ -13,18 +13,18 @@ language sql stable parallel safe
 begin atomic
   select r.team_id from mirror.team_roles r where not r.all_teams;
 end;
-comment on function mirror.seen_teams() is 'The teams that are listed for the current role.';
+comment on function mirror.seen_teams() is 'The teams that the current role sees: those listed for it in mirror.team_roles.';
 
 create or replace function mirror.seen_team_names() returns setof text
 language sql stable parallel safe
 begin atomic
   select t.team from sync.teams t where t.team_id in (select mirror.seen_teams());
 end;
-comment on function mirror.seen_team_names() is 'The teams that are listed for the current role, by their names in the configuration.';
+comment on function mirror.seen_team_names() is 'The names in the configuration of the teams that the current role sees.';
 
--- Any role can set musterd.writing, but it only counts for roles that may write the bookkeeping: the owner of the tables,
--- and the role of a daemon. The triggers need not check a role that may write the base itself. They call this function in
--- their conditions, which run with the writer's rights, so that writes by musterd call no trigger function.
+-- Any role can set musterd.writing, but the setting only counts for roles that may write the bookkeeping: the owner of the
+-- tables, and the role of a daemon. Such roles need no check, because they may write the base, too. Triggers call this
+-- function in their conditions, which run with the writer's rights, so that writes by musterd call no trigger function.
 create or replace function mirror.is_musterd() returns boolean
 language sql stable parallel safe
 begin atomic
@@ -46,8 +46,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.session_sees(bigint) is 'True if the role that logged in sees the team, also inside a function that runs as its owner: see mirror.team_roles.';
 
--- Each table with a team has this policy. A sub-select that depends on no row is evaluated once per statement. The policy
--- is not forced: the owner, which is musterd itself, reads as fast as without it, and can take a backup with pg_dump.
+-- Each table with a team has this policy. Its sub-select depends on no row, so it is evaluated once per statement. The
+-- policy does not apply to the owner, musterd itself, so that the owner reads fast, and can take a backup with pg_dump.
 do $$
 declare
   one record;
@@ -68,11 +68,11 @@ begin
 end
 $$;
 
--- Rows for names of unknown roles have no effect. USAGE of the role is required, not just membership: the creator of a
--- role becomes a member of it, but only with the right to grant it.
+-- Rows with names of roles that do not exist have no effect. A row counts for roles with USAGE of its role. Membership is
+-- not enough, because the creator of a role becomes a member of it, only in order to grant it.
 grant select on mirror.team_roles to public;
 alter table mirror.team_roles enable row level security;
 drop policy if exists own_rows on mirror.team_roles;
 create policy own_rows on mirror.team_roles for select
   using (role_name = 'public' or pg_has_role(to_regrole(quote_ident(role_name)), 'USAGE'));
-comment on policy own_rows on mirror.team_roles is 'A role sees what is listed for it, and writes nothing.';
+comment on policy own_rows on mirror.team_roles is 'A role sees the rows that list its own teams, and cannot write.';

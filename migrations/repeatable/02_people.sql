@@ -1,4 +1,4 @@
--- The tables of the listings. They are found by four columns that each of them has: docs/adding-a-listing.md.
+-- The tables of the listings are found by four columns, which no other table has together: docs/adding-a-listing.md.
 create or replace function mirror.listed_tables() returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -16,7 +16,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function mirror.listed_columns(text) is 'The columns that people read in the table of a listing. The first column names the row.';
 
--- SQL does not know the address in the settings, but it can see if the server or the database has changed.
+-- Unlike musterd, this function cannot check the address in the settings. It checks if server or database have changed.
 create or replace function sync.require_approver(anybody boolean default false) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -48,7 +48,7 @@ end
 $$;
 comment on function sync.require_approver(boolean) is 'Fails if the session''s role is neither a member of musterd_approver nor allowed to write the bookkeeping, unless the parameter anybody is true. Also fails in a trigger, in a copy, at another place than the recorded one, and if the transaction does not see what other transactions commit.';
 
--- The names of the person or role that decides.
+-- Names the person or role that decides.
 create or replace function sync.deciding_names() returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -58,7 +58,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   end
   from (select sync.actor() as actor) s
 $$;
-comment on function sync.deciding_names() is 'The names of who decides: the connected role, and the person whom it names in musterd.actor. If the role may write the bookkeeping, such as musterd''s, only the person.';
+comment on function sync.deciding_names() is 'The names of who decides: the connected role, and the person whom it names in musterd.actor. Only the person, if the role may write the bookkeeping, as the role of musterd.';
 
 create or replace function sync.decider() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -66,8 +66,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.decider() is 'Who decides, in words. "role": it named no person. "role for person": it named the person. "person, said by role": it named the person, and may write the bookkeeping. See sync.deciding_names().';
 
--- Like sync.deciding_names(), this trusts the person named by a role that may write the bookkeeping. A role that no longer
--- exists is not trusted, because its rights are unknown.
+-- As in sync.deciding_names(), the named person counts if the role may write the bookkeeping. A role that no longer exists
+-- is named, too, because its rights are unknown.
 create or replace function sync.named_editor(role text, person text) returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -76,11 +76,11 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     else role || ' for ' || btrim(person)
   end
 $$;
-comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person whom it named in musterd.actor. If the role may write the bookkeeping, such as musterd''s, only the person.';
+comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person whom it named in musterd.actor. Only the person, if the role may write the bookkeeping, as the role of musterd.';
 
 -- Two spellings of a person's name are equal if they are equal in NFKC, without case, with single spaces, and without
 -- invisible characters (Unicode's Default_Ignorable_Code_Point, and control characters). Case is folded by ICU, whatever
--- the database's locale is. The first lower() is for the capital sharp s, which is its own upper case.
+-- the database's locale is. The first lower() is needed for the capital sharp s, because upper() does not change it.
 do $$
 begin
   execute format($body$
@@ -95,8 +95,8 @@ end
 $$;
 comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
 
--- True if an edit was made, or may have been made, by the person or role that decides now. An edit without an author counts
--- as theirs if they can edit users. If the role's name is not in the compared form, each edit does: names could be mistaken.
+-- True if an edit was made, or may have been made, by the person or role that decides now. If these can edit users, an edit
+-- without an author counts as their own. If the role's name is not in the compared form, every edit counts as their own.
 create or replace function sync.is_own(authors text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -111,11 +111,11 @@ create or replace function sync.new_decision() returns bigint
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select nextval(pg_get_serial_sequence('sync.changes', 'change_id'))
 $$;
-comment on function sync.new_decision() is 'A new number for a decision. No change has the same number.';
+comment on function sync.new_decision() is 'A new number for a decision. No change in the ledger has this number.';
 
 -- Any role can set musterd.actor. 200 characters are enough to name a person.
 create or replace function sync.actor() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select nullif(btrim(left(btrim(current_setting('musterd.actor', true)), 200)), '')
 $$;
-comment on function sync.actor() is 'The person for whom this transaction says that it acts (musterd.actor), up to 200 characters. NULL: it names no person.';
+comment on function sync.actor() is 'The person whom this transaction names as the one it acts for (musterd.actor), up to 200 characters. NULL: it names no person.';

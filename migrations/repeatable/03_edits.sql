@@ -1,4 +1,4 @@
--- Each update of users takes a number, which no rollback returns. So sync.settled() finds out if a later update has failed.
+-- Each update of users takes a number of a sequence, even if it is rolled back. So sync.settled() detects failed updates.
 create or replace function mirror.note_half() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -9,12 +9,12 @@ end
 $$;
 comment on function mirror.note_half() is 'Records which halves of the name a statement sets.';
 
--- An email or role may be emptied only if both sides last agreed on an empty one: its value is then an edit that has not
--- arrived. The base is read only if a value was emptied: a query in a condition would run for each row that is edited.
+-- An email or role may be emptied only if base has it empty, so that this takes back an edit. The base is read only if a
+-- value was emptied, because a query in a condition would run for each edited row.
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- An edit is stored in several tables, so it is limited. The service may send longer values (src/model/longest-text.ts).
+  -- Edits have a limit, because each is stored in several tables. The service may send longer texts (model/longest-text.ts).
   longest     constant integer := 300;
   around      constant text := '^[\s\u00a0]+|[\s\u00a0]+$';
   named       text := coalesce(current_setting('musterd.halves', true), '');
@@ -38,7 +38,7 @@ begin
   new.first_name := coalesce(new.first_name, '');
   new.last_name := coalesce(new.last_name, '');
   -- A guessed split becomes known if both halves are set, each by this statement or by an earlier edit that still waits.
-  -- If neither half changes, an edit or hold must be waiting: else programs that always write all columns accept guesses.
+  -- If neither half changes, an edit or hold must be waiting, so that programs that write all columns do not accept guesses.
   if named <> '' and new.name_split = 'guessed' then
     changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
     select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits
@@ -89,7 +89,7 @@ begin
 
   if new.phone is distinct from old.phone then
     new.phone := nullif(regexp_replace(new.phone, around, '', 'g'), '');
-    -- A phone that a command wrote has its country code already.
+    -- The country code is not checked if a command of musterd writes the phone, because the command has added the code.
     select t.phone_country into country from sync.teams t where t.team_id = new.team_id and current_setting('musterd.writing', true) is distinct from 'off';
     if new.phone is distinct from old.phone and (new.phone !~ '^\+?[1-9][0-9]{1,14}$' or new.phone !~ ('^(\+|' || country || ')')) then
       raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100) using errcode = 'check_violation',
@@ -114,7 +114,7 @@ begin
   return new;
 end
 $$;
-comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and stamps all other edits with time and editor.';
+comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and adds time and editor to all other edits.';
 
 create or replace function mirror.refuse_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -158,9 +158,9 @@ $$;
 comment on function mirror.tell_of_edits() is 'Notifies a listening daemon, on commit, of the teams that an edit touched.';
 
 -- Transition tables have no statistics, and sync.edits grows while it is read. A nested loop over two transition tables, or
--- a scan of sync.edits for each row, would take seconds for 10,000 rows. So rows are looked up by key, and edits that end by
--- their ctid. ended_how shows that an edit lasts: with ended_at, Postgres would choose the index of lasting edits, which
--- seems cheap while there are few. The function runs as its owner, because editors cannot write to sync.
+-- a scan of sync.edits for each row, would take seconds for 10,000 rows. So rows are looked up by key, and edits that end
+-- are looked up by ctid. Edits that have not ended are found by ended_how, because by ended_at Postgres would choose a slow
+-- index that looks cheap. The function runs as its owner, because editors cannot write to the schema sync.
 create or replace function mirror.note_edits() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
@@ -170,7 +170,7 @@ declare
   editor      constant text := session_user;
   application constant text := nullif(current_setting('application_name'), '');
   actor       constant text := sync.actor();
-  -- Another isolation level may not see a push under way: an edit that is taken back then lasts until the next run ends it.
+  -- Other levels may not see a push under way. With these, an edit that is taken back lasts until the next run ends it.
   sees_pushes constant boolean := current_setting('transaction_isolation') = 'read committed';
   names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
 begin
@@ -195,7 +195,7 @@ begin
   ),
   judged as materialized (
     select t.*, e.place, e.old_split,
-      -- If the old value is not the recorded one, it was written past the triggers: '' stands for the unknown author.
+      -- If the old value is not the recorded value, it was written while the triggers were off: '' is its unknown author.
       e.authors || case when case when e.place is null then t.was_other else t.old_value is distinct from e.new_value end
         then array[''] end as authors,
       t.is_agreed and sees_pushes and not exists (
@@ -238,7 +238,7 @@ begin
     where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0 -- the old edits must end before the new ones are inserted
     returning team_id, user_id, field, edit_id, new_value, ended_at
   )
-  -- An import did not know the country of these phones, so an approver has to agree.
+  -- Holds phones whose country an import did not know, because an approver has to agree to them.
   insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail)
   select n.team_id, n.user_id, n.field, n.edit_id, 'limit', to_jsonb(c.base_phone), n.new_value, to_jsonb(c.base_phone), to_jsonb(c.base_phone), u.why
   from noted n
@@ -248,7 +248,7 @@ begin
   on conflict (team_id, user_id, field) do update set (edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, alone, batch, decision)
     = (excluded.edit_id, 'limit', excluded.base_value, excluded.mirror_value, excluded.service_value, excluded.shown_value, excluded.detail, false, null, null);
 
-  -- For sync.settled(), which the session calls after the commit. A rollback also undoes this setting.
+  -- The session calls sync.settled() after the commit, which reads this setting. A rollback also undoes the setting.
   perform set_config('musterd.last_edit', concat_ws(' ', pg_current_xact_id(), nextval('sync.edits_edit_id_seq')), false);
 
   for unknown in
@@ -265,7 +265,7 @@ begin
   return null;
 end
 $$;
-comment on function mirror.note_edits() is 'Records what a statement edited, and ends the edits that it took back or replaced: see sync.edits.';
+comment on function mirror.note_edits() is 'Records each field that a statement edited, and ends earlier edits that the statement took back or replaced: see sync.edits.';
 
 create or replace function sync.is_under_way(team bigint, users bigint, field text) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -293,7 +293,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.end_edits(bigint,bigint[]) is 'Ends the edits of these users on which both sides agree, with their holds and decisions.';
 
--- As in mirror.note_edits(), rows are looked up by key.
+-- Rows are looked up by key, for the reasons given at mirror.note_edits().
 create or replace function sync.note_agreed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
@@ -311,7 +311,7 @@ begin
   return null;
 end
 $$;
-comment on function sync.note_agreed() is 'Ends the edits that both sides agree on once the base has moved.';
+comment on function sync.note_agreed() is 'Ends the edits whose value the base now has, after the base was changed.';
 
 -- An edit that was made while the triggers were off has no record until it is held or sent.
 create or replace function sync.find_edit(team bigint, id bigint, of_field text) returns bigint
@@ -345,10 +345,10 @@ begin
   return known.edit_id;
 end
 $$;
-comment on function sync.find_edit(bigint,bigint,text) is 'The edit of this field that has not ended. If it was made past the triggers, it is recorded now, without an author. NULL: both sides agree.';
+comment on function sync.find_edit(bigint,bigint,text) is 'The edit of this field that has not ended. If it was made while the triggers were off, it is recorded now, without an author. NULL: there is no edit, because mirror and base agree.';
 
--- Editors get this function instead of the right to delete: a role that may delete from a table, or update, truncate or
--- maintain all of it, can also lock it against all other sessions for any length of time.
+-- Editors get this function instead of the right to delete rows, because a role that may delete from a table, or update,
+-- truncate or maintain it as a whole, can also lock the table against all other sessions for any length of time.
 create or replace function mirror.forget_lookups(team bigint, addresses text[]) returns bigint
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   with forgotten as (

@@ -1,4 +1,5 @@
--- Users that a run adds before any run of the users was complete count as there before. A role waits while its edit lasts.
+-- Users added before the first complete run of the users count as present from the start. An edited role arrives when its
+-- edit ends.
 create or replace function mirror.note_periods() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare
@@ -15,7 +16,7 @@ begin
   if origin = 'mirror' then
     select greatest(max(t.edited_at), statement_timestamp()) into begins from touched t;
   end if;
-  -- A first load has no earlier periods to look up.
+  -- A faster way for the first load of a team, which has no earlier periods to end.
   if tg_op = 'INSERT' and run is not null and not exists (
     select from (select t.team_id, min(t.id) as first, max(t.id) as last from touched t group by t.team_id) r
     where exists (select from sync.user_periods o where o.team_id = r.team_id and o.user_id between r.first and r.last)
@@ -65,10 +66,10 @@ begin
   return null;
 end
 $$;
-comment on function mirror.note_periods() is 'Ends and begins periods for what a statement wrote: see sync.user_periods.';
+comment on function mirror.note_periods() is 'Ends the periods of the users whom a statement changed, and begins new periods: see sync.user_periods.';
 
--- This runs in the transaction that writes the listing. The statement is planned each time: a plan made for one row would
--- be reused in the session, and would compare every row with every other row if thousands have changed.
+-- Runs in the transaction that writes the listing. The statement is planned at each call, because a plan for one row, which
+-- the session would reuse, would compare every row with every other row if thousands have changed.
 create or replace function mirror.note_listing() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -108,7 +109,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
 end $$;
 comment on function sync.keep_runs() is 'Refuses to delete runs that the ledger refers to.';
 
--- Updates the periods since the user last had another role.
+-- Sets the time only in periods since the user last had another role, because only in these the role waited to arrive.
 create or replace function sync.note_role_arrival() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
@@ -121,7 +122,7 @@ begin
   return null;
 end
 $$;
-comment on function sync.note_role_arrival() is 'Records since when the service has a role that was edited here.';
+comment on function sync.note_role_arrival() is 'Records since when the service has a role that was edited in the mirror.';
 
 do $$
 declare

@@ -27,14 +27,14 @@ end
 $$;
 comment on function sync.known_team(text) is 'What the database knows about a team, by its configured name, before a run reads the service.';
 
--- Runs as its owner, because the page and "musterd status" also call it, with the rights of a reader.
+-- Runs as its owner, because the page and "musterd status" call this function with the rights of a reader.
 create or replace function mirror.known_place() returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   known  jsonb := (select l.value from sync.learned l where l.team = '' and l.topic = 'place');
   server text;
 begin
-  -- Without the right to read the identifier of the server, it stays NULL.
+  -- The identifier of the server stays NULL if the owner of this function has no right to read it.
   if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
     select c.system_identifier::text into server from pg_control_system() c;
   end if;
@@ -46,9 +46,9 @@ begin
       select r.finished_at from sync.runs r where r.finished_at is not null order by r.run_id desc limit 1))));
 end
 $$;
-comment on function mirror.known_place() is 'The recorded home of this mirror (place), and the server and the database in which it is now. until: the end of the last run at home.';
+comment on function mirror.known_place() is 'The recorded home of this mirror (place), and the server and the database in which the mirror is now. until: the end of the last run at home.';
 
--- The place is replaced only if no other process has changed it. A person's move is recorded in the ledger of each team.
+-- Replaces the place only if no other process has changed it. A move by a person is recorded in the ledger of each team.
 create or replace function sync.keep_place(was jsonb, now_at jsonb, moved jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -71,4 +71,4 @@ begin
   return true;
 end
 $$;
-comment on function sync.keep_place(jsonb,jsonb,jsonb) is 'Records where this mirror is at home, if the recorded place is still the one that was read, and adds a person''s move to the ledger. Only for roles that may write the bookkeeping.';
+comment on function sync.keep_place(jsonb,jsonb,jsonb) is 'Records the home of this mirror, if the recorded place is still the place that was read before (was). If a person moved the mirror, it adds the move to the ledger. Only for roles that may write the bookkeeping.';

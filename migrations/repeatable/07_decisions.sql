@@ -1,4 +1,4 @@
--- Decides about the edits or the missing rows of a batch, in the state in which they were held.
+-- Decides about the edits or the missing rows of a batch, but only about those that have not changed since they were held.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns setof sync.decided_edit
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -15,7 +15,7 @@ declare
   own      bigint[];
 begin
   perform sync.require_approver();
-  -- Waits for a run that is writing these rows. Rows that the run has put into another batch no longer wait in this one.
+  -- Waits for a run that is writing these rows, because the run may move some of them to another batch.
   perform from sync.absences a
   where a.batch = hash and (decide.team is null or a.team_id = decide.team) and sync.session_sees(a.team_id)
   order by a.team_id, a.resource, a.id for update;
@@ -72,7 +72,7 @@ begin
     return;
   end if;
 
-  -- Wakes a listening daemon for edits that may be sent now. The update also makes a second decision wait for the first.
+  -- Wakes a listening daemon, because edits may be sent now. The update also makes a second decision wait for the first.
   update sync.due d set mark = null from sync.teams t where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
   select coalesce(jsonb_agg(s.row), '[]') into seen
@@ -138,10 +138,10 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   writing constant text := coalesce(current_setting('musterd.writing', true), '');
   as_run  constant text := coalesce(current_setting('musterd.run', true), '');
-  -- The decision part_of, if this transaction has made it; otherwise a new number.
+  -- The number of the decision: part_of if this transaction has made that decision, otherwise a new number.
   number  constant bigint := coalesce((select c.decision_id from sync.changes c
     where c.decision_id = resolve.part_of and c.kind = 'resolve' and c.xmin = pg_current_xact_id()::xid limit 1), sync.new_decision());
-  -- The typed value, in the form of sync.edits. A typed name has a bar between its halves, or is split like the service's.
+  -- The typed value in the form of sync.edits. A typed name has a bar between its halves, or mirror.split_name() splits it.
   given   constant jsonb := case when resolve.take <> 'value' then null
     when resolve.field = 'name' and resolve.value like '%|%' then jsonb_build_object(
       'first', btrim(split_part(resolve.value, '|', 1)), 'last', btrim(substr(resolve.value, strpos(resolve.value, '|') + 1)))
@@ -161,12 +161,12 @@ begin
   if side not in ('mirror', 'service', 'value') or side is null then
     raise exception '"%" is not mirror, service or value', side using errcode = 'invalid_parameter_value';
   end if;
-  -- A typed value is an edit by the person who decides, who needs the right to edit the field.
+  -- A typed value is an edit by the person who decides. So this person needs the right to edit the field.
   if side = 'value' and not has_column_privilege(session_user, 'mirror.users', case resolve.field when 'name' then 'first_name' else resolve.field end, 'UPDATE') then
     raise exception '% may not edit %', session_user, resolve.field
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_editor, or musterd_role_editor for roles.';
   end if;
-  -- Rows are locked in the same order as by a run.
+  -- Locks the rows in the order in which a run locks them, so that the two cannot deadlock.
   perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id and sync.session_sees(u.team_id) for update;
   select o.* into h from sync.held_fields o
   where o.team_id = resolve.team_id and o.user_id = resolve.user_id and o.field = resolve.field and sync.session_sees(o.team_id) for update;
@@ -175,7 +175,7 @@ begin
       using errcode = 'no_data_found', hint = 'Run "musterd held", or select from report.held, to see held fields. Edit other fields in mirror.users.';
   end if;
   select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
-  -- An empty shown value is real if both sides were compared, or if another was shown before. Else the agreed value counts.
+  -- An empty shown value counts if the sides were compared, or the service showed a value before. Else base's value counts.
   shown := nullif(h.shown_value, 'null');
   if shown is null and h.reason not in ('conflict', 'limit', 'review') and coalesce(h.service_value, 'null') = 'null' then
     shown := to_jsonb(agreed) -> h.field;
@@ -186,7 +186,7 @@ begin
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
   now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
-  -- If the person saw another value of the service, the edit 0 is named. It does not exist, so nothing is decided.
+  -- If the person saw another value of the service, edit 0 is named, which does not exist, so that nothing is decided.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
     'edit_id', case when resolve.seen_service <> coalesce(h.shown_value #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
@@ -197,10 +197,10 @@ begin
   end if;
   -- Makes the triggers check the typed value and record who typed it, whatever the session has set.
   perform set_config('musterd.writing', '', true), set_config('musterd.run', '', true);
-  -- The base gets the service's value. Not needed if an unchanged edit is sent over a value that the service has shown.
+  -- The base gets the service's value. Not needed if an existing edit is sent over a value that the service has shown.
   if side <> 'mirror' or h.edit_id is null or shown is null then
     seen := case side when 'mirror' then jsonb_set(seen, '{0,base}', now_at) else seen end;
-    -- In a name of the service, it is a guess which words are the first name.
+    -- The split of a name from the service is a guess, because the service shows the joined name only.
     update sync.edits e set old_split = 'guessed'
     where split is not null and e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
     update sync.user_base b set name = agreed.name, {columns COLUMN = agreed.COLUMN}, agreed_at = clock_timestamp()
@@ -209,7 +209,7 @@ begin
   update mirror.users u set name_split = 'known', first_name = coalesce(given ->> 'first', u.first_name), last_name = coalesce(given ->> 'last', u.last_name)
   where h.field = 'name' and (side = 'value' or side = 'mirror' and u.name_split = 'guessed') and u.team_id = h.team_id and u.id = h.user_id;
   if side = 'value' then
-    -- The typed value is held too if a limit on the whole run or a review held the old one, or if four eyes are required.
+    -- The typed value is held, too, if a limit on the whole run or a review held the old value, or four eyes are required.
     waits := h.reason in ('limit', 'review') and not h.alone and h.decision is distinct from 'rejected'
       or coalesce((select t.four_eyes from sync.teams t where t.team_id = h.team_id), false);
     delete from sync.held_fields o where not waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
@@ -232,7 +232,7 @@ end
 $$;
 comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one held field, whatever holds it. take: mirror, the mirror''s value is sent; service, the mirror gets the service''s value; value, both sides get the given value, which is an edit by the person who decides and needs the right to edit. edit_id: the edit that is meant; by default, the edit that is held now. seen_service: the service''s value that the person saw; by default, the value that a run last saw. part_of: the number of a decision of this function in the same transaction, of which this is a part. Returns what sync.approve() returns, and the outcome resolved.';
 
--- Fails while a run is under way, and lets none begin before the commit. It takes back a decision that let an edit pass.
+-- Fails while a run is under way, and lets no run begin before the commit. Cancels a decision that let a held edit pass.
 create or replace function sync.hold(team_id bigint, user_id bigint, until timestamptz, reason text default null, only_fields text[] default null)
 returns table (field text, held_before text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -288,28 +288,28 @@ language sql stable parallel safe
 return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
 comment on function sync.held_because(text,text,timestamp with time zone) is 'Why a field is held, as in report.held. asked: a person asked to hold it, and that time is not over. rejected: a person rejected the edit. Otherwise the reason of the hold.';
 
--- All decisions about edits are made here. The outcome depends on the edit now, and on what the person who decides saw:
+-- Makes all decisions about edits. The outcome depends on the edit now, and on the values that the person who decides saw:
 --
 -- | the edit                                          | approve    | resolve    | reject         |
 -- |---------------------------------------------------|------------|------------|----------------|
 -- | is of a user who has left                         | gone       | gone       | gone           |
--- | is held on request                                | asked      | asked      | asked          |
+-- | is of a field that a person asked to hold         | asked      | asked      | asked          |
 -- | is being sent                                     | on its way | on its way | on its way (†) |
 -- | was rejected                                      | held       | ·          | held (§)       |
 -- | is held for another reason than a limit or review | held       | ·          | rejected       |
 -- | has ended, and the field has no other edit        | ended      | ended      | ended          |
 -- | was replaced by another edit, or is not on record | moved      | moved      | moved          |
--- | lasts, and base or service is not as it was seen  | moved      | ·          | rejected       |
+-- | has not ended; base or service has changed since  | moved      | ·          | rejected       |
 -- | is or may be the decider's own, with four eyes    | own        | own (‡)    | ·              |
--- | lasts, and all is as it was seen                  | approved   | resolved   | rejected       |
+-- | has not ended; nothing has changed since          | approved   | resolved   | rejected       |
 --
--- † If it does not arrive, it is rejected: requests that have not been sent leave it out, and it is not sent again. The
---   mirror is not set back while another edit of the field is being sent, because that edit may arrive.
--- ‡ Only if the mirror's value was chosen. § Its author can withdraw it nevertheless.
+-- † If the edit does not arrive, it is rejected: requests that have not been sent leave it out, and it is not sent again.
+--   The mirror is not set back while another edit of the field is being sent, because that edit may arrive.
+-- ‡ Only if the mirror's value was chosen. § The author of the edit can withdraw it nevertheless.
 --
 -- seen has a row for each edit: user_id, field, edit_id (by default the edit with this value), base, mirror and service.
--- sends: false if the mirror's value is not the one to send. passes: false if the decision is carried out already, and is
--- only recorded. edited: true if the person who decides gave the field a value that neither side had.
+-- sends: false if the mirror's value was not chosen. passes: false if the caller has carried out the decision already, so
+-- that it is only recorded. edited: true if the person who decides gave the field a value that neither side had.
 create or replace function sync.decide_edits(verb text, team bigint, seen jsonb, reason text, batch text default null, revert boolean default false,
   number bigint default null, waits text default 'limit', only_shown boolean default false)
 returns setof sync.decided_edit
@@ -324,7 +324,7 @@ declare
 begin
   if not only_shown then
     perform sync.require_approver(anybody => decide_edits.verb = 'withdraw');
-    -- Rows are locked in the same order as by a run: users, then held fields.
+    -- Locks the rows in the order in which a run locks them: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u
       where u.team_id = decide_edits.team and u.id in (select (s ->> 'user_id')::bigint from jsonb_array_elements(decide_edits.seen) s)
@@ -334,7 +334,7 @@ begin
     where h.team_id = decide_edits.team and (h.user_id, h.field) in (
       select s.user_id, s.field from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text))
     order by h.user_id, h.field for update;
-    -- A value that is given back was valid before, so no trigger has to check it. This is not recorded as part of a run.
+    -- A value that is set back was valid before, so no trigger has to check it. It is not recorded as part of a run.
     perform set_config('musterd.writing', 'on', true), set_config('musterd.run', '', true);
   end if;
   return query

@@ -7,7 +7,7 @@ begin atomic
 end;
 comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
 
--- The cast accepts every text that the pattern accepts. It is a single expression, so that Postgres inlines it.
+-- The cast never fails, because it accepts every text that the pattern accepts. Postgres can inline a single expression.
 create or replace function mirror.read_time(value text) returns timestamptz
 language sql stable parallel safe
 begin atomic
@@ -16,7 +16,7 @@ begin atomic
 end;
 comment on function mirror.read_time(text) is 'The time in a text by ISO 8601, in UTC if it has no zone; NULL: the text is not such a time.';
 
--- Runs as its owner, because the page calls it with the rights of a reader.
+-- Runs as its owner, because the page calls this function with the rights of a reader.
 create or replace function mirror.daemons()
 returns table (team text, host text, pid bigint, by_systemd boolean, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, how text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -41,7 +41,7 @@ from (
 comment on view sync.role_names is 'The names of each role over time: a row per role and name (team_id, role_id, valid_from).';
 comment on column sync.role_names.team_id is 'The team.';
 comment on column sync.role_names.role_id is 'The service''s id of the role.';
-comment on column sync.role_names.name is 'Its name; NULL: the service did not give one.';
+comment on column sync.role_names.name is 'Name of the role; NULL: the service did not give a name.';
 comment on column sync.role_names.valid_from is 'Since when it had this name; -infinity: since the role is known.';
 comment on column sync.role_names.valid_to is 'Until when it had this name (exclusive); infinity: it has the name now.';
 
@@ -65,11 +65,11 @@ comment on column report.roster.role is 'Name of the role with role_id; empty: n
 comment on column report.roster.resolved is 'False: only the team listing knows this member.';
 comment on column report.roster.updated_at is 'Last change on the service.';
 comment on column report.roster.edited_at is 'Last edit in the mirror.';
-comment on column report.roster.edited_by is 'Who made that edit.';
-comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
+comment on column report.roster.edited_by is 'Who made the last edit in the mirror.';
+comment on column report.roster.role_arrived is 'Whether the service has this role; false: the role was edited in the mirror, and has not reached the service.';
 
--- Each listing has a view. Roles that may read report.tags may read a new view of a listing. Roles that may read the roster
--- may read who has access to an inbox, because that has names and addresses.
+-- Makes a view of each listing. Roles that may read report.tags may read each new view. Only roles that may read the roster
+-- may read report.inbox_members, because it has names and addresses.
 do $$
 declare
   listed text;
@@ -79,7 +79,7 @@ declare
 begin
   for listed in select t from mirror.listed_tables() t loop
     noun := regexp_replace(listed, '(?<=x|s|ch|sh)es$|s$', '');
-    -- A view keeps its columns in their order, and new columns come after them.
+    -- The view keeps its present columns in their order, and new columns come last. Otherwise it could not be replaced.
     execute format('create or replace view report.%I with (security_invoker) as
       select v.* from (select %s from mirror.%1$I t) v
       where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())', listed, (
@@ -217,7 +217,7 @@ comment on column report.contact_counts_daily.first is 'The first count of the d
 comment on column report.contact_counts_daily.last is 'The last count of the day.';
 comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, to which change refers. If it is not the day before, the days between were not counted.';
 
--- A requested hold is shown with who asked for it, and what will hold the field afterwards. If nothing will, it disappears.
+-- A requested hold shows who asked for it, and the reason that holds the field afterwards. Without one, its row disappears.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
   case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
@@ -250,21 +250,21 @@ from (
   where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field).'
+comment on view report.held is 'The fields that wait for a person, with the values of mirror and service, now and when the hold began: a row per field of a user (team_id, user_id, field).'
   ' Approved fields wait for no person, and are not listed.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';
 comment on column report.held.mirror_value is 'The mirror''s value now.';
 comment on column report.held.service_value is 'The service''s value as a run last saw it.';
-comment on column report.held.detail is 'What happened, in words.';
+comment on column report.held.detail is 'What led to the hold, in words.';
 comment on column report.held.run_id is 'The run that held it; empty if a person did. In report.runs.run_id.';
 comment on column report.held.until is 'When a hold that a person asked for ends.';
 comment on column report.held.mirror_value_then is 'The mirror''s value when the hold began.';
 comment on column report.held.service_value_then is 'The service''s value when the hold began.';
 comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided separately ("musterd resolve").';
-comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
-comment on column report.held.decided_by is 'Who rejected or approved it.';
+comment on column report.held.decided_at is 'When a person rejected the edit, or approved it, if the approval became void because the service''s value changed.';
+comment on column report.held.decided_by is 'Who rejected or approved the edit.';
 comment on column report.held.mirror_text is 'The mirror''s value now, as text; a name is its two halves, joined.';
 comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; a name is its two halves, joined.';
 comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; a name is its two halves, joined.';
@@ -308,7 +308,7 @@ begin atomic
       and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
   ) p on true;
 end;
-comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'The state of an edit now; no row: it is not known.';
+comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'The state of an edit now; no row: the state is not known.';
 
 create or replace view report.pending with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.reason, v.edited_at, v.edited_by,
@@ -333,13 +333,13 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
 comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
 comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
-comment on column report.pending.mirror_value is 'The value that it was edited to.';
+comment on column report.pending.mirror_value is 'The edited value.';
 comment on column report.pending.state is 'waiting: a run sends it without a decision. held: a person has to decide. sending: it is being sent. unknown: it was sent, and the answer was lost. rejected: a person rejected it.';
-comment on column report.pending.reason is 'Why it is held, or was before a person rejected it, as in report.held.reason.';
+comment on column report.pending.reason is 'Why the edit is held, or was held before a person rejected it, as in report.held.reason.';
 comment on column report.pending.edited_by is 'Who edited the field: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
-comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
-comment on column report.pending.detail is 'What it waits for, unless that is the next run. For held edits, see report.held.detail.';
+comment on column report.pending.mirror_text is 'The edited value, as text; a name is its two halves, joined.';
+comment on column report.pending.detail is 'What the edit waits for; empty if it only waits for the next run. For held edits, see report.held.detail.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -354,18 +354,18 @@ comment on view report.runs is 'All runs, with the numbers of rows that each one
 comment on column report.runs.run_id is 'Number of the run.';
 comment on column report.runs.team_id is 'The service''s id of the team.';
 comment on column report.runs.command is 'reconcile, daemon, resolve or resync.';
-comment on column report.runs.started_at is 'When it began.';
-comment on column report.runs.finished_at is 'When it ended.';
-comment on column report.runs.duration is 'How long it took.';
+comment on column report.runs.started_at is 'When the run began.';
+comment on column report.runs.finished_at is 'When the run ended.';
+comment on column report.runs.duration is 'How long the run took.';
 comment on column report.runs.outcome is 'complete, partial, failed, refused, or running.';
-comment on column report.runs.reasons is 'Why it is not complete.';
+comment on column report.runs.reasons is 'Why the run is not complete.';
 comment on column report.runs.counts is 'How many rows were read and moved, by kind.';
-comment on column report.runs.waiting is 'How many held fields, and users in a batch, waited for a person when it ended.';
-comment on column report.runs.requests is 'Requests that it sent, retries included.';
-comment on column report.runs.request_ids is 'X-Request-Id of each write.';
-comment on column report.runs.groups is 'What the run did: users, listings, counts, or edits alone.';
+comment on column report.runs.waiting is 'How many held fields, and users in a batch, waited for a person when the run ended.';
+comment on column report.runs.requests is 'Requests that the run sent, retries included.';
+comment on column report.runs.request_ids is 'X-Request-Id of each write to the service.';
+comment on column report.runs.groups is 'What the run did: users, listings, counts, or only edits.';
 comment on column report.runs.endpoints is 'By endpoint: requests, how many of them were throttled (429) or failed, ms of all requests, slowest_ms, and the X-Request-Id of the slowest request. report.usage has this as columns.';
-comment on column report.runs.duration_seconds is 'How long it took, in seconds.';
+comment on column report.runs.duration_seconds is 'How long the run took, in seconds.';
 comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
 
 -- New columns come last, so that the view can be replaced and keeps its grants. A text has no quotes around it: a name is
@@ -385,7 +385,7 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
-  -- If a person gave an edit up, old is the mirror's value, and new is the value last agreed on or, if resolved, the service's.
+  -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's.
   cross join lateral (
     select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new else c.old end -> f.field as old,
       case when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
@@ -396,27 +396,27 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one row as well.';
 comment on column report.changes.change_id is 'Number of the change.';
-comment on column report.changes.user_id is 'The user; empty if it is about the mirror itself, or about a message, a tag or a read conversation.';
+comment on column report.changes.user_id is 'The user; empty if the change is about the mirror itself, or about a message, a tag or a read conversation.';
 comment on column report.changes.name is 'The name as the service joins it today.';
-comment on column report.changes.run_id is 'The run that moved it; empty if a person decided outside of any run. In report.runs.run_id.';
+comment on column report.changes.run_id is 'The run that made the change; empty if a person decided outside of any run. In report.runs.run_id.';
 comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up: withdrew it, rejected it and set the mirror back, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value on which both sides had last agreed before.';
-comment on column report.changes.new_value is 'The value that replaced it.';
+comment on column report.changes.new_value is 'The new value.';
 comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: its reason then, as in report.held.reason. For a resolved field: edited, if it got a value that neither side had.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
-comment on column report.changes.opened_at is 'When it was recorded.';
-comment on column report.changes.closed_at is 'When its outcome was known.';
+comment on column report.changes.opened_at is 'When the change was recorded.';
+comment on column report.changes.closed_at is 'When the outcome of the change became known.';
 comment on column report.changes.decided_by is 'Who decided.';
 comment on column report.changes.edited_by is 'Who made the edit that it is about: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
-comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
+comment on column report.changes.new_text is 'The new value, as text; a name is its two halves, joined.';
 comment on column report.changes.base_text is 'The value on which both sides had last agreed before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
-comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is older than the numbers of edits. In report.decisions.edit_id.';
-comment on column report.changes.edited_at is 'When that edit was made.';
+comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: there is no edit, or it is older than the numbers of edits. In report.decisions.edit_id.';
+comment on column report.changes.edited_at is 'When the edit (edit_id) was made.';
 comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same number. In report.decisions.decision_id.';
-comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
+comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: it was about the field only.';
 
 create or replace view report.roster_history with (security_invoker) as
 select p.team_id, t.name as team, p.user_id, p.valid_from, p.valid_to, p.name, p.first_name, p.last_name, p.email, p.phone,
@@ -429,15 +429,15 @@ where p.present and ((select mirror.sees_all_teams()) or p.team_id in (select mi
 comment on view report.roster_history is 'The users of the team as they were: a row per user and period in which nothing of the row changed (team_id, user_id, valid_from). It begins with the first run, or with the last change of the user before the history was recorded.';
 comment on column report.roster_history.team is 'Name of the team today.';
 comment on column report.roster_history.user_id is 'The service''s id of the user.';
-comment on column report.roster_history.valid_from is 'Since when it was so.';
-comment on column report.roster_history.valid_to is 'Until when it was so (exclusive); infinity: it is so now.';
+comment on column report.roster_history.valid_from is 'Since when the user had these values.';
+comment on column report.roster_history.valid_to is 'Until when the user had these values (exclusive); infinity: the user has them now.';
 comment on column report.roster_history.name is 'The name as the service joined it.';
 comment on column report.roster_history.first_name is 'First name.';
 comment on column report.roster_history.role is 'Name of the role with role_id, as it was called at the end of the period; empty: no user had that role yet.';
 comment on column report.roster_history.resolved is 'False: only the team listing knew this member.';
 comment on column report.roster_history.updated_at is 'Last change on the service, as it was known then.';
-comment on column report.roster_history.edited_at is 'Last edit in the mirror until then.';
-comment on column report.roster_history.edited_by is 'Who made that edit.';
+comment on column report.roster_history.edited_at is 'Last edit in the mirror until the end of the period.';
+comment on column report.roster_history.edited_by is 'Who made the last edit in the mirror until then.';
 comment on column report.roster_history.user_name is 'The name as the service joined it.';
 comment on column report.roster_history.role_arrived is 'Whether the service had this role by the end of the period; false: it was an edit that waited. Empty: not known, the edit is older than the record.';
 
@@ -470,7 +470,7 @@ comment on column report.roster_changes.field is 'The column of report.roster, o
 comment on column report.roster_changes.old_value is 'The old value, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The new value, as text; NULL: none.';
 comment on column report.roster_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
-comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
+comment on column report.roster_changes.run_id is 'The run that made the change. In report.runs.run_id.';
 
 create or replace view report.role_changes with (security_invoker) as
 select p.team_id, p.user_id, p.name as user_name, p.valid_from as changed_at, o.role_id as old_role_id,
@@ -494,7 +494,7 @@ comment on column report.role_changes.old_role is 'Name of the old role, as it w
 comment on column report.role_changes.new_role_id is 'The service''s id of the new role.';
 comment on column report.role_changes.new_role is 'Name of the new role, as it was called then; empty: no user had that role yet.';
 comment on column report.role_changes.edited_by is 'Who changed it here: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
-comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
+comment on column report.role_changes.run_id is 'The run that made the change. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
 
 create or replace view report.roles with (security_invoker) as
@@ -506,17 +506,17 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.roles is 'All roles that a user has or has had: a row per role (team_id, role_id).';
 comment on column report.roles.role_id is 'The service''s id of the role: what role_id of mirror.users is set to.';
 comment on column report.roles.role is 'Name of the role.';
-comment on column report.roles.members is 'How many users have it.';
-comment on column report.roles.first_seen_at is 'When a run first saw a user with it.';
-comment on column report.roles.gone_at is 'Since when no user has it.';
-comment on column report.roles.present is 'Whether a user has it.';
+comment on column report.roles.members is 'How many users have the role.';
+comment on column report.roles.first_seen_at is 'When a run first saw a user with the role.';
+comment on column report.roles.gone_at is 'Since when no user has the role.';
+comment on column report.roles.present is 'Whether any user has the role.';
 
 create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
 comment on index sync.runs_of_listings is 'Finds the first run that read the listings to their end, however long ago.';
 
--- Rows that were there when the mirror began do not count as added. A mirror begins with its first complete run, as for
--- users. Before that run, or if no run is on record, it begins with its first row. Roles have no listing, and begin with
--- the first user who has one.
+-- Rows that existed when the mirror began do not count as added. The mirror began with its first complete run, as for
+-- users; before that run, or if no run is on record, with its first row. For roles, which have no listing, it began with
+-- the first user who had a role.
 do $do$
 begin
   execute (select format($view$
@@ -567,10 +567,10 @@ $do$;
 comment on view report.listing_history is 'The changes of the rows of each listing, of roles and of the name of the team: a row per column that changed, and one row if an item went, or came back unchanged. Rows that were there when the mirror began do not count as added.';
 comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
 comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
-comment on column report.listing_history.name is 'The name that it has now.';
+comment on column report.listing_history.name is 'The name that the row, role or team has now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
 comment on column report.listing_history.field is 'The column that changed, such as tag, color, title or name; empty if the item went, or came back unchanged.';
-comment on column report.listing_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
+comment on column report.listing_history.new_value is 'The new value; for a row that was added, its name at that time.';
 
 create or replace view report.tag_history with (security_invoker) as
 select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
@@ -578,10 +578,10 @@ from report.listing_history h
 where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
 comment on view report.tag_history is 'The changes of each tag: a row per column that changed, and one row if the tag went, or came back unchanged. Rows that were there when the mirror began do not count as added.';
 comment on column report.tag_history.tag_id is 'The service''s id of the tag. In report.tags.tag_id.';
-comment on column report.tag_history.tag is 'What it is called now.';
+comment on column report.tag_history.tag is 'The name that the tag has now.';
 comment on column report.tag_history.kind is 'added, changed, gone or back.';
 comment on column report.tag_history.field is 'The column that changed: tag or color; empty if the tag went, or came back unchanged.';
-comment on column report.tag_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
+comment on column report.tag_history.new_value is 'The new value; for a tag that was added, its name at that time.';
 
 create or replace view report.tag_growth with (security_invoker) as
 select v.* from (
@@ -624,11 +624,11 @@ select v.* from (
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.tag_growth is 'How many tags there were at the end of each day (UTC), and what changed that day: a row per team and day (team_id, day), from the first tag to today. A day on which no run read the tags has no numbers.';
 comment on column report.tag_growth.day is 'The day.';
-comment on column report.tag_growth.tags is 'How many there were at its end; empty: no run read them that day.';
-comment on column report.tag_growth.added is 'How many were seen for the first time. Tags that were there when the mirror began do not count.';
+comment on column report.tag_growth.tags is 'How many tags there were at the end of the day; empty: no run read the tags that day.';
+comment on column report.tag_growth.added is 'How many tags were seen for the first time. Tags that existed when the mirror began do not count.';
 comment on column report.tag_growth.changed is 'How many changes of name or colour there were.';
-comment on column report.tag_growth.gone is 'How many were proven gone.';
-comment on column report.tag_growth.back is 'How many were shown again after having been gone.';
+comment on column report.tag_growth.gone is 'How many tags were proven gone.';
+comment on column report.tag_growth.back is 'How many tags were shown again after having been gone.';
 
 create or replace view report.freshness with (security_invoker) as
 select v.* from (
@@ -639,25 +639,25 @@ select v.* from (
          nullif(d.due_at, 'infinity') as next_run, d.failures
   from sync.due d
   left join sync.teams t on t.team = d.team
-  -- A complete run in the future was recorded before the clock was set back, and is ignored.
+  -- Ignores a complete run in the future, because it was recorded before the clock was set back.
   cross join lateral (select case when d.complete_at <= now() + interval '1 minute' then d.complete_at else d.since end as since) s
   cross join lateral (select s.since, greatest(0, extract(epoch from now() - s.since)) as age) a
   where d.run_group <> 'edits'
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
+comment on view report.freshness is 'How old the mirror is: a row per team and group of tables (team, run_group).';
 comment on column report.freshness.team_id is 'The team; empty: no run has read the team yet.';
 comment on column report.freshness.run_group is 'users, listings (tags, contact fields, inboxes and surveys) or counts.';
-comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
-comment on column report.freshness.last_attempt is 'When its last run began.';
-comment on column report.freshness.last_outcome is 'How that run ended: complete, partial, failed or refused.';
-comment on column report.freshness.last_success is 'When its last complete run ended; empty: there was none.';
-comment on column report.freshness.age_seconds is 'Seconds since last_success; if there was none, since the group became known.';
-comment on column report.freshness.stale_after_seconds is 'It is stale when older than this: three times the longest time between two runs of the schedule.';
-comment on column report.freshness.fresh is 'True if it is not older than stale_after_seconds; empty: no daemon has a schedule for it.';
-comment on column report.freshness.stale_since is 'Since when it is stale; empty: it is not.';
-comment on column report.freshness.next_run is 'When its next run is due; empty: no time is set.';
-comment on column report.freshness.failures is 'How many of its runs in a row have failed.';
+comment on column report.freshness.schedule is 'The daemon''s schedule for the group, with its time zone; empty: no daemon has a schedule for the group.';
+comment on column report.freshness.last_attempt is 'When the last run of the group began.';
+comment on column report.freshness.last_outcome is 'How the last run of the group ended: complete, partial, failed or refused.';
+comment on column report.freshness.last_success is 'When the last complete run of the group ended; empty: there was no complete run.';
+comment on column report.freshness.age_seconds is 'Seconds since last_success; if that is empty, since the group was first recorded.';
+comment on column report.freshness.stale_after_seconds is 'The group is stale if age_seconds is more than this: three times the longest time between two runs of the schedule.';
+comment on column report.freshness.fresh is 'True if age_seconds is at most stale_after_seconds; empty: no daemon has a schedule for the group.';
+comment on column report.freshness.stale_since is 'Since when the group is stale; empty: it is not stale.';
+comment on column report.freshness.next_run is 'When the next run of the group is due; empty: no time is set.';
+comment on column report.freshness.failures is 'How many of the last runs of the group have failed, in a row.';
 
 create or replace view report.sync_health with (security_invoker) as
 select t.team_id, t.team, d.started_at as last_attempt,
@@ -685,17 +685,17 @@ left join (
 where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
 comment on view report.sync_health is 'How well the runs of the last seven days went: a row per team (team).';
 comment on column report.sync_health.last_attempt is 'When the last run of the users began, however long ago.';
-comment on column report.sync_health.last_outcome is 'How it ended: complete, partial, failed or refused; running: it has not.';
+comment on column report.sync_health.last_outcome is 'How the last run ended: complete, partial, failed or refused; running: it has not ended.';
 comment on column report.sync_health.last_success is 'When the last complete run of the users ended, however long ago.';
-comment on column report.sync_health.runs is 'How many runs of the users (reconcile or daemon) ended, of those that began in the last seven days.';
-comment on column report.sync_health.complete_runs is 'How many of these were complete.';
+comment on column report.sync_health.runs is 'How many runs of the users (reconcile or daemon) began in the last seven days and have ended.';
+comment on column report.sync_health.complete_runs is 'How many of these runs were complete.';
 comment on column report.sync_health.success_rate is 'complete_runs as a share of runs, from 0 to 1; empty: there was no run.';
 comment on column report.sync_health.p50_seconds is 'Half of these runs took no longer than this.';
 comment on column report.sync_health.p95_seconds is '95 of 100 of these runs took no longer than this.';
-comment on column report.sync_health.requests is 'Requests of all runs of these days, retries included.';
-comment on column report.sync_health.throttled is 'How many of them the service answered with 429: too many.';
+comment on column report.sync_health.requests is 'Requests of all runs of the last seven days, retries included.';
+comment on column report.sync_health.throttled is 'How many of these requests the service answered with 429 (too many requests).';
 
--- Requests of runs from before endpoints were recorded have no endpoint, because it could only be guessed.
+-- The endpoint is empty for runs from before endpoints were recorded, because it could only be guessed.
 create or replace view report.usage with (security_invoker) as
 select v.* from (
   select r.team_id, r.team, (r.started_at at time zone 'UTC')::date as day, e.endpoint, count(*) as runs,
@@ -715,10 +715,10 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.usage is 'The requests of runs to the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Requests outside of runs, such as those of musterd plan, are not recorded.';
 comment on column report.usage.day is 'The day, in UTC, on which the runs began.';
 comment on column report.usage.endpoint is 'Method and path, such as "GET /v1/users/get"; empty: requests of runs before this was recorded.';
-comment on column report.usage.runs is 'How many runs sent any of them.';
+comment on column report.usage.runs is 'How many runs sent a request to the endpoint that day.';
 comment on column report.usage.requests is 'Requests, retries included.';
-comment on column report.usage.throttled is 'How many of them were answered with 429: too many.';
-comment on column report.usage.failed is 'How many got another error, or no answer.';
+comment on column report.usage.throttled is 'How many of these requests were answered with 429 (too many requests).';
+comment on column report.usage.failed is 'How many of these requests got another error, or no answer.';
 comment on column report.usage.mean_ms is 'How long one took on average, in ms.';
 comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.';
 
@@ -743,7 +743,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
            else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
   from sync.changes c
-  -- With row-level security, Postgres can look an edit up by a number. By a cast of JSON, it would compare all edits.
+  -- Computes edit_id first: with a cast of JSON in a condition, row-level security would make Postgres compare all edits.
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
@@ -754,30 +754,30 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
   where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.decision_id is not null)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.decisions is 'What people decided about held fields, and what happened since: a row per field of a user (change_id, field).';
+comment on view report.decisions is 'What people decided about held fields, and the state of the edits now: a row per decision and field (change_id, field).';
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
-comment on column report.decisions.decided_at is 'When it was decided.';
-comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: its value was chosen. undo: up to 0.1.0, one of these was taken back.';
-comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
+comment on column report.decisions.decided_at is 'When the person decided.';
+comment on column report.decisions.decision is 'approve: the edit may be sent. reject: the edit is not sent. resolve: the value of the field was chosen. undo: up to 0.1.0, an earlier decision was taken back.';
+comment on column report.decisions.user_id is 'The service''s id of the user; empty: the decision was about a message, a tag or a read conversation, which was possible up to 0.1.0.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
-comment on column report.decisions.base_value is 'The value last agreed on at that time.';
-comment on column report.decisions.mirror_value is 'The mirror''s value then.';
-comment on column report.decisions.service_value is 'The service''s value then.';
-comment on column report.decisions.mirror_text is 'The mirror''s value, as text; a name is its two halves, joined.';
-comment on column report.decisions.service_text is 'The service''s value, as text; a name is its two halves, joined.';
+comment on column report.decisions.base_value is 'The value last agreed on when the person decided.';
+comment on column report.decisions.mirror_value is 'The mirror''s value when the person decided.';
+comment on column report.decisions.service_value is 'The service''s value when the person decided.';
+comment on column report.decisions.mirror_text is 'The mirror''s value when the person decided, as text; a name is its two halves, joined.';
+comment on column report.decisions.service_text is 'The service''s value when the person decided, as text; a name is its two halves, joined.';
 comment on column report.decisions.decided_by is 'Who decided: the role that was connected; "role for person" if it named a person; "person, said by role" if it was the login that owns the mirror.';
 comment on column report.decisions.decided_role is 'The role that was connected.';
-comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
+comment on column report.decisions.batch is 'The batch, import, undo or plan that the decision was about; empty: it was about the field only.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
 comment on column report.decisions.decision_id is 'Number of the decision. Everything that was decided at once has the same number.';
-comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is older than the numbers of edits.';
+comment on column report.decisions.edit_id is 'The edit that the decision is about; empty: there is no edit, or it is older than the numbers of edits.';
 comment on column report.decisions.state is 'The state of the edit now. confirmed: both sides have it. waiting: a run sends it without a decision. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person has to decide, also if an approved edit is held again. rejected: a person rejected it. ended: it was taken back, edited again or given up. Empty: it is not known.';
-comment on column report.decisions.detail is 'Why, in words.';
+comment on column report.decisions.detail is 'The reason for the state, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
 comment on column report.decisions.deed is 'What the decision did: approve; reject; withdraw, which includes a rejection that set the mirror back to the value last agreed on; mirror, service or value, which says whose value was chosen; undo.';
 comment on column report.decisions.held_since is 'Since when the edit had been held, for its last reason; empty: it was not held, or that is not on record.';
-comment on column report.decisions.reason is 'Why it is held, or was before it was rejected, as in report.held.reason.';
+comment on column report.decisions.reason is 'Why the edit is held, or was held before it was rejected, as in report.held.reason.';
 
 create or replace view report.missing with (security_invoker) as
 select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since
@@ -788,7 +788,7 @@ comment on view report.missing is 'Missing rows that no run marks as gone before
 comment on column report.missing.batch is 'The hash to give to "musterd approve" or sync.approve().';
 comment on column report.missing.resource is 'users, or the table of a listing.';
 comment on column report.missing.rows is 'How many rows the batch has.';
-comment on column report.missing.detail is 'Why no run decides this without a person.';
+comment on column report.missing.detail is 'Why no run marks these rows as gone without a person.';
 
 create or replace view report.contact_counts with (security_invoker) as
 select c.team_id, c.segment, c.counted_at, c.count
@@ -816,7 +816,7 @@ begin atomic
 end;
 comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then. The name of the team is today''s, and a role that no user had yet has the first name that it got later. For times before the history was recorded, it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, even if its transaction was committed later. So the result for a time at which a transaction was still open can change when that transaction ends.';
 
--- A column of a report without a comment of its own gets the comment for all columns of its name.
+-- If a column of a report has no comment of its own, it gets the comment that all columns with its name share.
 do $$
 declare
   one text;

@@ -1,4 +1,4 @@
--- If a transaction has edited a field several times, the last edit counts.
+-- If a transaction has edited a field several times, only its last edit of the field is returned.
 create or replace function sync.edit_states(of_xid xid8)
 returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -53,7 +53,7 @@ begin
     raise exception 'sync.settled() waits for commits of other transactions, which this one cannot see'
       using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
   end if;
-  -- Each query of this loop has its own snapshot. Nothing is locked.
+  -- Each query of this loop has its own snapshot, so that it sees new commits. The loop locks nothing.
   while clock_timestamp() < ends_at
     and (pg_xact_status(wanted) = 'in progress'
       or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'sending', 'unknown'))) loop

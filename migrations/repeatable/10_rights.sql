@@ -1,4 +1,4 @@
--- Functions that run with musterd's own rights are closed to PUBLIC, unless they check their caller themselves.
+-- PUBLIC may not execute functions that run with musterd's own rights, except functions that check their caller themselves.
 revoke execute on function sync.session_sees(bigint), sync.require_approver(boolean), sync.new_decision(), mirror.note_half(),
   mirror.check_user_edit(), mirror.refuse_edit(), mirror.tell_of_edits(), mirror.note_edits(), sync.note_agreed(),
   mirror.forget_lookups(bigint,text[]), mirror.bound_lookups(), mirror.note_periods(), mirror.note_listing(), sync.keep_runs(),
@@ -11,8 +11,8 @@ grant execute on function mirror.sees_all_teams(), mirror.seen_teams(), mirror.s
   sync.named_editor(text,text), sync.person(text), sync.withdraw(text,text), sync.held_because(text,text,timestamptz),
   mirror.field_text(jsonb), mirror.read_time(text), report.roster_as_of(timestamptz) to public;
 
--- Roles to grant to people. They belong to the whole server, so they may exist already. If the migrating role may not create
--- roles, the guide says how to do it.
+-- Creates the roles that are granted to people. Roles belong to the whole server, so these may exist already. If the
+-- migrating role may not create roles, an administrator creates them as the guide describes.
 do $$
 declare
   one text;
@@ -30,7 +30,7 @@ exception
 end
 $$;
 
--- A role without rights in this database gets them. Rights that an administrator has revoked are not granted again.
+-- Grants rights only to roles that have none in this database. Rights that an administrator revoked are not granted again.
 do $$
 declare
   reading constant text[] := array['usage on schema mirror, report, sync',
