@@ -14,7 +14,7 @@ comment on function mirror.note_half() is 'Records which halves of the name a st
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- Edits have a limit, because each is stored in several tables. The service may send longer texts (model/longest-text.ts).
+  -- The limit for edits, each of which is stored several times. The service may send longer texts (model/longest-text.ts).
   longest     constant integer := 300;
   around      constant text := '^[\s\u00a0]+|[\s\u00a0]+$';
   named       text := coalesce(current_setting('musterd.halves', true), '');
@@ -38,7 +38,7 @@ begin
   new.first_name := coalesce(new.first_name, '');
   new.last_name := coalesce(new.last_name, '');
   -- A guessed split becomes known if both halves are set, each by this statement or by an earlier edit that still waits.
-  -- If neither half changes, an edit or hold must be waiting, so that programs that write all columns do not accept guesses.
+  -- If neither half changes, an edit or hold must be waiting. Else programs that always write all columns accept guesses.
   if named <> '' and new.name_split = 'guessed' then
     changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
     select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits

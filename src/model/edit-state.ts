@@ -20,7 +20,7 @@ export const editStates = {
 } as const;
 export type EditState = keyof typeof editStates;
 
-/** The reasons of a hold that the database stores. Only in a plan, the hold of a rejected edit has the reason `rejected`. */
+/** The reasons of a hold that the database stores. `rejected` is the reason of a rejected edit's hold in a plan only. */
 export type HeldReason = Exclude<HoldReason, 'rejected'>;
 
 /** True if the outcome of the edit is not known yet, and no person has to decide. */

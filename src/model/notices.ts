@@ -25,7 +25,7 @@ export interface GroupStanding {
   readonly outcome: string | null;
 }
 
-/** The state of one team. A part is `null` if there is no such event. Times are by the database's clock. */
+/** The state of one team. A property is `null` if nothing of the kind is the case. Times are by the database's clock. */
 export interface TeamStanding {
   readonly groups: readonly GroupStanding[];
   /** The end of the first run since which all runs had their credentials refused. */

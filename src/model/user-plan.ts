@@ -55,11 +55,11 @@ export interface Hold extends Values {
   readonly shown?: ServiceValue;
   /** For a hold on request: ms from now until its end. A change of the values does not end it earlier. */
   readonly endsInMs?: number | undefined;
-  /** True if a limit on this field alone holds it, not a limit on the whole run. */
+  /** True if the limit that holds the field is a limit on single fields, not on the whole run. */
   readonly isAlone?: boolean | undefined;
   /** The batch of the hold. It is set when the run that made the hold ends. */
   readonly batch?: string;
-  /** Set if a person lets the edit pass: the limits on a whole run, and if `resolved`, also the limits on single fields. */
+  /** Set if a person let the edit pass: `approved` passes limits on a whole run, `resolved` also those on single fields. */
   readonly decision?: 'approved' | 'resolved';
 }
 

@@ -60,7 +60,7 @@ export interface HoldOfUser {
   readonly hold: Hold;
 }
 
-/** The fields that a run stopped. They are written in one transaction, so that none of them is lost. */
+/** The fields that a run stopped. All of them are written in one transaction, so that no field is lost. */
 export interface StoppedPushes {
   readonly holds: readonly HoldOfUser[];
   /** True if people are notified now of all fields that wait. */
@@ -71,6 +71,6 @@ export interface StoppedPushes {
 export interface Confirmation {
   /** The name that the person gave. */
   readonly actor: string | undefined;
-  /** The reason. If it is given, the edits pass the limits on a whole run once. */
+  /** The reason. If a reason is given, the edits pass the limits on a whole run once. */
   readonly why: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Plans what a run does with the users that it read: merges them, and lets the guard check the result. Writes nothing. */
+/** Plans what a run does with the users that it read: merges, and lets the guard check the result. Writes nothing. */
 import type { Field } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { inTurns } from '../model/in-turns.ts';

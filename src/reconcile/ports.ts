@@ -79,7 +79,7 @@ export interface MirrorWriter {
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
   /** Adds new users to the mirror. Returns the users that were in the mirror already, and that it did not write. */
   takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
-  /** Records the decision. Returns the rows that an editor has locked: a later run marks them as gone. */
+  /** Records a decision about missing rows. Returns rows that an editor has locked: a later run marks them as gone. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts the users of each role, if the counts can have changed. Must be called after all pulls, before any push. */
   learnRoles(): Promise<void>;
@@ -89,15 +89,15 @@ export interface MirrorWriter {
    */
   applyOddities(rejected: readonly RejectedRow[] | null, stale: readonly Id[]): Promise<void>;
   /**
-   * Records pushes before they are sent, except for users that were edited meanwhile, are busy or have an open intent.
+   * Records pushes before they are sent. Leaves out users that were edited since, are busy or have an open intent.
    * @param approved users whose sent fields were all approved by a person
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<OpenedIntents>;
-  /** Holds all fields that the guard stopped. If it fails, it holds none of them. */
+  /** Holds all fields that the guard stopped, in one transaction. If it fails, none of these fields is held. */
   applyStopped(stopped: StoppedPushes): Promise<void>;
   /**
    * Marks these users' open intents as sent. Called right before each write to the service.
-   * @returns the users whose edit was taken back, replaced or rejected meanwhile. If there are any, no intent is
+   * @returns the users whose edit was withdrawn, replaced or rejected since. If there are such users, no intent is
    * marked, and the caller must drop the whole request
    */
   markSent(ids: readonly Id[]): Promise<readonly Id[]>;

@@ -3,7 +3,7 @@
  *
  * 1. settle pushes with an unknown outcome;
  * 2. look at the users on both sides: all users, or only the users edited in the mirror;
- * 3. plan: merge each of them field by field, against the base that both sides last agreed on;
+ * 3. plan: merge each of these users field by field, against the base that both sides last agreed on;
  * 4. let the guard check the whole plan before anything is written;
  * 5. apply the service's changes to the mirror, push the mirror's edits to the service;
  * 6. refresh the read-only listings and count the contacts.

@@ -167,7 +167,7 @@ const noneByRow: ReadByRow = { lacking: 0, memory: {} };
 
 /**
  * Reads the columns that the listing leaves out, for rows that are new or have changed. Other fields of the answer are
- * ignored: if they differ from the listing, the mirror would switch between the two values at each run.
+ * ignored: if such a field differed from the listing, the mirror would switch between the two values at each run.
  * It begins after the row that was asked for last, so that unanswered rows do not block later rows.
  */
 async function readByRow(

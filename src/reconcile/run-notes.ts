@@ -169,7 +169,7 @@ export function warnOfTwice(notes: RunNotes, resource: MirroredResource, ids: re
   );
 }
 
-/** The record of an id that came twice. It is stored among the records of rows that could not be taken. */
+/** The record of an id that came twice. It is stored among the records of rows that could not be used. */
 export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => ({
   resource,
   id,

@@ -70,7 +70,7 @@ const lastRuns = (teams: readonly string[]) => sql`
     order by run_id desc limit ${runsLookedAt}
   ) r`;
 
-/** Finds teams whose credentials are refused. A run that failed for another reason proves nothing about them. */
+/** Finds teams whose credentials are refused. A run that failed for another reason proves nothing about the credentials. */
 async function readRefused(db: Queryable, teams: readonly string[]): Promise<readonly RefusedCredentials[]> {
   const { rows } = await sql<RefusedCredentials>`
     with told as (

@@ -15,7 +15,7 @@ const isDue = sql`(run_group <> 'edits'
   and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
 
 /**
- * Registers these groups. A new group is due at once. If a schedule has changed, its group is next due by the new schedule.
+ * Registers these groups. A new group is due at once. A group whose schedule has changed is due by the new schedule.
  * @param now true to make every group due at once
  */
 export async function registerGroups(

@@ -123,7 +123,7 @@ export interface HeldChoice {
   /** The typed value. A typed name has a bar between its halves: `first|last`. */
   readonly value: string | null;
   readonly why: string;
-  /** The edit that the person saw, if there is one. */
+  /** The edit that the person saw; `null` if the field had no edit. */
   readonly edit: Id | null;
   /** The service's value that the person saw, as text. */
   readonly service: string;

@@ -17,7 +17,7 @@ export interface HeldSince {
   readonly until: Date | null;
   readonly runId: bigint | null;
   readonly batch: string | null;
-  /** The edit that is held, if there is one. */
+  /** The edit that is held; `null` if the field has no edit. */
   readonly edit: Id | null;
   readonly mirrorValue: unknown;
   readonly serviceValue: unknown;

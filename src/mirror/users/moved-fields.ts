@@ -21,7 +21,7 @@ export interface MovedField {
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /** True if the old value was a person's edit in the mirror, which was pushed before the run, or which the run replaced. */
+  /** True if the old value was a person's edit in the mirror, pushed before the run, or replaced by the run. */
   readonly oldWasWritten: boolean;
   /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;

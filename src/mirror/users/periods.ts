@@ -8,7 +8,7 @@ import type { Transaction } from '../db/database.ts';
 const values = (row: string): RawBuilder<unknown> =>
   sql`${valuesOf(row)}, ${sql.ref(`${row}.edited_at`)}, ${sql.ref(`${row}.edited_by`)}`;
 
-/** True if the row u of `mirror.users` differs from its recorded history, because the triggers were off when it changed. */
+/** True if the row u of `mirror.users` differs from its history, because it changed while the triggers were off. */
 export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${values('u')}) is distinct from (
   select (${values('p')}) from sync.user_periods p
   where p.team_id = u.team_id and p.user_id = u.id order by p.valid_from desc limit 1))`;

@@ -1,4 +1,4 @@
-/** Compares the service's users with mirror and base. SQL leaves out users whose three versions are equal, byte for byte. */
+/** Compares the service's users with mirror and base. SQL leaves out users who are the same in all three, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';

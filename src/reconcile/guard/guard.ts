@@ -6,13 +6,13 @@
  * | all runs of a day together push to more users than          | all pushes are held       |
  * | `maxRows` and more than the share `maxShare` of all users   |                           |
  * | a field was held before, and no person has decided about it | it is held again          |
- * | a field exceeds a limit on single fields (`field-limits.ts`)| that field is held        |
+ * | a push exceeds a limit on single fields                     | that field is held        |
  * | a field was pushed and put back by the service three times  | that field is held:       |
  * | within a day, with the same two values each time            | conflict                  |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
- * With `isReviewed` the first limit does not apply, because a person sees each push anyway.
+ * With `isReviewed` the first limit does not apply, because a person sees each push. Field limits: `field-limits.ts`.
  *
  * Only pushes count, not adoptions, pulls or settled fields. If the guard ends the run, the holds of its plan are stored
  * nevertheless. For each field that would be pushed (*counted*: towards the first limit):
@@ -182,7 +182,7 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
   hold,
 });
 
-/** The pushed fields that wait for a person, and the plans in which they and the fields beyond a field limit are held. */
+/** The pushed fields that must wait for a person, and the plans with holds of these fields and of field limits. */
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],

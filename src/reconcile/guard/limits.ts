@@ -17,7 +17,7 @@ export interface GuardSettings {
 export const massLimit = (population: number, { maxRows, maxShare }: GuardSettings): number =>
   Math.max(maxRows, Math.floor(population * maxShare));
 
-/** The reason to refuse the pushes of a plan, counted with the pushes of the last 24 h; empty if they pass. */
+/** The reason to refuse the pushes of a plan, together with the pushes of the last 24 h; empty if within the limit. */
 export function massChange(
   pushed: readonly Id[],
   { population, pushedToday }: Pick<GuardHistory, 'population' | 'pushedToday'>,

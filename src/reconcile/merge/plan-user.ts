@@ -98,7 +98,7 @@ function decideAdopt(state: UserState, service: ServiceUser): Decisions {
 /** True if the user is known only from the team listing. */
 const neverResolved = (base: BaseUser) => singleNames.every((field) => base[field] === null);
 
-/** True if the team listing gives the name: no lookup ever found the user, and the name is not edited or held on request. */
+/** True if the team listing gives the name: no lookup ever found the user, and no edit or requested hold keeps it. */
 function isListedName(state: UserState, { name }: TeamMember): boolean {
   const { base, mirror } = state;
   if (base === undefined) return mirror === undefined;

@@ -5,7 +5,7 @@
  *    between the read and the answer can be overwritten. If a push is no longer the one that the guard let pass,
  *    it waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
- * 3. match the answer by id and field; base takes only confirmed values;
+ * 3. match the answer by id and field; base gets only confirmed values;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
  * A refused request is sent again user by user, and a refused user field by field, each beginning with step 1. So

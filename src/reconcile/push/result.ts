@@ -133,7 +133,7 @@ export function resultOf(
     reason === 'refused' ? [[field, reason] as const] : [],
   );
   const outcomes = { ...answered.outcomes, ...Object.fromEntries(refused) };
-  // The harmed name is stored in base. So the mirror's name differs from base, counts as an edit, and is pushed again.
+  // Base gets the cleared or shortened name. So the mirror's name differs from base, counts as an edit, and is pushed.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
