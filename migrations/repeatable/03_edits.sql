@@ -313,7 +313,7 @@ end
 $$;
 comment on function sync.note_agreed() is 'Ends the edits whose value the base now has, after the base was changed.';
 
--- An edit that was made while the triggers were off has no record until it is held or sent.
+-- Also records an edit that was made while the triggers were off: such an edit has no record until it is held or sent.
 create or replace function sync.find_edit(team bigint, id bigint, of_field text) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

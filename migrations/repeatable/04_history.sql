@@ -1,5 +1,5 @@
--- Users added before the first complete run of the users count as present from the start. An edited role arrives when its
--- edit ends.
+-- Users added before the first complete run that reads all users count as present from the start. An edited role counts as
+-- arrived once its edit has ended.
 create or replace function mirror.note_periods() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare

@@ -276,7 +276,7 @@ comment on column report.held.edited_by is 'Who edited the field, in the words o
 comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same transaction were edited together, for example by one import.';
 comment on column report.held.state is 'held: a person has to decide. rejected: a person rejected the edit, and the mirror still has its value.';
 
--- Postgres inlines this into the query that calls it.
+-- Postgres inlines this function into the query that calls it.
 create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
 returns table (state text, detail text, reason text, request_id text)
 language sql stable parallel safe rows 1
@@ -683,11 +683,11 @@ left join (
   group by r.team
 ) w on w.team = t.team
 where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
-comment on view report.sync_health is 'How well the runs of the last seven days went: a row per team (team).';
-comment on column report.sync_health.last_attempt is 'When the last run of the users began, however long ago.';
+comment on view report.sync_health is 'How the runs of the last seven days ended, and how long they took: a row per team (team).';
+comment on column report.sync_health.last_attempt is 'When the last run that reads all users began, however long ago.';
 comment on column report.sync_health.last_outcome is 'How the last run ended: complete, partial, failed or refused; running: it has not ended.';
-comment on column report.sync_health.last_success is 'When the last complete run of the users ended, however long ago.';
-comment on column report.sync_health.runs is 'How many runs of the users (reconcile or daemon) began in the last seven days and have ended.';
+comment on column report.sync_health.last_success is 'When the last complete run that reads all users ended, however long ago.';
+comment on column report.sync_health.runs is 'How many runs that read all users (reconcile or daemon) began in the last seven days and have ended.';
 comment on column report.sync_health.complete_runs is 'How many of these runs were complete.';
 comment on column report.sync_health.success_rate is 'complete_runs as a share of runs, from 0 to 1; empty: there was no run.';
 comment on column report.sync_health.p50_seconds is 'Half of these runs took no longer than this.';

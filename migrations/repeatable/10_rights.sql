@@ -85,7 +85,7 @@ begin
     cross join lateral (select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as who) w
     where a.privilege_type = 'SELECT' and a.grantee <> v.relowner and b.place <> b.view and not has_table_privilege(a.grantee, b.place, 'select')
     group by t.attrelid, w.who
-    union all -- editors may call sync.hold(); with the other rights, it is the triggers that refuse an edit, in clear words
+    union all -- Editors may call sync.hold(). The rights on mirror.users let the triggers refuse other writes in clear words.
     select format('grant execute on function sync.hold(bigint, bigint, timestamptz, text, text[]) to %2$s; grant update (name), insert (team_id, id, name, name_split, %1$s) on mirror.users to %2$s', array_to_string(array[{columns 'COLUMN'}], ', '), a.grantee::regrole)
     from pg_attribute t cross join lateral aclexplode(t.attacl) a
     where t.attrelid = 'mirror.users'::regclass and t.attname = 'first_name' and a.privilege_type = 'UPDATE' and a.grantee <> 0

@@ -10,7 +10,7 @@ export type Intervals = ReadonlyMap<string, Readonly<Partial<Record<ScheduledGro
 export interface GroupFreshness {
   readonly group: ScheduledGroup;
   readonly fresh: boolean;
-  /** Ms since the last complete run; if there was none, since the group became known. */
+  /** Ms since the last complete run; if there was no complete run, since the group was first recorded. */
   readonly ageMs: number;
   readonly limitMs: number;
   /** True if there was no complete run so far. */

@@ -16,7 +16,7 @@ export const pushOutcomes = [
   'missing',
   /** The service refused the value. */
   'refused',
-  /** The push never left, or the service turned it away before it could have an effect. */
+  /** The push was never sent, or the service turned it away before it could have an effect. */
   'unsent',
   /** The push got no answer, and after the quiet period the service shows no effect. */
   'unanswered',
@@ -67,13 +67,13 @@ export interface OpenedIntents {
 export interface IntentResult {
   readonly intent: Intent;
   readonly outcomes: FieldOutcomes;
-  /** The user as the service showed it; `null` if it did not show the user. */
+  /** The user as the service showed it after the push; `null` if the service did not show the user. */
   readonly seen: ServiceUser | null;
   /** The service's values, which mirror and base get for confirmed fields. `joined` is the service's name. */
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
-  /** True if the update harmed a name that it did not contain. Base then takes the harmed name from `taken` and `joined`. */
+  /** True if the update changed a name that it did not contain. Base then gets the changed name (in `taken`). */
   readonly harmed: boolean;
   /** `false` if an outcome is still unknown, so that the intent stays open. */
   readonly closed: boolean;

@@ -11,11 +11,11 @@ export type ColumnKind = 'text' | 'integer' | 'boolean' | 'texts' | 'ids' | 'obj
  * A resource that the interface lists, and that the mirror shows unchanged. See `docs/adding-a-listing.md` for adding one.
  */
 export interface ListedResource {
-  /** Its table in schema `mirror`, and its name in records, metrics and messages. */
+  /** The name of the resource's table in schema `mirror`, which is also used in records, metrics and messages. */
   readonly name: string;
-  /** The word that people read for one of its rows. */
+  /** The word that people read for one row of the resource. */
   readonly noun: string;
-  /** The request that lists it. */
+  /** The request that lists the resource. */
   readonly list: {
     readonly method: 'GET' | 'POST';
     readonly path: string;

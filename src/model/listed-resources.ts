@@ -1,6 +1,6 @@
 /**
- * All listed resources. Each is a file in the folder `listed`, and no other file names it. In the bundle, the files are
- * imported by their names (`scripts/bundle.ts`).
+ * All listed resources. Each resource is a file in the folder `listed`, and no other file names it. In the bundle, the
+ * files are imported by their names (`scripts/bundle.ts`).
  */
 import { readdirSync } from 'node:fs';
 import type { ListedResource } from './listed-resource.ts';
@@ -12,7 +12,7 @@ async function load(file: string): Promise<ListedResource> {
   return module.default;
 }
 
-/** In the order of their names. */
+/** All listed resources in the order of their names. */
 export const listedResources: readonly ListedResource[] = await Promise.all(
   readdirSync(folder).toSorted().map(load),
 );

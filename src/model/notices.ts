@@ -20,7 +20,7 @@ export type TeamEvent = (typeof teamEvents)[number];
 export interface GroupStanding {
   readonly group: RunGroup;
   readonly fresh: boolean;
-  /** The end of its last complete run; if there was none, the time at which the group became known. */
+  /** The end of the group's last complete run; if there was no complete run, the time when the group was first recorded. */
   readonly sinceMs: number;
   readonly outcome: string | null;
 }
@@ -28,7 +28,7 @@ export interface GroupStanding {
 /** The state of one team. A property is `null` if nothing of the kind is the case. Times are by the database's clock. */
 export interface TeamStanding {
   readonly groups: readonly GroupStanding[];
-  /** The end of the first run since which all runs had their credentials refused. */
+  /** The end of the first of the latest runs in a row whose credentials were refused. */
   readonly refusedSinceMs: number | null;
   /** The time since which users or missing rows wait for an approval. */
   readonly waitingSinceMs: number | null;
@@ -104,7 +104,7 @@ export interface Notice {
   readonly madeAtMs: number;
   /** The time at which the receiver accepted the notice, or it was given up; `null` while it must be sent. */
   readonly doneAtMs: number | null;
-  /** The notice must not be sent earlier, because the process that recorded it may still wait for the answer. */
+  /** The earliest time to send the notice, because the process that recorded it may still wait for an answer. */
   readonly nextTryMs: number;
 }
 

@@ -60,13 +60,15 @@ export const isSameAddress = (a: Address, b: Address): boolean => {
   return b.at.split(otherAddress).some((at) => hosts.includes(at)) && !isOther(a.machine, b.machine);
 };
 
-/** True if both can be the same database. It is also true for a copy of the disk. */
+/** True if the recorded and the present database can be the same. Also true for a copy of the disk. */
 export const isSameDatabase = (
   known: Pick<KnownPlace, 'identifier' | 'database'>,
   here: Pick<PresentPlace, 'identifier' | 'database'>,
 ): boolean => !isOther(known.identifier, here.identifier) && known.database === here.database;
 
 /**
+ * Compares the present place with the recorded place (`any`: home or copy; `·`: does not matter):
+ *
  * | on record | identifier of the server       | oid of the database | present address       | verdict    |
  * |-----------|--------------------------------|---------------------|-----------------------|------------|
  * | nothing   | ·                              | ·                   | ·                     | unrecorded |
@@ -77,9 +79,8 @@ export const isSameDatabase = (
  * | home      | same, or one is not known      | same                | on record             | here       |
  * | copy      | same, or one is not known      | same                | on record             | copy       |
  *
- * Compares the present place with the recorded place. An address is on record if its text is, and the machine is the
- * same or its id is not known. A copy that has moved is `elsewhere`, because a person recorded it as a copy at another
- * place.
+ * An address is on record if its text is, and the machine is the same or its id is not known. A copy that has moved is
+ * `elsewhere`, because a person recorded it as a copy at another place.
  */
 export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceVerdict {
   if (known === null) return 'unrecorded';

@@ -20,12 +20,12 @@ export interface GroupStatus {
   readonly group: RunGroup;
   /** Ms since the group became known. */
   readonly knownForMs: number;
-  /** The start of its last run; `null` if there was none. */
+  /** The start of the group's last run; `null` if there was no run. */
   readonly startedAt: Date | null;
   readonly outcome: string | null;
   /** The number of runs in a row that failed. */
   readonly failures: number;
-  /** The end of its last complete run, and the ms since then; `null` if there was none. */
+  /** The end of the group's last complete run, and the ms since then; `null` if there was no complete run. */
   readonly completeAt: Date | null;
   readonly completeForMs: number | null;
 }
@@ -45,15 +45,15 @@ export interface ScheduledRun {
 /** A team's edits, and the state of pushing them. */
 export interface FreshEdits {
   readonly team: string;
-  /** True if there are edits that the last run of edits did not handle. */
+  /** True if there are edits that the last run of the group `edits` did not handle. */
   readonly isFresh: boolean;
   /** The transactions that are committed by now, as a snapshot. A run that starts later sees all of them. */
   readonly mark: string;
-  /** True if the last run that started with edits has recorded its mark, and the mark is of this server. */
+  /** True if the last run that pushed edits has recorded a mark (see `mark`), and the mark was made on this server. */
   readonly isMarked: boolean;
   /** Ms since a run last started with edits of the team; `null` if none has. */
   readonly triedForMs: number | null;
-  /** The runs of edits in a row that did not finish; 0 if there are newer edits and the last run did not fail. */
+  /** How many runs of the group `edits` in a row did not finish; 0 if newer edits exist and the last run did not fail. */
   readonly failures: number;
 }
 

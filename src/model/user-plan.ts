@@ -40,7 +40,7 @@ export type HoldReason =
   /** A person decided that the edit is not sent. */
   | 'rejected';
 
-/** True if a person decides about such a hold with `approve`. For other reasons, `resolve` chooses a side. */
+/** True if a person decides about holds with this reason by `approve`. For all other reasons, `resolve` is needed. */
 export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
 
 /** A hold: the field is neither pushed nor pulled until mirror or service has another value (`holdStands`). */
@@ -136,12 +136,12 @@ export interface ObservedUser {
   readonly name: string;
   readonly role: string | null;
   readonly resolved: boolean;
-  /** `null` if nothing new is known, so that the row keeps its details. */
+  /** The details of the user; `null` if nothing new is known, so that the row keeps its details. */
   readonly details: UserDetails | null;
 }
 
 export interface UserDetails {
-  /** In ISO 8601 UTC, as the service wrote it. */
+  /** The time in ISO 8601 UTC, as the service wrote it. */
   readonly createdAt: string | null;
   readonly updatedAt: string | null;
   readonly userCreatedAt: string | null;

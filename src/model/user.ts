@@ -33,7 +33,7 @@ type ShownFields = { readonly [F in SingleName]?: ShownValue<NonNullable<SingleV
 export interface ServiceUser extends ShownFields {
   readonly id: Id;
   readonly teamId?: Id | null;
-  /** In ISO 8601 UTC, as the service wrote it. */
+  /** The time in ISO 8601 UTC, as the service wrote it. */
   readonly createdAt?: string | null;
   readonly updatedAt?: string | null;
   readonly userCreatedAt?: string | null;

@@ -29,9 +29,9 @@ export interface HeldEdit extends EditedField {
 export interface HeldBatch {
   /** A hash of these edits and of the values that were seen on both sides. */
   readonly hash: string;
-  /** True if a limit or a review holds some of its edits, so that "musterd approve" decides about them. */
+  /** True if a limit or a review holds some of the batch's edits, so that "musterd approve" decides about these edits. */
   readonly isApproved: boolean;
-  /** True if a limit on a whole run or a review stopped some of its edits. */
+  /** True if a limit on a whole run or a review holds some of the batch's edits. */
   readonly isStopped: boolean;
   readonly reasons: readonly string[];
   readonly users: number;
@@ -51,7 +51,7 @@ export interface GuardHistory {
   readonly undone: readonly HoldOfUser[];
   /** All fields that wait in batches, the oldest first, without fields of users who have left. */
   readonly waiting: readonly WaitingField[];
-  /** True if some of these fields have waited for so long that people must be notified again. */
+  /** True if some of the waiting fields have waited for so long that people must be notified again. */
   readonly isOld: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** Times on the clocks of a zone, such as Europe/Berlin. */
 
 const hourMs = 3_600_000;
-/** No zone differs from UTC by more hours than this. */
+/** The largest difference, in hours, between a time zone and UTC. */
 const farthestHours = 15;
 
 /** True if this is the name of a time zone. */

@@ -1,6 +1,6 @@
 /**
- * A look reads users from the service and compares them with mirror and base. Each decision about users begins with one.
- * A run and a resync look at all users; a run of the edits, the read before a push and `musterd why` look at some.
+ * A look reads users from the service and compares them with mirror and base. Each decision about users begins with a
+ * look. A full run and a resync look at all users; a run for edits, the read before a push and `musterd why` at some.
  */
 import type { Addresses, RoleNames } from '../model/plan.ts';
 import type { Id } from '../model/id.ts';

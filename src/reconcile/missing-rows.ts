@@ -79,7 +79,7 @@ const wordsOnLeft = (rows: number) =>
   `${rows} missing ${rows === 1 ? 'row was' : 'rows were'} left out of an approval`;
 
 /**
- * A verdict counts as long as its row is missing:
+ * Judges missing rows by their verdicts. A verdict counts as long as its row is missing:
  *
  * | Verdict  | Counts against the limits       | Marked as gone                                       | Withheld            |
  * |----------|---------------------------------|------------------------------------------------------|---------------------|

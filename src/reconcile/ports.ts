@@ -103,7 +103,7 @@ export interface MirrorWriter {
   markSent(ids: readonly Id[]): Promise<readonly Id[]>;
   /** Throws `lease-lost` if the run's lease may have expired by the clock. Needs no query. */
   requireLease(): void;
-  /** Stores the results of pushes. Returns the users whose row was locked; their intent stays open. */
+  /** Stores the results of pushes. Returns the users whose row was locked, and whose intent therefore stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** Publishes a listing, records its rows that could not be used, and stores its memory for the next run. */
   applyListing(rows: GatheredListing, about: ListingRecord): Promise<RefreshResult>;

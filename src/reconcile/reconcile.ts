@@ -114,8 +114,8 @@ async function reconcileUsers(
 }
 
 /**
- * One run for one team in both directions. A complete run does all groups. Its findings are in `places.notes`.
- * A new refusal by the guard ends the run, because people do not know of it yet.
+ * One run for one team in both directions. By default it does all groups. What it finds is in `places.notes`.
+ * If the guard refuses pushes that no earlier run refused, the run ends, so that people can react first.
  */
 export async function reconcile(
   places: WritingContext,

@@ -39,7 +39,7 @@ interface Read {
   /** Ids that came twice with different values. */
   readonly differing: readonly Id[];
   readonly rows: GatheredListing;
-  /** Rows that were left out because they name another team. */
+  /** Rows that were left out because their team column names another team. */
   readonly others: readonly RejectedRow[];
 }
 

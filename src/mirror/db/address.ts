@@ -18,7 +18,7 @@ export function machineFrom(files: readonly string[]): string | null {
       if (/^[0-9a-f]{32}$/.test(id))
         return createHash('sha256').update(`musterd ${id}`).digest('hex').slice(0, 16);
     } catch {
-      // This file cannot be read, so the next one is tried.
+      // This file cannot be read, so the next file is tried.
     }
   }
   return null;
@@ -26,7 +26,7 @@ export function machineFrom(files: readonly string[]): string | null {
 
 let own: { readonly machine: string | null } | undefined;
 
-/** The id is read once, because it does not change while a process lives. */
+/** The digest of the machine's id. The id is read once, because it does not change while a process lives. */
 function thisMachine(): string | null {
   own ??= { machine: machineFrom(idFiles) };
   return own.machine;

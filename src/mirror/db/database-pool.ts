@@ -130,7 +130,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
 export const safePath = 'pg_catalog, pg_temp';
 
 /**
- * The connections of the pool, for single statements. Each statement gets its own transaction, because a search_path and
+ * The pool's connections for single statements. Each statement gets its own transaction, because a search_path and
  * time limits must not be set for longer than a transaction (see `createPool`).
  */
 export function withOwnTransactions(

@@ -21,7 +21,7 @@ export interface ConnectionUrl {
   readonly shown: string;
   /** The parts of the address in `shown`. */
   readonly parts: {
-    /** All are servers of one database. */
+    /** The hosts, all of which are servers of the same database. */
     readonly hosts: readonly HostAddress[];
     readonly name: string;
   };

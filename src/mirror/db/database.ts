@@ -74,7 +74,7 @@ export interface TransactionOptions {
 }
 
 export interface Database {
-  /** The address, as the settings name it. */
+  /** The address of the database, as the settings name it. */
   readonly address: Address;
   /** Runs single reads, each in its own transaction. Use `transaction` for writes. */
   readonly kysely: Queryable;

@@ -29,8 +29,8 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 
 /**
  * A change is kept if it is the last pull or the last confirmed push of its field. Later pushes of the field are kept,
- * too, because they count as failed tries. Pushes of a role are kept until a later run of the users was complete, because
- * they show which role names are out of date. A rejection is kept as long as its field is held.
+ * too, because they count as failed tries. Pushes of a role are kept until a later run has read all users, because they
+ * show which role names are out of date. A rejection is kept as long as its field is held.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -81,8 +81,8 @@ function editsOf(target: Target, cursor: string): PrunePart {
 }
 
 /**
- * A run is kept as long as a row of another table refers to it. The newest runs, the last complete run of the users, and
- * one complete run of the listings per day are kept, too. The last shows that the tags were read that day.
+ * A run is kept as long as a row of another table refers to it. The newest runs, and the last complete run that read all
+ * users, are kept, too. So is one complete run per day that read the listings, to show that the tags were read that day.
  */
 function runsOf(target: Target, cursor: string): PrunePart {
   const { team } = target;
@@ -213,7 +213,7 @@ export async function takePruneTurn(db: Database, team: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Records that the pruning is still under way, or that it is done for today. */
+/** Records that the pruning of a team is still under way, or is done for today. */
 export async function notePruneTurn(db: Database, team: string, done: boolean): Promise<void> {
   await db.transaction((tx) =>
     tx

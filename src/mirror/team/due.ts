@@ -89,8 +89,8 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
     failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`;
 
 /**
- * Records how a run of a team's groups ended. A run of the users pushes edits, too. So if it did not finish, it is also
- * recorded as a failed run of the edits, and a run of the edits follows after a while.
+ * Records how a run of a team's groups ended. A run of the group `users` pushes edits, too. So if it did not finish, it is
+ * also recorded as a failed run of the group `edits`, and a run of `edits` follows after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; an empty result writes nothing
  * @param waits a query of the fields that wait for a person, whose result `ended` may use as `waits`
  * @param besides an unrelated statement, which is sent in the same query to save a round trip

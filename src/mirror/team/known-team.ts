@@ -29,8 +29,8 @@ export interface KnownTeam {
   /** True if a push is open. */
   readonly hasIntents: boolean;
   /**
-   * True if `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed after it counted
-   * the users of each role, by its own pushes or by a resync. Users that the run adopted are counted already.
+   * True if `mirror.roles` may be outdated: the last run that reads all users did not finish, or a role changed after
+   * this run counted roles, by the run's own pushes or by a resync. Users that the run adopted are counted already.
    */
   readonly mayLackRoles: boolean;
   /** True if people cannot approve their own edits: `push.fourEyes` in the settings of the last run or command. */

@@ -129,7 +129,7 @@ const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
 /**
  * Stores the values that the service returned for confirmed fields: always in the base, and in the mirror if it still has
  * the sent value. A later edit stays in the mirror, and is pushed next.
- * @returns the users whose row an editor has locked: for these, only the ledger has the outcomes
+ * @returns the users whose row an editor has locked. For these users, only the ledger has the outcomes.
  */
 export async function applyResults(
   tx: Transaction,

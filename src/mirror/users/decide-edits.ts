@@ -1,4 +1,4 @@
-/** People's decisions about edits, however they were made. `sync.decide_edits()` returns one answer for each edit. */
+/** Makes people's decisions about edits. `sync.decide_edits()` does the work, and returns one answer for each edit. */
 import { sql } from 'kysely';
 import type { EditState } from '../../model/edit-state.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
@@ -35,7 +35,7 @@ export interface EditDecision {
 /**
  * The answer to a decision about an edit. `moved`: the edit, the base or the service's value has changed. `ended`: the
  * edit has ended. `on its way`: it is being sent. `own`: a second person must approve it. `asked`: a person asked to
- * hold the field. `held`: another reason holds it. `gone`: the user has left. `left`: there is nothing to reject.
+ * hold the field. `held`: another reason holds the field. `gone`: the user has left. `left`: there is nothing to reject.
  */
 export type EditAnswer =
   | 'approved'

@@ -19,10 +19,7 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/**
- * Rows of `sync.edits` that the snapshot `d.mark` does not include. Transaction ids in the future are left out, because
- * they are of another server.
- */
+/** Rows of `sync.edits` that the snapshot `d.mark` does not include, without future ids, which another server made. */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   select s.user_id from sync.edits s
   where s.team_id = ${teamId} and s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())

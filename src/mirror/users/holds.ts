@@ -39,7 +39,7 @@ export const valuesToHold = rowPerField((field) => {
   return [base, jsonOf(field, 'u'), field === 'name' ? sql`to_jsonb(b.name)` : base];
 });
 
-/** True if a person asked for the hold and its end is in the future. Until then no run ends or replaces it. */
+/** True if a person asked for the hold and its end is in the future. Until this end, no run ends or replaces the hold. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
 /** True if a new hold does not replace a rejected hold: a rejection lasts as long as its edit. */

@@ -88,7 +88,7 @@ const pulledEdits = (decided: DecidedUser) =>
 
 /**
  * Writes the decisions, except for pushes.
- * @returns the users whose row an editor has locked or changed since it was read: nothing was written for them
+ * @returns the users for whom nothing was written, because an editor has locked or changed the row since it was read
  */
 export async function applyDecisions(
   tx: Transaction,

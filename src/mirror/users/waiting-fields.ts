@@ -12,7 +12,7 @@ export const waitsForPerson = sql`(h.state = 'held' and ${isDecidable})`;
 
 export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
 
-/** Reads the edit of each row that the page shows for a batch; `null` for a row without an edit. */
+/** Reads the edit of each field that the page shows for a batch; `null` for a field without an edit. */
 export async function readShownEdits(
   db: Queryable,
   teamId: Id,

@@ -169,7 +169,7 @@ export function sharedAddresses(pushes: readonly ReviewedFields[], population: P
   return joinLimits(held);
 }
 
-/** Holds roles if more than `maxRoleChanges` would change. Roles that a person resolved one by one do not count. */
+/** Holds role changes if there are more than `maxRoleChanges`. Role changes that a person resolved do not count. */
 export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
@@ -185,7 +185,7 @@ export type AwaitedRun = 'next' | 'whole';
 /** What happens to demotions that would leave no administrator: a hold, or a wait for a later run. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
-  /** Demotions that are left out of this run, neither sent nor held. */
+  /** Demotions that this run neither sends nor holds, and the run that each demotion waits for. */
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
 }
 

@@ -104,7 +104,7 @@ export interface GuardVerdict {
   readonly writes: StoppedPushes;
 }
 
-/** A plan with pushes, and people's decisions about its fields. */
+/** A plan with pushes, and people's decisions about the pushed fields. */
 interface ReviewedPush {
   readonly plan: UserPlan;
   readonly pushed: readonly (readonly [Field, Values])[];
@@ -309,7 +309,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ).length;
   const isMass = added > massLimit(history.population, settings);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
-  // A run that ends now stores all holds of its plan, so that one person's edits become one batch.
+  // If the run ends now, all holds of its plan are stored, so that the edits of one person become one batch.
   const merged = decided.filter((plan) => stopped && plan.case === 'merge');
   const others = merged.flatMap((plan) =>
     holdsOf(plan).flatMap((hold) => (isStopped(hold) ? [] : [{ id: plan.id, hold }])),

@@ -1,4 +1,4 @@
-/** The guard's messages about stopped fields, other than the messages of the limits themselves. */
+/** The guard's messages about held fields, except the messages that name a limit (`limits.ts`, `field-limits.ts`). */
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Decision, Hold } from '../../model/user-plan.ts';
 import type { FieldLimits } from './field-limits.ts';

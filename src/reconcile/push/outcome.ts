@@ -1,5 +1,5 @@
 /**
- * The outcome of a push, field by field, from the user as the service shows it afterwards.
+ * The outcome of a push, field by field. It is derived from the user as the service shows it after the push.
  *
  * | the service shows           | outcome     |
  * |-----------------------------|-------------|

@@ -28,7 +28,7 @@ type Batch = readonly UserPlan[];
 
 /** Requests that may be in flight at the same time. */
 const requestsAtOnce = 2;
-/** If this many updates failed to leave or got no answer, the service counts as down. */
+/** If this many updates could not be sent or got no answer, the service counts as down, and pushing stops. */
 const maxUnanswered = 3;
 
 async function arrange(
@@ -48,7 +48,7 @@ async function arrange(
   return batches.map((batch) => batch.map(({ plan }) => plan));
 }
 
-/** The outcome of one request, and the plans that it carried. */
+/** The outcome of one request, and the plans that the request sent. */
 interface Sent {
   readonly kind: SendResult['kind'];
   readonly plans: Batch;

@@ -38,7 +38,7 @@ export interface PushContext {
   /** `open` is set when an update has cleared or shortened a name that it did not contain. This run then stops pushing. */
   readonly breaker: {
     open: boolean;
-    /** Number of requests in this run that failed to leave or got no answer. */
+    /** The number of requests in this run that could not be sent or got no answer. */
     unanswered: number;
   };
 }
@@ -72,7 +72,7 @@ export function createPushContext(
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
-  /** An update must leave within this many ms after the first answer about its users, plus `placeMs` for each place. */
+  /** An update must be sent within this many ms after its users were read, plus `placeMs` for each place. */
   readonly sendDeadlineMs: number;
   /** Ms between two calls (places) when calls leave at an even pace. */
   readonly placeMs: number;

@@ -11,9 +11,9 @@ import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 /** An intent with its outcome. */
 export interface AnsweredIntent {
   readonly intent: Intent;
-  /** The user as the service showed it after the push; `null` if it did not. */
+  /** The user as the service showed it after the push; `null` if the service did not show the user. */
   readonly seen: ServiceUser | null;
-  /** The user right before the push; unknown if an earlier run sent it. */
+  /** The user right before the push; absent if an earlier run sent the push. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
   /** True if `seen` comes from the answer to the update itself, so nothing can have changed since the update. */
@@ -42,7 +42,7 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
  * | unsent      | is sent by the next run  | decision valid again                 |
  * | unknown     | is read back later       | is read back later                   |
  *
- * † if the merge still decides to push it. After too many tries in a row it is held: ineffective.
+ * † if the merge still decides to push the field. After too many tries in a row, the field is held: ineffective.
  * ‡ the field was refused in a request alone, or too often in a row together with other fields; until then, it is unsent.
  */
 function holdOf(
@@ -58,7 +58,7 @@ function holdOf(
     detail,
     base: intent.base[field],
     mirror: intent.sent[field],
-    // If the service does not show the field, its value counts as unchanged.
+    // If the service does not show the field, the service's value counts as unchanged.
     service: isShown(field, seen) ? serviceValue(seen, field) : valueBefore(field, intent),
   });
   const count = (tries?.[field] ?? 0) + 1;

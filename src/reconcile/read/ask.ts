@@ -86,7 +86,7 @@ interface AddressedUser {
   readonly sent: { readonly email?: string | null; readonly phone?: string | null };
 }
 
-/** The number of requests that a lookup of these users makes, if each user is found by its own addresses. */
+/** The number of requests that a lookup of these users makes, if every user is found. */
 export function countLookups(users: readonly AddressedUser[]): number {
   const filters = filtersOf({
     emails: users.map(({ email }) => email),

@@ -17,7 +17,7 @@ export interface UserLookup {
   askAll(addresses: AddressesToAsk): Promise<void>;
 }
 
-/** The service, and the mirror with the addresses of its users. */
+/** The service to look users up on, and the mirror, which has their addresses. */
 export interface UserSources {
   readonly service: ServicePort;
   readonly mirror: Pick<MirrorPort, 'readAddresses'>;
