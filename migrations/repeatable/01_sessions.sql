@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- Rows with names of roles that do not exist have no effect. A row counts for roles with USAGE of its role. Membership is
--- not enough, because the creator of a role becomes a member of it, only in order to grant it.
+-- Rows with names of unknown roles have no effect. A row counts for roles with USAGE of its role. Membership is not
+-- enough, because whoever creates a role becomes a member that may only grant it.
 grant select on mirror.team_roles to public;
 alter table mirror.team_roles enable row level security;
 drop policy if exists own_rows on mirror.team_roles;

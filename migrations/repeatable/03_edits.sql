@@ -14,7 +14,7 @@ comment on function mirror.note_half() is 'Records which halves of the name a st
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- The limit for edits, each of which is stored several times. The service may send longer texts (model/longest-text.ts).
+  -- A limit, because each edit is stored several times. The service may send longer texts (src/model/longest-text.ts).
   longest     constant integer := 300;
   around      constant text := '^[\s\u00a0]+|[\s\u00a0]+$';
   named       text := coalesce(current_setting('musterd.halves', true), '');

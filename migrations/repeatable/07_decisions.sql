@@ -186,7 +186,7 @@ begin
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
   now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;
-  -- If the person saw another value of the service, edit 0 is named, which does not exist, so that nothing is decided.
+  -- If the person saw another value of the service, edit 0 is named. It does not exist, so the decision has no effect.
   seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
     'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
     'edit_id', case when resolve.seen_service <> coalesce(h.shown_value #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));

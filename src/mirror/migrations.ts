@@ -37,8 +37,8 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
  * Migrates the schema to this version in one transaction: either all missing and changed files are applied, or none. If
- * several processes migrate, one of them applies the files, and the others wait. Roles for people that were created
- * after the last migration get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
+ * several processes migrate, one of them applies the files, and all other processes wait. Roles that were created
+ * for people since then get their rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
  * if the database has migrations that this version does not know;
  * or if a numbered file was changed after it was applied.
  */
@@ -60,8 +60,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * Tries again if another process was faster. If several processes create the schema at once, one of them succeeds. All
- * others wait for it, get an error that an object exists, and find the schema when they try again.
+ * Tries again if another process was faster. If several processes create the schema at once, one of them succeeds. Each
+ * other process waits for it, gets an error that an object exists, and finds the schema when it tries again.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {

@@ -110,7 +110,7 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
   };
 }
 
-/** Two ways to run a transaction under the lease: `write` one after another, `beside` in parallel to all others. */
+/** Two ways to run a transaction under the lease: `write` one after another, `beside` in parallel. */
 function createWrites(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
   const beside = <R>(work: LeasedWork<R>): Promise<R> => fenced(db, lease, work, runId);

@@ -18,7 +18,7 @@ export interface WithheldAbsence {
   readonly ids: readonly Id[];
 }
 
-/** What a person or a run found about a missing row. The verdict ends when a listing shows the row again. */
+/** The finding of a person or a run about a missing row. The verdict ends when a listing shows the row again. */
 export type AbsenceVerdict =
   /** A person agreed that the row may be marked as gone, unless the service still shows it. */
   | 'approved'

@@ -30,7 +30,7 @@ export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'ended
   endedAt ?? seenAt;
 
 /**
- * Of a team's daemons, the one that stopped last, if no daemon of the team runs now:
+ * The daemon of a team that stopped last, if all daemons of the team have stopped:
  *
  * | the team's daemons               | result                           |
  * |----------------------------------|----------------------------------|

@@ -36,8 +36,8 @@ export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
  * | not yet   | –                  | this process started, which will record it soon      |
  *
  * A group is stale if its age is more than three intervals. The age of a recorded group does not depend on the start of
- * the process, because a daemon that restarts over and over would otherwise look fresh forever. The group `edits` is not
- * judged, because it has no schedule.
+ * the process, because a daemon that restarts over and over would otherwise look fresh forever. The group `edits`, which
+ * has no schedule, is left out.
  */
 export function judgeFreshness(
   standings: readonly GroupStatus[],
@@ -84,7 +84,7 @@ export function ageStandings(standings: readonly GroupStatus[], byMs: number): r
 /**
  * True if the process does its job; if false, a watchdog restarts it. False if every team is stale and this process has
  * been up for longer than each team's limit. A younger process is never restarted, because the mirror may have been
- * stale before it started, and its first run needs time. A single stale team causes no restart, because the other teams
+ * stale before it started, and its first run needs time. A single stale team causes no restart, because all fresh teams
  * need the daemon.
  */
 export function isAtWork(teams: readonly TeamFreshness[], upForMs: number): boolean {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** The longest time, in ms, for which one piece of work may block the event loop. */
+/** One piece of work may block the event loop for this many ms. */
 const turnMs = 10;
 /** The clock is read once per this many items, because reading it for each of 100,000 items would be slow. */
 const perLook = 32;

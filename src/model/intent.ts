@@ -26,7 +26,7 @@ export const pushOutcomes = [
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/** What the service does to a user's name if an update leaves the name out, as far as it was seen. */
+/** The observed effect on a user's name of an update that leaves the name out. */
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {

@@ -21,6 +21,6 @@ export interface MirroredUser {
   readonly agreed: boolean;
   /** When a run first read all users without finding this user; `null` if the user is present or known to be gone. */
   readonly missing_since: Date | null;
-  /** What explains a difference in a field (by name, such as `role_id`): a pending edit, an open push or a hold. */
+  /** By field name, such as `role_id`: the pending edit, open push or hold that explains why the two sides differ. */
   readonly expected: Readonly<Record<string, string>>;
 }

@@ -116,7 +116,7 @@ export interface NoticeStep {
 }
 
 const reminderMs = day;
-/** Ms for which processes try to send the notice that an event is over. */
+/** Processes try to send the notice that an event is over for this many ms. */
 const patienceMs = day;
 /** Ms, longer than a call can take. If a notice is not accepted by then, its sending failed, and it is sent again. */
 const claimMs = minute;

@@ -1,4 +1,4 @@
-/** The home of a mirror: the place (server, database, address) from which it sends. At any other place it only reads. */
+/** The home of a mirror: a mirror sends only at this place (server, database, address), and only reads elsewhere. */
 import { showTime } from './zone-time.ts';
 
 /** The address of a database in the settings. */

@@ -1,4 +1,4 @@
-/** What a run knows about users when it looks them up, and what the lookup found. */
+/** The knowledge about users with which a run looks them up, and the result of the lookup. */
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 import type { UserState } from './user-state.ts';

@@ -1,4 +1,4 @@
-/** The result of a check. `unknown`: the check was not made yet, which does not make the daemon unready. */
+/** The result of a check. `unknown`: the check was not made yet, and the daemon can be ready nevertheless. */
 export type CheckState = 'ok' | 'failing' | 'unknown';
 
 /** The conditions that a daemon needs to work. */

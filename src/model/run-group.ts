@@ -66,7 +66,7 @@ export interface DueGroup {
   readonly dueAt: string;
 }
 
-/** A group's next time. It is stored only if the group's due time is still the one that the run found (`DueGroup`). */
+/** A group's next time. It is stored only if the group still has the due time that the run found (`DueGroup`). */
 export interface NextTime extends DueGroup {
   /** Ms from now to the next time. */
   readonly delayMs: number;

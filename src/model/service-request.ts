@@ -46,7 +46,7 @@ export interface SendOptions {
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte. If it throws, nothing leaves. */
   readonly atStart?: () => void;
-  /** If true, the request is repeated only if no byte of it was sent, and never after an answer. */
+  /** If true, the request is repeated only if no byte of it was sent. An answer always ends it. */
   readonly once?: boolean;
 }
 

@@ -109,7 +109,7 @@ export async function applyPulls(
   return deferred;
 }
 
-/** Records rows that could not be used, ids that came twice, and users of whom the service showed an older version. */
+/** Records rows that could not be used, ids that came twice, and users who came with an older version than before. */
 export async function applyOddities({ mirror }: WritingContext, seen: Look): Promise<void> {
   const { rejected, repeated } = seen.roster;
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));

@@ -33,7 +33,7 @@ interface WholeLook extends Seen {
 
 interface PartialLook extends Seen {
   readonly isWhole: false;
-  /** Looks up further users, in addition to those of this look. */
+  /** Looks up further users, in addition to the users of this look. */
   readonly lookup: UserLookup;
 }
 

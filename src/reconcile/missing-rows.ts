@@ -12,7 +12,7 @@ import { toJson } from '../model/json.ts';
 import type { MirrorPort } from './ports.ts';
 
 export interface AbsenceSettings {
-  /** The least ms for which a row must be missing from complete listings before a run marks it as gone. */
+  /** A row must be missing from complete listings for at least this many ms before a run marks it as gone. */
   readonly confirmAfterMs: number;
 }
 
@@ -66,7 +66,7 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
   return `${resource}: ${reason}; none of them is marked as gone until a person runs "musterd approve ${hash} --reason …"`;
 }
 
-/** Reads the verdicts on missing rows. Makes no query if no rows are missing. */
+/** Reads the verdicts on missing rows, but makes a query only if there are missing rows. */
 export async function readVerdicts(
   resource: MirroredResource,
   missing: number,
@@ -88,8 +88,8 @@ const wordsOnLeft = (rows: number) =>
  * | left     | no                              | never                                                | always              |
  * | found    | no (left out of all counts)     | never                                                | never               |
  *
- * @param absent all rows of the mirror not marked as gone that the complete listing did not contain
- * @param population the number of rows of the mirror not marked as gone, before the listing was read
+ * @param absent the present rows of the mirror (not marked as gone) that the complete listing lacks
+ * @param population the number of present rows of the mirror before the listing was read
  */
 export function judgeAbsences(
   resource: MirroredResource,

@@ -21,7 +21,7 @@ import type { UserPatch } from '../model/user.ts';
 
 /** On failure each method throws a `ServiceError`, whose `phase` shows whether a write may have had an effect. */
 export interface ServicePort {
-  /** The users with these addresses. Without addresses, all users, which not every deployment of the service returns. */
+  /** The users with these addresses. If no address is given, all users, which only some deployments return. */
   users(filter: UserFilter): Promise<UsersAnswer>;
   /** Updates at most 25 users, a limit of our own. The client repeats the request only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
@@ -58,7 +58,7 @@ export interface MirrorPort {
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
   /**
-   * Returns at most `most` rows for which a column must be read row by row. They lack the column, and either are new or
+   * Returns at most `most` rows that need a request for a single column. They lack the column, and either are new or
    * changed, or lack the column in the mirror, too.
    * @param after rows with a greater id are returned first, then rows up to this id
    */
@@ -66,7 +66,7 @@ export interface MirrorPort {
   /** Returns what a refresh would change, and writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   readEarlier(pushes: readonly EarlierThan[]): Promise<EarlierPushes>;
-  /** What the service does to a user's name if an update leaves the name out: `keeps`, `clears`, or `unknown`. */
+  /** The effect on a user's name of an update that leaves the name out: `keeps`, `clears`, or `unknown`. */
   readNameSafety(): Promise<NameSafety>;
 }
 

@@ -39,7 +39,7 @@ async function stopsAtGuard(
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
-  // If nothing may be sent at all, no edit can leave anyway, so the run need not end.
+  // If nothing may be sent at all, every edit waits anyway, so the run can continue.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -104,7 +104,7 @@ async function reconcileUsers(
   const deferred = await pull(places, settings, planned);
   const { roster, isWhole } = seen;
   const { plans, verdict } = planned;
-  // Users whose row was locked are not pushed, because their plan was not written, not even its holds.
+  // Users whose row was locked are left out, because nothing of their plan was written, not even its holds.
   const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const fresh = isWhole ? null : { readAtMs: askedAtMs };
   const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };
@@ -114,7 +114,7 @@ async function reconcileUsers(
 }
 
 /**
- * One run for one team in both directions. By default it does all groups. What it finds is in `places.notes`.
+ * One run for one team in both directions. By default it does all groups. Its findings are in `places.notes`.
  * If the guard refuses pushes that no earlier run refused, the run ends, so that people can react first.
  */
 export async function reconcile(

@@ -189,7 +189,7 @@ async function readByRow(
       if (inVain === mostInVain) break;
       continue;
     }
-    // 404: the row is asked for again, because the service may return it in the next run.
+    // 404: the next run requests the row again, because the service may return it by then.
     if (answer === null) continue;
     // A column that the answer lacks is stored empty, so that the row is read again only after a change.
     const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);

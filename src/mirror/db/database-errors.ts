@@ -11,7 +11,7 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** SQLSTATEs after which the connection is useless or each further statement would fail, with hints for people. */
+/** SQLSTATEs that make the connection useless, or each further statement fail, with hints for people. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary, or name all its hosts, with target_session_attrs=read-write.',

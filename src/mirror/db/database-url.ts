@@ -21,7 +21,7 @@ export interface ConnectionUrl {
   readonly shown: string;
   /** The parts of the address in `shown`. */
   readonly parts: {
-    /** The hosts, all of which are servers of the same database. */
+    /** The hosts. All hosts are servers of the same database. */
     readonly hosts: readonly HostAddress[];
     readonly name: string;
   };
@@ -150,7 +150,7 @@ function readAttribute(word = 'any'): HostChoice['wanted'] {
 const form =
   'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.';
 
-/** Stands in for the list of hosts while the URL is parsed, because the URL parser accepts only one host. */
+/** Replaces the list of hosts while the URL is parsed, because the URL parser accepts only one host. */
 const someHost = 'musterd.invalid';
 
 interface ParsedUrl {

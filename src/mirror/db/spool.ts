@@ -8,7 +8,7 @@ import { createBlocks } from './blocks.ts';
 /** `jsonb`: the value is already JSON text. */
 type ColumnType = 'bigint' | 'text' | 'boolean' | 'timestamptz' | 'jsonb';
 
-/** The columns of staged rows, of which the first is the key, and the values of a row. */
+/** The columns of staged rows, and the values of a row. The first column is the key. */
 export interface StageShape<Row> {
   readonly name: string;
   readonly columns: readonly (readonly [name: string, type: ColumnType])[];
@@ -38,7 +38,7 @@ const characters: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r'
 const unescaped = (field: string): string =>
   field.replaceAll(/\\(.)/g, (_, char: string) => characters[char] ?? char);
 
-/** Tries the fast `JSON.stringify` first: a `bigint`, on which it fails, is rare, and searching for one is slow. */
+/** Tries the fast `JSON.stringify` first. It fails for a `bigint`, which is rare, and slow to search for. */
 export function toJsonField(value: unknown): string {
   try {
     return JSON.stringify(value);

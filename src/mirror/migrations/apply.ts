@@ -55,7 +55,7 @@ async function runFile(tx: Transaction, file: MigrationFile): Promise<void> {
   }
 }
 
-/** SQLSTATEs of deadlocks and timeouts. They are not the fault of the file, so they are not reported with its line. */
+/** SQLSTATEs of deadlocks and timeouts. They are reported without a line, because the file did not cause them. */
 const OF_THE_MOMENT = new Set(['40001', '40P01', '55P03', '57014']);
 
 function describeFailure(file: MigrationFile, error: unknown): unknown {

@@ -12,7 +12,7 @@ export interface OpenRequest {
   readonly kind: 'message' | 'tag' | 'conversation_read';
   readonly team_id: Id;
   readonly local_id: string;
-  /** The service's id of the message or tag; `null` if there is none. */
+  /** The service's id of the message or tag; `null` without an id. */
   readonly id: Id | null;
   readonly state: 'waiting' | 'held' | 'being sent' | 'unknown' | 'scheduled' | 'refused';
   /** True if the request asks to cancel the message. */

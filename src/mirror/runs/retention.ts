@@ -10,7 +10,7 @@ import { readTeamId } from '../team/pinned-teams.ts';
 
 /** Rows per batch: about 0.2 s of the database's time. */
 const rowsPerBatch = 5000;
-/** The number of a team's newest runs that are always kept, because they show since when runs fail (`told.ts`). */
+/** The number of a team's newest runs that are always kept, because the notices need to know since when runs fail. */
 const runsAtLeast = 200;
 
 interface Target {
@@ -193,7 +193,7 @@ export async function prune(
 const topic = 'prune';
 /** The ms between two prunings of a team. */
 const everyMs = 86_400_000;
-/** The ms for which the process that prunes may report nothing before another process takes over. */
+/** If the process that prunes reports nothing for this many ms, another process takes over. */
 const patienceMs = 600_000;
 
 /**

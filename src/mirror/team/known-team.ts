@@ -22,9 +22,9 @@ export interface KnownTeam {
   readonly learned: ReadonlyMap<string, LearnedValue>;
   /** True if the service shows users with older versions than it showed before. */
   readonly hasStale: boolean;
-  /** The resources of which complete listings lacked rows. */
+  /** The resources with rows that are missing from complete listings. */
   readonly missing: ReadonlySet<string>;
-  /** The resources of which rows could not be used. */
+  /** The resources with rows that could not be used. */
   readonly rejected: ReadonlySet<string>;
   /** True if a push is open. */
   readonly hasIntents: boolean;

@@ -19,7 +19,7 @@ const named = (team: Team): RawBuilder<string> =>
     ? sql`${team}::text`
     : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
 
-/** True if the value on record differs, or there is none. */
+/** True if the value on record differs or is absent. */
 const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 

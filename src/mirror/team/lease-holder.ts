@@ -41,7 +41,7 @@ export function leaseHeld(team: string, holder: Holder | undefined, isLocked: bo
 }
 
 export interface LeaseOptions {
-  /** Ms for which the lease is valid after its last renewal. */
+  /** The lease is valid for this many ms after its last renewal. */
   readonly ttlMs: number;
   /** How long to wait for another run to end, in ms; if absent, there is no waiting. */
   readonly waitMs?: number;

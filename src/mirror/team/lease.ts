@@ -42,7 +42,7 @@ type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 
 /** How often to try for a lease that another run holds, in ms. */
 const askEveryMs = 250;
-/** The least ms for which to keep trying if the lease is free, but a transaction still has its row locked. */
+/** Keeps trying for at least this many ms if the lease is free, but a transaction still has its row locked. */
 const lockedMs = 2_000;
 const lost = (team: string) =>
   new MusterdError(

@@ -6,7 +6,7 @@ import { writeLearned } from './learned.ts';
 export interface Probe {
   /** For example `users/get without a filter`. */
   readonly probe: string;
-  /** What the probe found about the service, as texts and values. */
+  /** The finding of the probe about the service, as texts and values. */
   readonly answer: unknown;
 }
 
@@ -39,7 +39,7 @@ export async function othersObjects(
     where n.nspname in ('mirror', 'report', 'sync')
     order by 1, 2, 3`.execute(kysely);
   const others = rows.filter(({ name }) => !isOurs(name));
-  // If a whole table is not musterd's, its columns are not reported one by one.
+  // The columns of a table that others created are left out, because the table itself is reported.
   const isTable = (name: string) =>
     others.some((one) => one.kind === 'table' && name === `${one.place}.${one.name}`);
   return others

@@ -1,5 +1,5 @@
 /**
- * Stale users: users of whom the service shows an older version than before (a cached answer, or a lagging replica).
+ * Stale users: the service shows an older version than before, because of a cached answer or a lagging replica.
  * Two columns show the version of a row: `updated_at` and `user_updated_at`.
  */
 import { type RawBuilder, sql } from 'kysely';

@@ -28,7 +28,7 @@ export interface EditDecision {
   readonly batch?: string;
   /** The reason to hold the edit again if the approval becomes void. */
   readonly waits?: 'limit' | 'review';
-  /** The number of a larger decision to which this one belongs. If absent, this is a decision of its own. */
+  /** The number of a larger decision that includes this decision. If absent, this is a decision of its own. */
   readonly decision?: bigint | null;
 }
 
@@ -127,7 +127,7 @@ export interface HeldChoice {
   readonly edit: Id | null;
   /** The service's value that the person saw, as text. */
   readonly service: string;
-  /** The number of a larger decision to which this one belongs. If absent, this is a decision of its own. */
+  /** The number of a larger decision that includes this decision. If absent, this is a decision of its own. */
   readonly decision: bigint | null;
 }
 

@@ -17,7 +17,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** The authors of the edits in a user's patch, as far as they are known, by field. */
+/** The known authors of the edits in a user's patch, by field. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
   from sync.edits e

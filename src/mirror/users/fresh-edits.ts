@@ -14,21 +14,21 @@ import type { Database, Queryable, Row } from '../db/database.ts';
 const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
 
 /**
- * Condition on the row d of `sync.due`: all edits must be checked, because there is no mark of handled edits, the last
+ * Condition on the row d of `sync.due`: all edits must be checked, because the mark of handled edits is absent, the last
  * push did not finish, or the mark has transaction ids of another server (after a restore).
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/** Rows of `sync.edits` that the snapshot `d.mark` does not include, without future ids, which another server made. */
+/** Rows of `sync.edits` that the snapshot `d.mark` lacks. Future transaction ids, of another server, do not count. */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   select s.user_id from sync.edits s
   where s.team_id = ${teamId} and s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /**
- * Condition on team t and the row d of `sync.due`: an edit was made since the last push began. The next push then need
- * not wait, unless the last push failed as a whole. A time is exact enough: an edit that the condition misses waits with
- * the earlier edits.
+ * Condition on team t and the row d of `sync.due`: an edit was made since the last push began, and this push did not fail
+ * as a whole. The next push is then due at once. A time is exact enough: an edit that the condition misses waits with the
+ * earlier edits.
  */
 const hasNews = sql`(d.outcome is distinct from 'failed' and exists (
   select from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.edited_at > d.started_at))`;
@@ -101,7 +101,7 @@ export async function readFreshEdits(
   }));
 }
 
-/** Returns those of the teams that have an edit which the next run sends. */
+/** Returns the teams that have an edit which the next run sends. */
 async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (teamIds.length === 0) return new Set();
   const { rows } = await sql<Row<'sync.teams', 'team_id'>>`

@@ -130,7 +130,7 @@ export async function readBatchFields(
   return rows;
 }
 
-/** What a decision did to one field. */
+/** The effect of a decision on one field. */
 export interface DecidedField {
   readonly user_id: Id;
   readonly field: string;

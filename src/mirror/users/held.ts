@@ -28,7 +28,7 @@ export interface HeldRow {
   readonly run_id: bigint | null;
   /** The edit that is held; `null` if the field has no edit. */
   readonly edit_id: Id | null;
-  /** The batch: the edits of one editor that one run held. `null` if the field has no edit, or that run has not ended. */
+  /** The batch: the edits of one editor that one run held. `null` until that run has ended, or without an edit. */
   readonly batch: string | null;
   readonly edited_at: Date | null;
   readonly edited_by: string | null;

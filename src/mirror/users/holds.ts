@@ -166,8 +166,8 @@ export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Makes decisions that these pushes have used up valid again, for fields that were not sent, got no answer or were
- * missing in the answer. Such a field is sent again without another decision.
+ * Makes decisions that these pushes have used up valid again: for fields that were not sent, stayed unanswered or were
+ * missing in the answer. Such a field can be sent again under the same decision.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`

@@ -73,7 +73,7 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 
 /**
  * Reads every field that the run changed: it was pulled, taken over for a user who came back, settled, or pushed and
- * confirmed. The first adoption of a user does not count, because the mirror did not have the user before.
+ * confirmed. The first adoption of a user is left out, because the mirror had no values of the user before.
  */
 export async function readMovedFields(
   db: Queryable,

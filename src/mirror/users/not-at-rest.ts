@@ -1,4 +1,4 @@
-/** Finds users who may differ between mirror and service, by an index (`users_not_at_rest`), and counts all others. */
+/** Finds users who may differ between mirror and service, by the index `users_not_at_rest`. Counts all other users. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../db/by-key.ts';

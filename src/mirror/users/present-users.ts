@@ -42,7 +42,7 @@ const hasPhone = (phones: readonly string[]) => {
 /**
  * Reads users who are not gone and have one of these addresses or roles: in the base or, without a base, in the mirror.
  * Each table is scanned once, and only the requested columns are compared, because an index would cost more at every load
- * and edit. The other columns are read only for matching rows; `offset 0` keeps the two steps apart.
+ * and edit. All other columns are read only for matching rows; `offset 0` keeps the two steps apart.
  */
 export async function readPresentUsers(
   db: Queryable,

@@ -158,7 +158,7 @@ export async function writeUsers(
     with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
     ${writesOf(run, inMirror)}
     select`.execute(tx);
-  // Ends edits on which both sides agree. No trigger on the base does it if base already had the mirror's new value.
+  // Ends edits that both sides agree on. No trigger on the base does it if base already had the mirror's new value.
   const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
   if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
 }

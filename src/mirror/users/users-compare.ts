@@ -95,8 +95,8 @@ interface ComparedRow extends UserRow {
 }
 
 /**
- * Checks that mirror and base are equal for all users, and that the team has no hold, open push or open edit, and no user
- * who is missing, stale or unreadable.
+ * Checks that mirror and base are equal for all users, and that the team has no hold, open push or open edit. Missing,
+ * stale or unreadable users count as a difference.
  * @returns the newest `agreed_at` of a base, as Postgres writes it; `null` if something differs or is open
  */
 export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {

@@ -88,7 +88,7 @@ const pulledEdits = (decided: DecidedUser) =>
 
 /**
  * Writes the decisions, except for pushes.
- * @returns the users for whom nothing was written, because an editor has locked or changed the row since it was read
+ * @returns the users that were left out, because an editor has locked or changed the row since it was read
  */
 export async function applyDecisions(
   tx: Transaction,

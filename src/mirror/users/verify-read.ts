@@ -106,13 +106,13 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
   );
 }
 
-/** The addresses by which a user can be looked up. */
+/** The addresses to look a user up by. */
 export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
   /** `null` for an address of `mirror.user_lookups`, whose user is unknown. */
   readonly id: Id | null;
 }
 
-/** Reads the addresses of present users (in mirror, base, holds and open pushes), and those of `mirror.user_lookups`. */
+/** Reads the addresses of present users (from mirror, base, holds and pushes), and all of `mirror.user_lookups`. */
 export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
   const { rows } = await sql<KnownAddress>`
     select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null

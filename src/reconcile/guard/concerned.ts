@@ -21,7 +21,7 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
   };
 }
 
-/** Reads unchanged users with whom the guard compares the pushes. Reads no user if no push needs the comparison. */
+/** Reads the unchanged users that the guard compares pushes with, but only if a push needs this comparison. */
 export async function readKnown(
   mirror: MirrorPort,
   plans: readonly UserPlan[],

@@ -7,7 +7,7 @@
  * | an email or phone that another user has or would get  | that email or phone                    |
  * | a demotion would leave no administrator               | the demoted administrators' roles (†)  |
  *
- * † If this run also promotes somebody, or did not read all users, the demotion waits instead: see `lastAdministrators`.
+ * † If this run also promotes a user, or did not read all users, the demotion waits instead: see `lastAdministrators`.
  *
  * A field that such a limit held is sent once a person lets it pass. Its value still counts in the checks of other
  * users. The value of an open push counts, too, because it may have arrived.
@@ -182,7 +182,7 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
 /** The run that a demotion waits for: the next run, or the next run that reads all users. */
 export type AwaitedRun = 'next' | 'whole';
 
-/** What happens to demotions that would leave no administrator: a hold, or a wait for a later run. */
+/** The result for demotions that would leave no administrator: they are held, or wait for a later run. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
   /** Demotions that this run neither sends nor holds, and the run that each demotion waits for. */

@@ -29,8 +29,8 @@
  * because no person edited the name and the user has no name until then. A review holds such a push like any other.
  *
  * A field is approved if a person agreed to this edit over the value that the service shows. It is also resolved if a
- * limit on single fields had held it. An edit that was held before is not counted again, so that it does not cause other
- * fields to be held. A later edit of the same field is counted, and needs its own approval.
+ * limit on single fields had held it. An edit that was held before is counted only once, so that it cannot cause holds
+ * of other fields again. A later edit of the same field is counted, and needs its own approval.
  *
  * When people are notified (by exit code 4), and when the run continues:
  *

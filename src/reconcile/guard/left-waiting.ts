@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import { isStopped } from '../merge/held-field.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** Returns those of the held fields that these plans leave held and unchanged. */
+/** Returns the held fields that these plans leave held and unchanged. */
 export function stayingOf<Held>(
   plans: readonly UserPlan[],
   held: readonly Held[],

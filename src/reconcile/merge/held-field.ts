@@ -66,7 +66,7 @@ export const isApproved = (
   known: Pick<UserState, 'edits'>,
 ): boolean => hold?.decision !== undefined && isAsSeen(hold, values, known);
 
-/** The reason why a person's decision about this edit is void; `undefined` if there is no decision, or it is not void. */
+/** The reason why a person's decision about this edit is void; `undefined` if there is no void decision. */
 export function voidDetail(
   hold: Hold | undefined,
   values: Values,

@@ -13,7 +13,7 @@
  * The name is one value of two halves: the mirror's pair is compared with the base's pair, and the service's
  * joined name with the base's joined name. Without a base both sides count as changed.
  *
- * If the service does not show a field, it may or may not have moved. `none`: no base. `empty`: no value in base.
+ * If the service does not show a field, the run cannot see if it moved. `none`: base is absent. `empty`: base has no value.
  *
  * | the field is     | base    | edited | verdict                            |
  * |------------------|---------|--------|------------------------------------|
@@ -80,7 +80,7 @@ export function mergeField(
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
-  /** True if pushes may need an approval. Then a name is not sent along if no person approved its split. */
+  /** True if pushes may need an approval. Then a name is sent along only if a person approved its split. */
   readonly approvesSplits?: boolean;
 }
 

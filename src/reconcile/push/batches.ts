@@ -30,10 +30,10 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 }
 
 /**
- * Divides pushes into requests. A user whose earlier push got no answer gets a request alone, after all others, so that a
- * bad user does not affect them. Until it is known if an update without a name keeps the name, the first request tries
+ * Divides pushes into requests. A user whose earlier push got no answer gets a request alone at the end, so that a bad
+ * user does not affect other users. Until it is known if an update without a name keeps the name, the first request tries
  * one such update alone.
- * @param prefer chooses this first update; if it matches none, any update without a name goes first
+ * @param prefer chooses this first update among the updates that have no name; by default, any of these is first
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],

@@ -16,11 +16,11 @@ import { patchedFields } from './outcome.ts';
 export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
-/** True if the name is held. If an update without a name clears a held name, the next run does not restore it. */
+/** True if the name is held. The next run does not restore a held name that an update of other fields has cleared. */
 export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
   fields.name.kind === 'hold' || fields.name.kind === 'held';
 
-/** What to do with an update without a name, on a service where such updates clear the name. */
+/** The decision about an update without a name, on a service that then clears the name. */
 type CarriedName =
   /** The name to add to the update; `undefined` for a user without a name. */
   | { readonly along: NamePair | undefined }

@@ -1,5 +1,5 @@
 /**
- * The outcome of a push, field by field. It is derived from the user as the service shows it after the push.
+ * The outcome of a push, field by field, by the value that the service shows after the push:
  *
  * | the service shows           | outcome     |
  * |-----------------------------|-------------|
@@ -71,7 +71,7 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
 
 /**
  * True if the update cleared a name that it did not contain, or removed a half of the name. If the name has other words
- * now, somebody edited it on the service at the same time, and the edit is pulled like any other.
+ * now, it was edited on the service at the same time, and this edit is pulled like any other.
  * @param before the user right before the push; its name may differ from base if a conflict is held
  */
 export function nameWasTouched(

@@ -13,7 +13,7 @@ import type { PushContext, PushSettings } from './record.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
-/** The intents of the next updates, and the users as they were read for these intents. */
+/** The intents of the next updates, and the users that were read for these intents. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
   /** When the users were read, by `monotonicMs`. The send deadline starts here, so waiting for the database counts too. */
@@ -23,8 +23,8 @@ export interface Prepared extends Pick<PushContext, 'users'> {
 }
 
 /**
- * True if the approval of a pushed field is void now, because the service has changed the user. Then nothing is sent for
- * the user, even if the field is not part of this update.
+ * True if the approval of a pushed field is void now, because the service has changed the user. Then the whole user waits,
+ * even if the field is not part of this update.
  */
 function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
   return decisionsOf(plan, 'push').some(([field, { values }]) => {

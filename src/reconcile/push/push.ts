@@ -2,14 +2,14 @@
  * Sends edits to the service, at most `batchSize` users per request, two requests at a time:
  *
  * 1. read the users again and merge again. The interface has no compare-and-set. With this read, only changes
- *    between the read and the answer can be overwritten. If a push is no longer the one that the guard let pass,
- *    it waits for the next run;
+ *    between the read and the answer can be overwritten. If a push now differs from the push that the guard let
+ *    pass, it waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
  * 3. match the answer by id and field; base gets only confirmed values;
  * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
  * A refused request is sent again user by user, and a refused user field by field, each beginning with step 1. So
- * no push is repeated without a new read. A push prepared too long ago waits for the next run (`send-guard.ts`).
+ * each repetition has a new read. A push prepared too long ago waits for the next run (`send-guard.ts`).
  */
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors.ts';
@@ -28,7 +28,7 @@ type Batch = readonly UserPlan[];
 
 /** Requests that may be in flight at the same time. */
 const requestsAtOnce = 2;
-/** If this many updates could not be sent or got no answer, the service counts as down, and pushing stops. */
+/** If this many updates could not be sent or stayed unanswered, the service counts as down, and pushing stops. */
 const maxUnanswered = 3;
 
 async function arrange(

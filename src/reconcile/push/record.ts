@@ -1,4 +1,4 @@
-/** The context of pushing. Reads back what became of pushes on the service, and records their outcomes. */
+/** The context of pushing. Reads pushed users back from the service, and records the outcomes of the pushes. */
 
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -38,7 +38,7 @@ export interface PushContext {
   /** `open` is set when an update has cleared or shortened a name that it did not contain. This run then stops pushing. */
   readonly breaker: {
     open: boolean;
-    /** The number of requests in this run that could not be sent or got no answer. */
+    /** The number of requests in this run that could not be sent or stayed unanswered. */
     unanswered: number;
   };
 }
@@ -83,8 +83,8 @@ export interface PushSettings {
 
 /**
  * Reads the users of these pushes from the service: by the addresses in base, the addresses that the service showed, and
- * the sent addresses, because the user may have any of these now. A user of whom the service shows an older version than
- * before counts as not shown, because an old version may contain the sent value without proving the push.
+ * the sent addresses, because the user may have any of these now. If the service shows an older version of a user than
+ * before, the user counts as missing, because an old version that contains the sent value does not prove the push.
  */
 export async function readBackIntents(
   places: PushContext,

@@ -29,7 +29,7 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
 
 /**
  * The hold of a field after this outcome; `undefined` if the field is not held. If a person's decision allowed the push,
- * the push has used up the decision. The decision becomes valid again only where the table says so (`giveDecisionsBack`):
+ * the push has used up the decision. Only some outcomes make the decision valid again (`giveDecisionsBack`):
  *
  * | outcome     | no decision              | allowed by a decision                |
  * |-------------|--------------------------|--------------------------------------|
@@ -152,7 +152,7 @@ export function resultOf(
   };
 }
 
-/** The answer for an intent that was never sent, or that the service turned away without looking at it: all unsent. */
+/** The answer `unsent` for an intent that was never sent, or that the service turned away unread. */
 export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };

@@ -31,7 +31,7 @@ function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): An
 
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
- * intent first (`hasLeft`). This run has the lease now, so an unmarked intent was not sent and never will be.
+ * intent first (`hasLeft`). This run has the lease now, so an unmarked intent was never sent, and only this run could send it.
  *
  * If nothing may be sent (`sendBlock`), this mirror may be a copy, and the original may still send an unmarked intent.
  * Then only pushes whose values the service shows are recorded. All other pushes stay open.

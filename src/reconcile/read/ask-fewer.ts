@@ -1,7 +1,7 @@
 /**
  * Some deployments answer only for a limited number of addresses per request, and leave other users out. So users who
- * were not found are looked up again by the addresses that found nobody, with fewer addresses at a time, down to one.
- * If the first two of these requests for emails find no user, the service has no such limit, and the search ends.
+ * were not found are looked up again by the addresses without a result, with fewer addresses at a time, down to one.
+ * If the first two of these requests for emails find no user, the search ends: the earlier answers were complete.
  * Phones are handled in the same way, so members who cannot be found cost at most four requests a run.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
@@ -10,7 +10,7 @@ import { chunks } from '../chunks.ts';
 
 type Kind = 'emails' | 'phones';
 
-/** If the first this many requests for emails find no user, no more emails are tried. The same holds for phones. */
+/** If this many first requests for emails find no user, the search ends. The same holds for phones. */
 const maxIdle = 2;
 
 const formOf = { emails: canonicalEmail, phones: canonicalPhone };

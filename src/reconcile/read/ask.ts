@@ -11,7 +11,7 @@ export const addressesPerRequest = 100;
 
 export type Lookup = Pick<ServicePort, 'users'>;
 
-/** The addresses to look up, spelled as they are stored; `null` for an unknown address. */
+/** The addresses to look up, in their stored spelling; `null` for an unknown address. */
 export interface AddressesToAsk {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
@@ -86,7 +86,7 @@ interface AddressedUser {
   readonly sent: { readonly email?: string | null; readonly phone?: string | null };
 }
 
-/** The number of requests that a lookup of these users makes, if every user is found. */
+/** The number of requests that a lookup of these users makes, if each user is found by an address of its own. */
 export function countLookups(users: readonly AddressedUser[]): number {
   const filters = filtersOf({
     emails: users.map(({ email }) => email),

@@ -39,7 +39,7 @@ export interface Roster {
   readonly unresolved: readonly Id[];
   /** The number of addresses that the service refused to look up. */
   readonly refusedLookups: number;
-  /** Users whom no lookup found, and of whom the service refused an address. These users may exist nevertheless. */
+  /** Users that no lookup found, but with an address that the service refused. These users may exist nevertheless. */
   readonly unproven: ReadonlySet<Id>;
 }
 
