@@ -368,8 +368,7 @@ comment on column report.runs.endpoints is 'By endpoint: requests, how many of t
 comment on column report.runs.duration_seconds is 'How long the run took, in seconds.';
 comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
 
--- New columns come last, so that the view can be replaced and keeps its grants. A text has no quotes around it: a name is
--- its two halves, joined.
+-- New columns come last, so that the view can be replaced and keeps its grants. The text of a name joins its two halves.
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
