@@ -244,7 +244,9 @@ describe('the list of changes', () => {
     const read = await readChanges(readerOf(43n), usual);
     const [row] = read.rows;
     const called = { ...row, kind: 'call', outcome: 'unknown' } as unknown as ChangeRow;
-    const shown = changes({ ...read, rows: [...read.rows, called] }, contextOf('/changes')).main;
+    const placed = { ...called, kind: 'place', field: null } as unknown as ChangeRow;
+    const shown = changes({ ...read, rows: [...read.rows, called, placed] }, contextOf('/changes')).main;
+    expect(textOf(shown)).toMatch(/the mirror.*moved/);
     expect(textOf(shown)).toContain('no usermessagenone["15550100", "&lt;b&gt;"]approvedkim–answered');
     expect(textOf(shown)).toMatch(/sent by a commandkim–not known(?! yet)/);
     expect(String(shown)).not.toContain('/people/');

@@ -16,3 +16,9 @@ it.each([
     expect(reconcileSettings(config).policy).toEqual(policy);
   },
 );
+
+it('reconcileSettings passes the limits of the guard and the roles of administrators on', () => {
+  const guard = { maxRows: 7, maxShare: 0.5, maxRoleChanges: 2 };
+  const settings = reconcileSettings(configSchema.parse({ guard, roles: { admin: [9] } }));
+  expect(settings.guard).toEqual({ ...guard, adminRoleIds: [9n], isReviewed: false });
+});

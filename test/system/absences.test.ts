@@ -56,10 +56,23 @@ describe('rows that a listing no longer shows', () => {
       reasons: [expect.stringContaining('8 of 9 rows are missing, more than half')],
     });
     expect(await gone('tags')).toBe(1);
-    const { withheld } = JSON.parse((await musterd('status', '--json')).stdout) as {
-      readonly withheld: readonly { readonly hash: string }[];
+    const withheld = async () =>
+      JSON.parse((await musterd('status', '--json')).stdout) as {
+        readonly withheld: readonly { readonly hash: string }[];
+      };
+    const approve = async (...more: readonly string[]) => {
+      const hash = (await withheld()).withheld[0]?.hash ?? '';
+      expect((await musterd('status')).stdout).toContain(`musterd approve ${hash}`);
+      expect(await musterd('approve', hash, '--reason', 'it is so', ...more)).toMatchObject({ code: 0 });
     };
-    expect(withheld).toMatchObject([{ resource: 'tags', reason: '8 of 9 rows are missing, more than half' }]);
-    expect((await musterd('status')).stdout).toContain(`musterd approve ${withheld[0]?.hash}`);
+    const reason = '8 of 9 rows are missing, more than half';
+    expect(await withheld()).toMatchObject({ withheld: [{ resource: 'tags', reason }] });
+    await approve('--only', String(left[3]?.id));
+    expect(await stage.run()).toMatchObject({
+      counts: { tags_gone: 1 },
+      reasons: [expect.stringContaining('7 missing rows were left out of an approval')],
+    });
+    await approve();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { tags_gone: 7 } });
   });
 });

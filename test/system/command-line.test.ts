@@ -15,19 +15,6 @@ describe('the command line', () => {
   });
   afterAll(() => stage.close());
 
-  it.each([
-    [{ MUSTERD_BASE_URL: '' }, 'MUSTERD_BASE_URL'],
-    [{ MUSTERD_BASE_URL: 'http://service.example' }, 'https'],
-    [{ MUSTERD_SECRET_KEY: '' }, 'MUSTERD_SECRET_KEY'],
-    [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize'],
-    [{ MUSTERD__nonsense__a: '1' }, 'MUSTERD__nonsense__a'],
-    [{ MUSTERD_CONFIG: '/nonexistent.yaml' }, '/nonexistent.yaml'],
-  ])('exits 78 if the environment has %j, and stderr mentions "%s" (R10)', async (env, mention) => {
-    const { code, stderr } = await musterd(['reconcile'], env);
-    expect(stderr).toContain(mention);
-    expect(code).toBe(78);
-  });
-
   it('exits 77 if the service refuses the credentials (N19)', async () => {
     const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
     expect(code).toBe(77);

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase } from '../../src/mirror/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { embeddedServer, installedBindir, servers, type TestServer } from '../support/servers.ts';
+import { freePort } from '../support/postgres-process.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { ownFolder } from './own-folder.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
@@ -201,44 +200,6 @@ describe('a mirror at a new address', () => {
       });
     },
   );
-
-  it.skipIf(installed === undefined)(
-    'musterd sends nothing if another server answers at the old address, until adopt (D19)',
-    async () => {
-      const [url, to] = [await createMigrated(installed), await createEmpty()];
-      const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
-      const proxy = await createTcpProxy(target);
-      proxies.push(proxy);
-      const name = new URL(url).pathname.slice(1);
-      const through = (one: string) => {
-        const named = new URL(one);
-        [named.port, named.pathname] = [String(proxy.port), `/${name}`];
-        return at(named.href);
-      };
-      const user = aUser();
-      expect((await through(url).musterd('reconcile')).code).toBe(0);
-      await through(url).edit(user, 'here@example.com');
-      expect((await through(url).musterd('reconcile')).code).toBe(0);
-      expect(service.emailOf(user)).toBe('here@example.com');
-      carry(url, to);
-
-      const was = new URL(to).pathname.slice(1);
-      const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
-      await sql`alter database ${sql.id(was)} rename to ${sql.id(name)}`.execute(admin.asTyped);
-      try {
-        target.port = Number(new URL(to).port);
-        const address = `localhost:${proxy.port}/${name}`;
-        const { stdout } = await through(to).musterd('status');
-        expect(stdout).toMatch(
-          new RegExp(`was at ${address} until .*Z, and is at ${address}, on another server now`),
-        );
-        await expectNothingSent(through(to));
-      } finally {
-        await sql`alter database ${sql.id(name)} rename to ${sql.id(was)}`.execute(admin.asTyped);
-        await admin.close();
-      }
-    },
-  );
 });
 
 describe('the recorded address of a mirror', () => {
@@ -303,6 +264,10 @@ describe('the recorded address of a mirror', () => {
     await mirror.sql(`create role ${approver} login password 'x' in role musterd_approver`);
     try {
       expect(await as(`select mirror.known_place() #>> '{place,kind}'`)).toEqual([['home']]);
+      const server = `select system_identifier::text from pg_control_system()`;
+      expect(await mirror.sql(`select mirror.known_place() #>> '{place,identifier}' = (${server})`)).toEqual([
+        [true],
+      ]);
       const say = `select sync.keep_place(mirror.known_place() -> 'place', '{"kind": "copy"}', null)`;
       await expect(as(say)).rejects.toMatchObject({ code: '42501' });
       const write = `update sync.learned set value = '{"kind": "copy"}' where topic = 'place'`;
@@ -337,8 +302,13 @@ describe('two daemons, one of them at a copied mirror', () => {
     await Promise.all(daemons.splice(0).map((daemon) => daemon.stop()));
   });
   /** After its first run each does nothing but what it is told of. */
-  const start = (mirror: MirrorAt) => {
-    daemons.push(startDaemon(mirror.environment));
+  const start = async (mirror: MirrorAt) => {
+    const port = await freePort();
+    daemons.push(startDaemon({ ...mirror.environment, MUSTERD__status__port: String(port) }));
+    return async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      return /^musterd_place\{state="(\w+)"\} 1$/m.exec(metrics)?.[1];
+    };
   };
   const runs = async (mirror: MirrorAt, where: string) => {
     const [[count] = []] = await mirror.sql(
@@ -351,7 +321,7 @@ describe('two daemons, one of them at a copied mirror', () => {
     const { url, mirror } = await createHome();
     const copy = await copyOf(url);
     const [here, there, later] = [aUser(), aUser(), aUser()];
-    for (const one of [mirror, copy]) start(one);
+    const [, place] = [await start(mirror), await start(copy)];
     for (const one of [mirror, copy])
       await eventually('the first run', async () => (await runs(one, `'users' = any (groups)`)) === 1);
     await copy.edit(there, 'there@example.com');
@@ -363,6 +333,7 @@ describe('two daemons, one of them at a copied mirror', () => {
       async () => (await copy.sql('select from sync.leases')).length === 0,
     );
     expect(service.emailOf(there)).not.toBe('there@example.com');
+    expect(await place()).toBe('elsewhere');
     expect((await copy.json('reconcile')).code).toBe(3);
     expect(await copy.sql(`select email from mirror.users where id = ${here}`)).toEqual([
       ['here2@example.com'],
@@ -370,6 +341,7 @@ describe('two daemons, one of them at a copied mirror', () => {
 
     expect((await adopt(copy)).code).toBe(0);
     await eventually('what waited is sent', () => service.emailOf(there) === 'there@example.com');
+    expect(await place()).toBe('here');
     // Its own record says nothing of that: it goes on, and that is why somebody is told to stop it.
     await mirror.edit(later, 'later2@example.com');
     await eventually('the old one goes on', () => service.emailOf(later) === 'later2@example.com');

@@ -155,13 +155,24 @@ const anchorsOf = (document: string) =>
       .replaceAll(' ', '-'),
   );
 
+const isUnknown = (code: string) => {
+  const [, isThere] = kinds.find(([pattern]) => pattern.test(code)) ?? [];
+  return !foreign.has(code) && isThere?.(code) !== true;
+};
+
 describe('the documents', () => {
   it.each(documents)('%s names only files, commands, settings and tables that exist', (document) => {
-    const unknown = codeIn(document).filter((code) => {
-      const [, isThere] = kinds.find(([pattern]) => pattern.test(code)) ?? [];
-      return !foreign.has(code) && isThere?.(code) !== true;
+    expect([...new Set(codeIn(document).filter(isUnknown))]).toEqual([]);
+  });
+
+  it('docs/operations.md names only commands, settings and variables that exist', () => {
+    const ours = codeIn('docs/operations.md').flatMap((code) => {
+      const [section = ''] = code.split('.');
+      const isOurs = /^(?:musterd |MUSTERD_|DATABASE_URL)/.test(code) || isSetting(section);
+      return isOurs ? [code.replace(/^([A-Z]\w+)=.*$/, '$1').replace(/^(\w+\.\w+): .*$/, '$1')] : [];
     });
-    expect([...new Set(unknown)]).toEqual([]);
+    expect(ours.length).toBeGreaterThan(100);
+    expect([...new Set(ours.filter(isUnknown))]).toEqual([]);
   });
 
   it.each(linked)('%s links only to files and headings that exist', (document) => {

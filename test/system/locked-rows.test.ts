@@ -26,10 +26,10 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
     return session;
   };
   /** A run that waits three times for a lock, under the shortest lease that the settings allow. */
-  const run = async (lockTimeoutMs = 100, ttlMs = 1_000) => {
-    const db = createDatabase({ url: stage.url, address: stage.db.address, lockTimeoutMs });
+  const run = async () => {
+    const db = createDatabase({ url: stage.url, address: stage.db.address, lockTimeoutMs: 100 });
     try {
-      return await runReconcile(db, { ...stage.config, lease: { ttlMs } }, 'reconcile', { log });
+      return await runReconcile(db, { ...stage.config, lease: { ttlMs: 1_000 } }, 'reconcile', { log });
     } finally {
       await db.close();
     }
@@ -84,17 +84,11 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
   };
   const all = { pulled: [true, true], pushed: [true, true], gone: [true, true], tag: ['1'] };
 
-  it.each([
-    ['a row lock', (locked: string) => `select from mirror.users where id in (${locked}) for update`],
-    [
-      'an open update',
-      (locked: string) => `update mirror.users set first_name = 'Open' where id in (${locked})`,
-    ],
-  ])('delays only the users that an editor has locked by %s (D12, D18)', async (_, lock) => {
+  it('delays only the users that an editor has locked by an open update (D12, D18)', async () => {
     const locked = await changeAll();
     const session = await connect(editor);
     await session.query('begin');
-    await session.query(lock(locked));
+    await session.query(`update mirror.users set first_name = 'Open' where id in (${locked})`);
     expect(await run()).toMatchObject({ outcome: 'partial' });
     expect(await done()).toEqual({
       pulled: [false, true],
@@ -141,13 +135,13 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
   );
 
   /** Runs while the owner of the table has it locked, from the moment when the run asks for the team. */
-  const runBesideOwner = async (table: string, mode: string, ...waits: readonly number[]) => {
+  const runBesideOwner = async (table: string, mode: string) => {
     await changeAll();
     const session = await connect();
     stage.emulator.before({ path: '/v1/team' }, async () => {
       await session.query(`begin; lock table ${table} in ${mode} mode`);
     });
-    const report = await run(...waits);
+    const report = await run();
     await session.query('rollback');
     return report;
   };
@@ -173,10 +167,4 @@ describe.each([oldestServer()])('a lock of another session, on $name', (server) 
       await finishes();
     },
   );
-
-  it('a run that waits for a locked table longer than its lease lasts keeps the lease', async () => {
-    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
-    expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
-    await finishes();
-  });
 });

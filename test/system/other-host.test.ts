@@ -22,6 +22,7 @@ describe('a mirror whose runs move to another host', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await createStage();
+    await stage.run();
   });
   afterAll(() => stage.close());
 
@@ -40,39 +41,19 @@ describe('a mirror whose runs move to another host', () => {
     expect(code).toBe(0);
     return JSON.parse(stdout) as { readonly counts: Readonly<Record<string, number>> };
   };
-  const dump = () =>
-    stage.sql(`set timezone to utc; set datestyle to iso;
-      select 'u', u.xmin::text, u::text from mirror.users u union all
-      select 'b', b.xmin::text, b::text from sync.user_base b union all
-      select 't', t.xmin::text, t::text from mirror.tags t union all
-      select 'f', f.xmin::text, f::text from mirror.contact_fields f order by 1, 3`);
 
-  it('writes to neither side if only time zone, date style or language of the host differ (O10)', async () => {
-    const [first, ...others] = places;
-    if (first === undefined) throw new Error('no place');
-    await runAt(first);
-    const before = await dump();
-    expect(before.length).toBeGreaterThan(90);
-    stage.emulator.clearRequests();
-    for (const place of others) {
-      const { counts } = await runAt(place);
-      expect(counts).not.toHaveProperty('pulled');
-      expect(counts).not.toHaveProperty('tags_changed');
-      expect(await dump()).toEqual(before);
-    }
-    expect(stage.updates()).toEqual([]);
-  });
-
-  it('pulls a change with its exact time, and pushes an edit, in every time zone and language (O10)', async () => {
+  it('pulls a change with its exact time, pushes an edit, and writes nothing else in any time zone or language (O10)', async () => {
     const [edited, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    for (const [index, place] of places.slice(1).entries()) {
+    for (const [index, place] of places.entries()) {
       const { user, phone } = { user: edited?.id ?? 0, phone: `1555010${index}` };
       const { userUpdated } = stage.emulator.team.editUser(user, { phone });
       await stage.sql(
         `update mirror.users set email = 'Istanbul${index}I@example.com' where id = ${pushed?.id}`,
       );
       stage.emulator.clearRequests();
-      await runAt(place);
+      const { counts } = await runAt(place);
+      expect(counts).toMatchObject({ users_read: 30, pulled: 1, pushed: 1 });
+      expect(counts).not.toHaveProperty('tags_changed');
       expect(stage.updates()).toEqual([{ id: pushed?.id, email: `Istanbul${index}I@example.com` }]);
       expect(
         await stage.sql(

@@ -59,7 +59,11 @@ describe('a monitored daemon', () => {
     expect((await ask('/freshness')).status).toBe(200);
     expect((await ask('/freshness?team=default')).status).toBe(200);
     expect((await ask('/freshness?team=nobody')).status).toBe(404);
+    await stage.sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason) select team_id, min(id), 'phone', 'conflict' from mirror.users group by 1`,
+    );
     const metrics = await (await ask('/metrics')).text();
+    expect(metrics).toContain('\nmusterd_held_fields{team="default",state="held",reason="conflict"} 1\n');
     expect(metrics).toMatch(/^musterd_runs_total\{.*outcome="complete".*\} 1$/m);
     expect(metrics).toMatch(/^musterd_fresh\{team="default"\} 1$/m);
     expect(metrics).toContain('\nmusterd_batch_users{team="default"} 0\n');

@@ -46,6 +46,9 @@ describe('an older version of a user from a cache', () => {
     ]);
     expect(await email(id)).toEqual(before);
     expect(await older()).toEqual([[String(id), '2']]);
+    expect((await stage.musterd('why', String(id))).stdout).toContain('shown older than before');
+    const { stdout } = await stage.musterd('why', String(id), '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ presence: 'waiting', service: { older: true } });
     unhook();
     expect((await stage.run()).counts).not.toHaveProperty('stale');
     expect(await older()).toEqual([]);

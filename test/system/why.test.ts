@@ -4,9 +4,10 @@ import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { readUserQuery } from '../../src/mirror/users/user-query.ts';
+import { theOnly } from '../../src/runs/named-user.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
 
 const stages = createStages();
 afterAll(() => stages.close());
@@ -49,6 +50,23 @@ describe('readUserQuery', () => {
   ])('reads a number as id or phone, an address as email, else a name: %j', (text, expected) => {
     expect(readUserQuery(text)).toMatchObject(expected);
   });
+});
+
+it('theOnly returns nobody for a part of a name, and lists both users if two match', () => {
+  const [one, two] = [7n, 8n].map((id) => ({ id, name: 'Twin Double' }));
+  expect(theOnly('twin', [{ id: 7n, name: 'Twin Double', isPart: true }])).toBe(undefined);
+  expect(() =>
+    theOnly(
+      'twin double',
+      [one, two].flatMap((user) => user ?? []),
+    ),
+  ).toThrow(
+    expect.objectContaining({
+      code: 'usage',
+      message: '2 users match "twin double"',
+      hint: expect.stringMatching(/\n {2}7 {2}Twin Double\n {2}8 {2}Twin Double$/) as string,
+    }) as Error,
+  );
 });
 
 describe('adviceFor', () => {
@@ -232,50 +250,6 @@ describe('musterd why', () => {
       'sync.leases',
     );
 
-  it('finds a user by id, email, phone or name in any case, and reports that both sides agree', async () => {
-    await open();
-    const { id, email, phone, first, last } = subject();
-    const names = [
-      String(id),
-      email.toUpperCase(),
-      `+${phone.replace(/\D/g, '')}`,
-      `${first}  ${last}`.toUpperCase(),
-    ];
-    for (const name of names) {
-      const { code, report } = await why(name);
-      expect(code).toBe(0);
-      expect(report.user).toMatchObject({ id, gone: false, resolved: true });
-      expect(report.presence).toBe('merge');
-      expect(report.fields.map(({ field, rule, decision }) => [field, rule, decision])).toEqual([
-        ['name', 'nothing', 'nothing'],
-        ['email', 'nothing', 'nothing'],
-        ['phone', 'nothing', 'nothing'],
-        ['role_id', 'nothing', 'nothing'],
-      ]);
-      expect(report.moves).toMatchObject(
-        ['adopt', 'adopt', 'adopt', 'adopt'].map((kind) => ({ kind, run_id: 1, user_id: id })),
-      );
-      expect(report.next).toBe('Nothing: both sides agree.');
-    }
-  });
-
-  it('exits 64 and lists the candidates if a name matches two users or none exactly', async () => {
-    await open();
-    const twins = [1, 2].map((n) =>
-      stage.emulator.team.addUser({ first: 'Twin', last: 'Double', email: `twin${n}@example.com` }),
-    );
-    await stage.run();
-    const { code, stdout, stderr } = await musterd(['why', 'twin double']);
-    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain('2 users match "twin double"');
-    for (const { id, email } of twins) expect(stderr).toMatch(new RegExp(`${id} .*${email}`));
-    expect((await why(String(twins[1]?.id))).report.user['id']).toBe(twins[1]?.id);
-    const part = await musterd(['why', 'DÖUBLE']);
-    expect({ code: part.code, stdout: part.stdout }).toEqual({ code: 64, stdout: '' });
-    expect(part.stderr).toContain('No user matches "DÖUBLE"\n  Did you mean one of these?');
-    for (const { id, email } of twins) expect(part.stderr).toMatch(new RegExp(`${id} .*${email}`));
-  });
-
   it('shows for each field whether the next run pulls, pushes, settles or holds it, and writes nothing', async () => {
     await open();
     const { id, email, roleId } = subject();
@@ -400,31 +374,6 @@ describe('musterd why', () => {
     expect((await why(String(id))).report.next).toContain(both);
     expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 1 } });
     expect(stage.updates().map((body) => body['phone'])).toEqual(['15550155']);
-  });
-
-  it('shows that all fields wait if the service returns an older version of the user', async () => {
-    stage = await createStage();
-    const { id } = subject();
-    const bodies: string[] = [];
-    const unhook = stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
-      bodies.push(body);
-      return body;
-    });
-    await stage.run();
-    unhook();
-    expect((await why(String(id))).report.service).toMatchObject({ older: false });
-    stage.emulator.team.editUser(id, { email: 'newer@example.com' });
-    await stage.run();
-    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => bodies[0] ?? body);
-    await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
-    const { report } = await why(String(id));
-    expect(report).toMatchObject({ presence: 'waiting', service: { older: true } });
-    expect(report.fields.map(({ decision }) => decision)).toEqual(['wait', 'wait', 'wait', 'wait']);
-    expect(report.next).toContain('an older version');
-    const run = await stage.run();
-    expect(run.counts).toMatchObject({ stale: 1 });
-    expect(run.counts).not.toHaveProperty('pulled');
-    expect((await musterd(['why', String(id)])).stdout).toContain('shown older than before');
   });
 
   it('shows who edited the row last, and the run and the X-Request-Id of the push', async () => {

@@ -1,71 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
-import { parseFaults } from '../../src/emulator/faults/faults.ts';
 import type { TeamControl } from '../../src/emulator/control/team-control.ts';
 import { createLog } from '../../src/log.ts';
 import { configFor, createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
-
-/** A28 */
-describe('an email that moves to another user', () => {
-  /** Two users with an email each, and no phone by which they could be found as well. */
-  const openPair = async (quietPeriodMs = 0) => {
-    stage = await createStage({ config: { push: { quietPeriodMs } } });
-    const [a, b] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    if (a?.email == null || b?.email == null) throw new Error('no such users');
-    for (const { id } of [a, b]) stage.emulator.team.editUser(id, { phone: null });
-    await stage.run();
-    stage.emulator.clearRequests();
-    return { a: { id: a.id, email: a.email }, b: { id: b.id, email: b.email } };
-  };
-  const emails = async (...ids: readonly number[]) => {
-    const rows = await stage.sql(`select id, email from mirror.users where id in (${ids.join(',')})`);
-    return new Map(rows.map(([id, email]) => [Number(id), email]));
-  };
-
-  it('musterd pulls the right email for each id if two users swap emails on the service (A28)', async () => {
-    const { a, b } = await openPair();
-    stage.emulator.team.editUser(a.id, { email: b.email, phone: '15550101' });
-    stage.emulator.team.editUser(b.id, { email: a.email, phone: '15550102' });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pulled: 4 } });
-    expect(
-      await stage.sql(`select id, email, phone from mirror.users where id in (${a.id}, ${b.id}) order by id`),
-    ).toEqual([
-      [String(a.id), b.email, '15550101'],
-      [String(b.id), a.email, '15550102'],
-    ]);
-    expect((await stage.run()).counts).not.toHaveProperty('pulled');
-    expect(stage.updates()).toEqual([]);
-  });
-
-  it('musterd leaves a push unconfirmed if only another user has the pushed email now (A28)', async () => {
-    const { a, b } = await openPair(600_000);
-    await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${a.id}`);
-    for (const fault of parseFaults(['status,code=502,effect=none,path=/v1/users/update,times=1']))
-      stage.emulator.addFault(fault);
-    // Right before the update is read back, when neither address leads to its user any more.
-    stage.emulator.before({ path: '/v1/users/get', at: 3 }, () => {
-      stage.emulator.team.editUser(a.id, { email: 'elsewhere@example.com' });
-      stage.emulator.team.editUser(b.id, { email: 'new@example.com' });
-    });
-    expect(await stage.run()).toMatchObject({ outcome: 'partial' });
-    expect(await stage.sql(`select state, outcome from sync.changes where kind = 'push'`)).toEqual([
-      ['open', '{"email":"unknown"}'],
-    ]);
-    // Nothing can arrive late any more.
-    expect(await stage.run({ push: { quietPeriodMs: 0 } })).toMatchObject({
-      outcome: 'complete',
-      waiting: 1,
-    });
-    expect(
-      await stage.sql('select user_id, reason, mirror_value, service_value from sync.held_fields'),
-    ).toEqual([[String(a.id), 'conflict', 'new@example.com', 'elsewhere@example.com']]);
-    expect(await emails(b.id)).toEqual(new Map([[b.id, 'new@example.com']]));
-    expect(stage.updates()).toHaveLength(1);
-  });
-});
 
 /** A29 */
 describe('one person in two teams of one mirror database', () => {
