@@ -89,6 +89,11 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
   });
   const systemd = createSystemd({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
   const teller = createTeller({ db, targets: () => now.targets, judge, log, metrics });
+  const closeOthers = async () => {
+    await teller.close();
+    await now.ping.close();
+    await systemd.close();
+  };
   const status = configs[0]?.status;
   const server =
     status === undefined || status.port === 0
@@ -100,6 +105,9 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
           metrics: () => metrics.render(),
           page: pageRoutes(createPage({ db, configs: () => now.configs, version, decide: { mirror, log } })),
           log,
+        }).catch(async (error: unknown) => {
+          await closeOthers();
+          throw error;
         });
   const watch: RunWatch = {
     onServiceEvent: (team, event) => {
@@ -141,9 +149,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();
-      await teller.close();
-      await now.ping.close();
-      await systemd.close();
+      await closeOthers();
     },
   };
 }

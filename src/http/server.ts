@@ -11,6 +11,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
+import { MusterdError } from '../errors.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { keepRoom } from './connection-room.ts';
@@ -75,19 +76,27 @@ function isOurName(host: string | undefined): boolean {
   return name === 'localhost' || name === '[::1]' || isLoopback(name);
 }
 
-/** @throws the operating system's error about the address, such as EADDRINUSE */
+/** @throws MusterdError `configuration` if it cannot listen on the address */
 export async function createStatusServer(options: StatusOptions): Promise<StatusServer> {
-  return await openServer(options, (app) => addRoutes(app, options));
+  const hint =
+    'Set status.port to a free port (0: no status server), or status.host to an address of this machine.';
+  return await openServer(options, (app) => addRoutes(app, options), ['configuration', hint]);
 }
 
-/** Serves only the page. @throws the operating system's error about the address, such as EADDRINUSE */
+/** Serves only the page. @throws MusterdError `usage` if it cannot listen on the address */
 export async function createPageServer(
   options: HttpOptions & { readonly page: PagePart },
 ): Promise<StatusServer> {
-  return await openServer(options, () => undefined);
+  const hint =
+    'Give another port with --port (0: any free port). A daemon shows the same page at its status.port.';
+  return await openServer(options, () => undefined, ['usage', hint]);
 }
 
-async function openServer(options: HttpOptions, add: (app: FastifyInstance) => void): Promise<StatusServer> {
+async function openServer(
+  options: HttpOptions,
+  add: (app: FastifyInstance) => void,
+  [code, hint]: readonly ['configuration' | 'usage', string],
+): Promise<StatusServer> {
   // The name `localhost` can have two addresses, but the server listens on one address.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
@@ -116,7 +125,13 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
   add(app);
   const { page, log, monotonicMs = () => performance.now() } = options;
   page?.add(app, { onLoopback, monotonicMs, log });
-  await app.listen({ host, port: options.port });
+  try {
+    await app.listen({ host, port: options.port });
+  } catch (cause) {
+    const { code: reason = cause } = cause as NodeJS.ErrnoException;
+    const words = `musterd cannot listen on ${host} port ${options.port} (${String(reason)})`;
+    throw new MusterdError(code, words, { hint, cause });
+  }
   const address = app.server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,

@@ -261,8 +261,10 @@ describe('the server for any client', () => {
     });
   });
 
-  it('fails with EADDRINUSE if the port is taken', async () => {
+  it('fails with configuration, and names the reason and the setting, if the port is taken', async () => {
     const { server } = await open();
-    await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const message = `musterd cannot listen on 127.0.0.1 port ${server.port} (EADDRINUSE)`;
+    const hint = expect.stringContaining('Set status.port') as string;
+    await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'configuration', message, hint });
   });
 });

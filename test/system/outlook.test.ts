@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { freePort } from '../support/postgres-process.ts';
@@ -40,6 +41,17 @@ describe('a monitored daemon', () => {
     return async (path: string, init: RequestInit = {}) =>
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
+
+  it('ends with 78 and one sentence if its port is taken', async () => {
+    await open();
+    const [, port = ''] = /"port":(\d+)/.exec(daemon.log()) ?? [];
+    const second = await runMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: port });
+    expect(second.code).toBe(78);
+    expect(second.stderr).toMatch(
+      /^musterd: musterd cannot listen on \S+ port \d+ \(EADDRINUSE\)\n {2}Set status\.port/m,
+    );
+    expect(second.stderr).not.toContain('    at ');
+  });
 
   it('answers 200 on its health paths after the first run, counts the run, and calls the dead-man switch once', async () => {
     const ask = await open();
