@@ -182,7 +182,7 @@ begin
   end if;
   split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)
     then mirror.split_name(shown #>> '{}') end;
-  agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, shown) else jsonb_strip_nulls(jsonb_build_object(
+  agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, nullif(shown, '""')) else jsonb_strip_nulls(jsonb_build_object(
     'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
   now_at := case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else coalesce(to_jsonb(agreed) -> h.field, 'null') end;
   side := case when side <> 'value' then side when given = coalesce(h.mirror_value, 'null') then 'mirror' when given = now_at then 'service' else side end;

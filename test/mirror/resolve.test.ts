@@ -111,6 +111,15 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
     expect(await ledger()).toEqual(['resolve', { [field]: base }, old, now, ...written]);
   });
 
+  it.each(['email', 'phone'] as const)(
+    'with "service", stores an empty %s of the service as NULL',
+    async (field) => {
+      await hold(field, { shown_value: `'""'` });
+      expect(await resolve(field, 'service')).toEqual(['ended', 'resolved']);
+      for (const table of ['sync.user_base', 'mirror.users']) expect((await values(table))[field]).toBeNull();
+    },
+  );
+
   it.each(all)('with "mirror", approves the push of the value of the mirror: %s', async (field) => {
     const { base, mirror, shown } = fields[field];
     await hold(field);
