@@ -13,7 +13,7 @@ import type { Id } from '../model/id.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
-import { isPush } from '../model/user-plan.ts';
+import { isApprovable, isPush } from '../model/user-plan.ts';
 import {
   applyOddities,
   applyPulls,
@@ -42,11 +42,12 @@ async function stopsAtGuard(
   // If nothing may be sent at all, every edit waits anyway, so the run can continue.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
+  const limited = writes.holds.filter(({ hold }) => isApprovable(hold.reason));
   if (refused.length + reviewed.length > 0)
     notes.refuse({
       reasons: [...refused, ...reviewed],
       isReview: refused.length === 0,
-      users: countUsers(waiting),
+      users: countUsers([...waiting, ...limited.map(({ id }) => ({ userId: id }))]),
       stopped: isStopped,
       isNews: isNews && sendBlock === undefined,
     });

@@ -141,9 +141,12 @@ describe('the pushes of a run', () => {
     expect(asked).toEqual([[1n]]);
   });
 
-  it('neither pushes nor pulls if the guard stops the run', async () => {
+  it.each([
+    ['many emails', (id: Id) => ({ email: `robin${id}@example.com` })],
+    ['one phone for many users', () => ({ phone: '15550177' })],
+  ])('neither pushes nor pulls if the guard stops the run because of %s', async (_, edited) => {
     const { service, mirror, run } = createStage();
-    for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
+    for (const id of ids.slice(0, 6)) mirror.edit(id, edited(id));
     mirror.applyUsers = () => Promise.reject(new Error('written'));
     const notes = await run('users', 'listings', 'counts');
     expect(notes.refusal).toMatchObject({ users: 6, stopped: true });

@@ -173,7 +173,7 @@ const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'rev
 const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
   `${userId} ${hold.field}`;
 
-export const countUsers = (waiting: readonly WaitingField[]): number =>
+export const countUsers = (waiting: readonly Pick<WaitingField, 'userId'>[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
 
 const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingField => ({
