@@ -124,6 +124,8 @@ describe('musterd changes', () => {
     expect(await kindsOf('--run', '2', '--field', 'phone')).toEqual(['push phone']);
     expect(await kindsOf('--kind', 'pull')).toEqual(['pull email']);
     expect(await kindsOf('--kind', 'hold')).toEqual(['hold email']);
+    const { stdout } = await musterd(['changes', '--kind', 'hold']);
+    expect(stdout).toMatch(/\temail\t(?!mirror@|service@)\S+\tmirror@example.com\tconflict\t/);
     expect(await kindsOf('--outcome', 'confirmed')).toEqual(['push name', 'push phone']);
     expect(await kindsOf('--outcome', 'refused')).toEqual([]);
     expect(await kindsOf('--user', pulled.email, '--field', 'email', '--kind', 'pull')).toEqual([
