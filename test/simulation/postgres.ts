@@ -256,6 +256,9 @@ export function createPostgres(world: World, pglite: PGlite, names: Names): Plan
     }
     const listens = /^listen "?([\w-]+)"?/i.exec(text);
     if (listens?.[1] !== undefined) connection.channels.add(listens[1]);
+    // The function sets a limit in real time. If the virtual clock passes it, PGlite hangs.
+    if (status === 'T' && text.includes('sync.hold('))
+      ask('set local idle_in_transaction_session_timeout = 0');
     owner = status === 'I' && isDone ? undefined : connection;
     answer(connection, Buffer.concat(own));
     connection.isTelling ||= /sync\.(?:changes|keep_place)/.test(text);
