@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { MusterdError } from '../../src/errors.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 /** What pg makes of it: no TLS, or TLS with or without proof. */
 function taken(text: string, environment: Record<string, string> = {}): string {
@@ -133,50 +133,25 @@ test('readConnectionUrl turns TLS off for several hosts only if all of them are 
 });
 
 test.each([
+  ['', /./],
+  ['canary', /does not begin with postgres:/],
+  ['mysql://u:canary@h/m', /does not begin with postgres:/],
   ['host=/run user=u', /does not begin with postgres:/],
   ['postgres://u:x/canary@h/m', /an @ or a # after its host/],
-  ['postgres://h:70000/m', /has the port 70000\. A port/],
+  ['postgres://u:canary@h:70000/m', /has the port 70000\. A port/],
   ['postgres://u:canary', /a port that is not a number/],
   ['postgres://[::1]x/m', /host that is not valid/],
-  ['postgres://h%zz/m', /host that is not valid/],
+  ['postgres://u:p@canary%zz/m', /host that is not valid/],
   ['postgres:///m?host=a,b,c&port=1,2', /3 hosts and 2 ports/],
   ['postgres://h/m?target_session_attrs=x', /unknown target_session_attrs "x"/],
-])('readConnectionUrl names the invalid part of %s in its error, and shows no password', (text, part) => {
-  const words = (error: unknown) => (error instanceof MusterdError ? `${error.message} ${error.hint}` : '');
-  const refusal = (() => {
-    try {
-      return readConnectionUrl(text, {}).shown;
-    } catch (error) {
-      return words(error);
-    }
-  })();
-  expect(refusal).toMatch(part);
-  expect(refusal).not.toContain('canary');
-});
-
-test('readConnectionUrl leaves user and password out of the shown address', () => {
-  const { shown } = readConnectionUrl('postgres://anna:canary@db.example.net/m?sslmode=disable', {});
-  expect(shown).toBe('db.example.net:5432/m');
-});
-
-test.each([
-  '',
-  'mysql://u:canary@h/m',
-  'canary',
-  'postgres://u:canary@h:99999/m',
-  'postgres://u:p@canary%zz/m',
-])('readConnectionUrl refuses %j, and shows no password in its error', (text) => {
-  const error = (() => {
-    try {
-      return readConnectionUrl(text, {});
-    } catch (reason) {
-      return reason;
-    }
-  })();
-  expect(error).toMatchObject({ code: 'configuration' });
-  expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
-});
-
-test('readConnectionUrl refuses an unknown sslmode, and names the mode', () => {
-  expect(() => readConnectionUrl('postgres://h/m?sslmode=on', {})).toThrow(/sslmode "on"/);
-});
+  ['postgres://h/m?sslmode=on', /sslmode "on"/],
+])(
+  'readConnectionUrl names the invalid part of %s in its error, and shows no password',
+  async (text, part) => {
+    const error = await failureOf(Promise.resolve(text).then((url) => readConnectionUrl(url, {})));
+    expect(error.code).toBe('configuration');
+    expect(`${error.message} ${error.hint}`).toMatch(part);
+    expect(inspect(error, { showHidden: true, depth: 9 }).split('\n')[0]).not.toContain('canary');
+    expect(`${error.message} ${error.hint}`).not.toContain('canary');
+  },
+);

@@ -250,14 +250,6 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('takeLease takes the lease of a dead process of this host at once', async () => {
-    const first = await takeLease(database.db, 'dead', { ttlMs });
-    await setLease('dead', dead);
-    const second = await takeLease(other, 'dead', { ttlMs });
-    await isLost(first.check());
-    await second.release();
-  });
-
   it('takeLease fails with lease-held if the holder is a process of another host', async () => {
     const first = await takeLease(database.db, 'remote', { ttlMs });
     await setLease(

@@ -1,7 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
-import { createStage } from '../system/stage.ts';
 
 /** A split of three or more words is a guess: what has to be done, by the words of the warning, to have it taken. */
 describe('the guessed split of a name', () => {
@@ -31,30 +30,6 @@ describe('the guessed split of a name', () => {
     await edit(`last_name = 'Garcia'`);
     await wait('name', 'unsupported');
   };
-
-  it('a run holds an edit of one half of the name, and sends both halves once both are set', async () => {
-    const stage = await createStage({ emulator: { users: 3, tags: 0, fields: 0 } });
-    onTestFinished(() => stage.close());
-    const { id: user } = stage.emulator.team.addUser({
-      first: 'Ana',
-      last: 'Maria Lopez',
-      email: 'ana@example.com',
-      phone: '15550160',
-    });
-    const set = (half: string) => stage.sql(`update mirror.users set ${half} where id = ${user}`);
-    const held = () => stage.sql(`select field, reason from sync.held_fields where user_id = ${user}`);
-    await stage.run();
-    await set(`last_name = 'Garcia'`);
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await held()).toEqual([['name', 'unsupported']]);
-    await set(`last_name = 'Gomez'`);
-    await stage.run();
-    expect(await held()).toEqual([['name', 'unsupported']]);
-    for (const half of [`first_name = 'Ana Maria'`, `last_name = 'Garcia'`]) await set(half);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.emulator.team.user(user)).toMatchObject({ first: 'Ana Maria', last: 'Garcia' });
-    expect(await held()).toEqual([]);
-  });
 
   const readings: readonly (readonly [string, readonly (readonly string[])[]])[] = [
     ['both halves in one statement', [[`first_name = 'Ana Maria', last_name = 'Garcia'`]]],

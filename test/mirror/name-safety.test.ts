@@ -120,25 +120,6 @@ describe('a name that the service cuts or clears in an update of another field',
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
   });
 
-  it('the next plan sends the whole name of the mirror again', async () => {
-    await answer([{ intent: await setRole(1n), name: '' }]);
-    const shown = shownAs(1n, { name: '', roleId: 3n });
-    const plan = await planOf(shown);
-    expect(plan).toMatchObject({ patch: { name: anne } });
-    await mirror.applyUsers([plan]);
-    await answer([{ intent: await open(1n, { name: anne }, shown), name: 'Anne Berg' }]);
-    expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
-  });
-
-  it('the next plan sends an edit of the name that was made during the update', async () => {
-    const intent = await setRole(1n);
-    await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
-    await answer([{ intent, name: '' }]);
-    expect(await planOf(shownAs(1n, { name: '', roleId: 3n }))).toMatchObject({
-      patch: { name: { first: 'Robin', last: 'Doe' } },
-    });
-  });
-
   it.each(['conflict', 'rejected', 'asked'])('keeps base and hold of a name held as %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`

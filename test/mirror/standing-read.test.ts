@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { paceOf } from '../../src/model/pace.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
-import { readHeldByReason, readUsersInBatches, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
+import { readUsersInBatches, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
 import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
@@ -11,41 +11,10 @@ import { useDatabase } from '../support/use-database.ts';
 describe.each([oldestServer()])('metrics on $name', (server) => {
   const database = useDatabase({ server });
   beforeAll(() =>
-    database.db.transaction(async (tx) => {
-      await sql`insert into sync.teams (team, team_id) values ('harbour', 41), ('quay', 42), ('calm', 43)`.execute(
-        tx,
-      );
-      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      await sql`insert into mirror.teams (team_id, name) values (41, 'H'), (42, 'Q')`.execute(tx);
-      await sql`insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
-        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now()), (42, 1, 'One', 'One', true, null)`.execute(
-        tx,
-      );
-      await sql`insert into sync.runs (team, team_id, command) values ('harbour', 41, 'daemon')`.execute(tx);
-      await sql`
-        insert into sync.held_fields (team_id, user_id, field, reason, run_id)
-        select v.team_id, v.user_id, v.field, v.reason, r.run_id
-        from sync.runs r, (values
-          (41, 1, 'email', 'conflict'), (41, 1, 'phone', 'conflict'), (41, 1, 'name', 'refused'),
-          (41, 2, 'email', 'returned'), (42, 1, 'name', 'conflict'), (42, 1, 'email', 'asked'), (42, 9, 'phone', 'unsupported')
-        ) v (team_id, user_id, field, reason)`.execute(tx);
-    }),
+    database.force(`insert into sync.teams (team, team_id) values ('harbour', 41), ('quay', 42), ('calm', 43);
+      insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
+        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now()), (42, 1, 'One', 'One', true, null)`),
   );
-
-  it('counts held fields by team and reason', async () => {
-    const { kysely } = database.db;
-    await sql`update sync.held_fields set since = to_timestamp(9) where field = 'email'`.execute(kysely);
-    await sql`update sync.held_fields set since = to_timestamp(11) where field <> 'email'`.execute(kysely);
-    expect(await readHeldByReason(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
-      { team: 'harbour', state: 'held', inBatch: false, reason: 'conflict', count: 2, sinceMs: 9_000 },
-      { team: 'harbour', state: 'held', inBatch: false, reason: 'refused', count: 1, sinceMs: 11_000 },
-      { team: 'quay', state: 'held', inBatch: false, reason: 'asked', count: 1, sinceMs: 9_000 },
-      { team: 'quay', state: 'held', inBatch: false, reason: 'conflict', count: 1, sinceMs: 11_000 },
-      { team: 'quay', state: 'held', inBatch: false, reason: 'unsupported', count: 1, sinceMs: 11_000 },
-    ]);
-    expect(await readHeldByReason(kysely, ['calm'])).toEqual([]);
-    expect(await readHeldByReason(kysely, [])).toEqual([]);
-  });
 
   it('counts the users who wait in batches', async () => {
     const { kysely } = database.db;

@@ -393,14 +393,6 @@ describe('a held field', () => {
     );
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
-
-  it('a hold gets the new reason and detail if a run holds the field again', async () => {
-    await heldBefore('conflict', 'null');
-    await apply(
-      planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('limit') } }), write: null }),
-    );
-    expect(await held()).toMatchObject([{ reason: 'limit', detail: 'new' }]);
-  });
 });
 
 describe('applyUsers in the ledger', () => {
