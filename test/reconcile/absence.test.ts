@@ -93,22 +93,6 @@ describe('judgeAbsences', () => {
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
   });
 
-  it('marks approved rows as gone whatever the limit, but not in the first run that lacks them', () => {
-    const grounds = decided('approved', [1n, 2n, 3n, 4n]);
-    const all = absent(4);
-    expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({
-      due: [1n, 2n, 3n, 4n],
-      found: [],
-      withheld: null,
-    });
-    const fresh = all.map(({ id }) => ({ id, missingForMs: undefined }));
-    expect(judge('tags', { absent: fresh, population: 4 }, settings, grounds).due).toEqual([]);
-    const more = judge('tags', { absent: absent(9), population: 20 }, settings, grounds);
-    expect(more.due).toEqual([1n, 2n, 3n, 4n]);
-    expect(more.withheld?.ids).toEqual([5n, 6n, 7n, 8n, 9n]);
-    expect(more.withheld?.reason).toContain('5 of 20 rows are missing, more than the limit of 3');
-  });
-
   /** What becomes of one row that has been missing for long enough, as have two or four others. */
   type Fate = 'due' | 'withheld' | 'found' | 'nothing';
   const fates: readonly (readonly [AbsenceVerdict | 'none', 'few' | 'too many', Fate, number | null])[] = [

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { UserState } from '../../src/model/user-state.ts';
 import { joinName } from '../../src/model/name.ts';
 import { inLists, planInLists } from './in-lists.ts';
-import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, anyMember, anyPolicy, anyState, base, makeState, member, row, shown } from './states.ts';
+import { holdAll, anyMember, anyPolicy, anyState, base, makeState, member } from './states.ts';
 import { planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
 
@@ -14,13 +13,6 @@ const emptyName = fc.constantFrom(...emptyNames);
 const isFull = (of: { readonly name: { readonly first: string; readonly last: string } } | undefined) =>
   of !== undefined && joinName(of.name) !== '';
 const robin = { name: { first: 'Robin', last: 'Doe' } };
-const policies = (['hold', 'service-wins', 'mirror-wins'] as const).map(
-  (name): Policy => ({
-    ...holdAll,
-    name,
-  }),
-);
-
 describe('an empty name on the service', () => {
   it.each([
     ['a run', planInLists],
@@ -53,23 +45,10 @@ describe('an empty name on the service', () => {
   describe.each(emptyNames)('shown as %j', (name) => {
     const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
 
-    it.each(policies)('holds the full name as a conflict (policy: $name)', (policy) => {
-      const state = makeState({ service: { name } });
-      const plan = planInLists(state, member, policy);
-      expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
-      expect(plan.holds[0]?.detail).toContain('the service no longer shows a name');
-      expect(planInLists(applyPlan(state, plan), member, policy)).toMatchObject({
-        moves: [],
-        holds: [],
-        held: ['name'],
-      });
-    });
-
-    it.each(policies)('pushes or holds an edited name by the policy ($name)', (policy) => {
-      const state = makeState({ mirror: robin, service: { name } });
-      const { moves, holds } = planInLists(state, member, policy);
-      if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
-      else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
+    it('holds the full name as a conflict, and gives the empty name as the reason', () => {
+      const { moves, holds } = planInLists(makeState({ service: { name } }), member, holdAll);
+      expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
+      expect(holds[0]?.detail).toContain('the service no longer shows a name');
     });
 
     it('holds the name of a user who left and came back, whether or not an editor changed it', () => {
@@ -107,34 +86,5 @@ describe('an empty name on the service', () => {
         base: { name: base.name, joined: base.joined },
       });
     });
-  });
-});
-
-describe('a name that an update by musterd has emptied', () => {
-  const harmed = (pair: { first: string; last: string }, split: 'known' | 'guessed') =>
-    makeState({
-      base: { name: { first: '', last: '' }, joined: '' },
-      mirror: { name: pair, split },
-      service: { name: '' },
-    });
-
-  it.each(policies)('sends the name again to restore it (policy: $name)', (policy) => {
-    expect(planInLists(harmed(base.name, 'guessed'), member, policy).patch).toEqual({ name: base.name });
-  });
-
-  it.each(policies)('sends a later edit instead of the emptied name (policy: $name)', (policy) => {
-    const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
-    expect(planInLists(state, member, policy).patch).toEqual(robin);
-  });
-
-  it('holds the name as a conflict if the service has a new name, and settles the name if both sides agree (A16)', () => {
-    const state = harmed(base.name, 'guessed');
-    const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
-    for (const name of ['Eva Borg', 'Berg'])
-      expect(planInLists(set(name), member, holdAll).holds).toMatchObject([{ service: name }]);
-    expect(planInLists(set('Eva Borg', { ...row, ...robin }), member, holdAll).holds).toMatchObject([
-      { service: 'Eva Borg' },
-    ]);
-    expect(planInLists(set('Anne Berg'), member, holdAll).moves).toMatchObject([{ kind: 'settle' }]);
   });
 });

@@ -4,7 +4,7 @@ import type { Hold, HoldReason, Values } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
-import { voidDetail, isStopped } from '../../src/reconcile/merge/held-field.ts';
+import { voidDetail } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, id, makeState, member, guardLimits } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
@@ -240,28 +240,11 @@ describe('a held field', () => {
     },
   );
 
-  it.each<readonly [ConflictPolicy, Fate]>([
-    ['hold', 'stays'],
-    ['mirror-wins', 'held anew'],
-    ['service-wins', 'pulled'],
-  ])('follows the policy %s if the service has a new value, approved or not: %s', (policy, fate) => {
-    for (const approved of [false, true]) {
-      const state = stateOf('limit on a run');
-      const moved = change['service moved'](approved ? change.approved(state) : state);
-      expect(fateOf(moved, settings.maxRows, policy)).toBe(fate);
-    }
-  });
-
   it('pulls a resolved field with a new service value if the policy is "service-wins"', () => {
     const state = stateOf('limit alone');
     const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
     const moved = change['service moved']({ ...state, held });
     expect(fateOf(moved, settings.maxRows, 'service-wins')).toBe('pulled');
-  });
-
-  it('holds an approved field again, as "returned", if the user left and came back', () => {
-    const left = change['user leaves and comes back'](change.approved(stateOf('limit on a run')));
-    expect(fateOf(left, settings.maxRows)).toBe('returned');
   });
 });
 
@@ -283,15 +266,5 @@ describe('the values of a hold', () => {
     ['another value of both sides', hold, { ...moved, mirror: 'd@example.com' }, undefined],
   ])('voidDetail gives a reason if the service changed after the decision: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);
-  });
-
-  it.each([
-    ['limit', undefined, true],
-    ['review', undefined, true],
-    ['conflict', undefined, false],
-    ['refused', undefined, false],
-    ['limit', true, false],
-  ] as const)('isStopped finds a hold of a batch (reason %s, on one field: %s)', (reason, isAlone, waits) => {
-    expect(isStopped({ ...hold, reason, isAlone } as Hold)).toBe(waits);
   });
 });

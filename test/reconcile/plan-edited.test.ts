@@ -173,28 +173,6 @@ it('A run of the edits stays complete if one user of many has an unreadable fiel
 });
 
 it.each([
-  [40, 8, 0],
-  [40, 9, 9],
-  [20, 5, 0],
-  [20, 6, 6],
-])(
-  'The guard measures its limit by all %d users of the mirror: of %d edits it holds %d',
-  async (population, count, held) => {
-    const edited = Array.from({ length: count }, (_, at) => BigInt(at + 3));
-    const mirror = Object.assign(
-      createMirrorStandIn(edited.map((id) => stateOf(id, { name: { first: 'Bea', last: 'Berg' } }))),
-      { population },
-    );
-    const service = createServiceStandIn(edited.map((id) => shownAs(id)));
-    const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-    const team = teamOf(edited.map((id) => ({ ...member, id })));
-    const settings = { policy: holdAll, guard };
-    const { verdict } = await planEdited(places, team, settings);
-    expect(verdict.waiting).toHaveLength(held);
-  },
-);
-
-it.each([
   [3, false],
   [4, true],
 ])('A run leaves users unchanged if lookups stop finding %d of them at once: %s', async (count, leaves) => {

@@ -106,38 +106,6 @@ describe('a name that cannot be sent', () => {
 });
 
 describe('an edited value', () => {
-  type Value = 'a value' | 'null' | 'empty' | 'blank' | 'no digits';
-  type Fate = 'sent' | 'held' | 'impossible';
-  const table: Record<Exclude<Field, 'name'>, Record<Value, Fate>> = {
-    email: { 'a value': 'sent', null: 'held', empty: 'held', blank: 'held', 'no digits': 'sent' },
-    phone: { 'a value': 'sent', null: 'sent', empty: 'sent', blank: 'sent', 'no digits': 'held' },
-    roleId: {
-      'a value': 'sent',
-      null: 'held',
-      empty: 'impossible',
-      blank: 'impossible',
-      'no digits': 'impossible',
-    },
-  };
-  const values: Record<Value, string | null> = {
-    'a value': 'x1',
-    null: null,
-    empty: '',
-    blank: ' ',
-    'no digits': 'none',
-  };
-  const cases = rowsOf(table).flatMap(([field, byValue]) =>
-    rowsOf(byValue).map(([value, fate]) => ({ field, value, fate })),
-  );
-
-  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('$value in $field is $fate', (expected) => {
-    const { field, value, fate } = expected;
-    const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
-    const planned = plan(field, makeState({ mirror: { [field]: edited } }));
-    expect(holdIn(planned)?.reason).toBe(fate === 'held' ? 'unsupported' : undefined);
-    expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
-  });
-
   it.each([
     ['phone', 'none', 'the phone number has no digits'],
     ['email', null, 'the service gives no way to remove an email'],

@@ -58,14 +58,6 @@ describe('a user who left the team and came back', () => {
   const back = (given: Parameters<typeof makeState>[0]) =>
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
-  it('takes the service’s values for mirror and base', () => {
-    const { write, holds, case: userCase } = merge(back({ service: otherShown }));
-    expect(userCase).toBe('return');
-    expect(holds).toEqual([]);
-    expect(write?.mirror).toMatchObject({ ...otherValues, split: 'guessed' });
-    expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
-  });
-
   it.each(fields)('holds an edit of %s from before the user left, and does not change base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
@@ -88,11 +80,6 @@ describe('a user who left the team and came back', () => {
     const { write } = merge(back({ mirror: { name }, service: { name: 'Anne Marie Berg' } }));
     expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
-
-  it('does not hold a name that both sides have emptied', () => {
-    const plan = merge(back({ mirror: { name: { first: '', last: '' } }, service: { name: '' } }));
-    expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
-  });
 });
 
 describe('a hold that a person requested', () => {
@@ -104,12 +91,6 @@ describe('a hold that a person requested', () => {
     service: field === 'name' ? base.joined : base[field],
     detail: '',
     endsInMs,
-  });
-
-  it('ends when the user comes back after the end time of the hold', () => {
-    const held = [asked('phone', 0)];
-    const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
-    expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
   });
 
   it('ends once its time is over, even if the service leaves the field out', () => {
@@ -138,16 +119,6 @@ describe('a hold that a person requested', () => {
 });
 
 describe('a user without a row in the mirror', () => {
-  it('writes the service’s values to mirror and base together', () => {
-    const { write } = merge(makeState({ base: null, mirror: null, service: { phone: '' } }));
-    expect(write).toMatchObject({
-      expected: null,
-      mirror: { name: base.name, email: base.email, phone: null, roleId: 3n, split: 'guessed' },
-      base: { ...base, phone: null },
-      observed: { name: 'Anne Berg', role: 'agent', resolved: true },
-    });
-  });
-
   it('restores a field of a lost row from base if the service leaves the field out (O4)', () => {
     const hold = {
       field: 'email',
@@ -254,14 +225,6 @@ describe('a member whom only the team listing shows', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
     const { fields: decided, write } = planInLists(state, member, holdAll);
     expect([decided, write]).toEqual([decideEach(() => ({ kind: 'wait' })), null]);
-  });
-
-  it('restores a lost mirror row with the addresses of base', () => {
-    const state = makeState({ mirror: null, service: null });
-    expect(planInLists(state, { ...member, role: null }, holdAll)).toMatchObject({
-      case: 'adopt',
-      write: { mirror: { email: 'anne@example.com' }, base, observed: { role: null, resolved: false } },
-    });
   });
 });
 

@@ -96,11 +96,6 @@ describe('countRequests', () => {
     expect(cost(batches)).toBe(requests);
   });
 
-  it('counts one read for each hundred addresses', () => {
-    const many = (count: number) => ids(count).map((id) => ({ email: `${id}@example.com`, phone: null }));
-    expect([cost([many(100)]), cost([many(101)])]).toEqual([2, 3]);
-  });
-
   it('counts one more lookup for a user whom the service does not show', () => {
     expect(countRequests([[push(1)]], new Map())).toBe(3);
   });

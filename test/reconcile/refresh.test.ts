@@ -178,12 +178,6 @@ describe('refresh', () => {
     expect([told.published, ...told.asked]).toEqual([1, memory, 100]);
   });
 
-  it('reads all rows for a plan, even if it has stored answers', async () => {
-    const { of, mirror, told } = createStage({ agreed: agreedOn(Date.now() - 1 * hour) });
-    await planRefresh(of, mirror, settings, createRunNotes());
-    expect(told.asked).toEqual([memory, 100]);
-  });
-
   it.each([
     ['a complete listing', {}, [expect.objectContaining({ digests: ['one'], count: 3 })]],
     ['an incomplete listing', { listing: { because: 'a page is missing' } }, [null]],
@@ -233,17 +227,6 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([]);
     });
 
-    it('reads at most 50 rows in a run', async () => {
-      let asked = 0;
-      const row = (id: bigint) => {
-        asked += 1;
-        return Promise.resolve(survey(Number(id)));
-      };
-      const many = Array.from({ length: 60 }, (_, at) => survey(at + 1));
-      await createStage({ resource: surveys, lacking: many, row }).run();
-      expect(asked).toBe(50);
-    });
-
     it('stores an empty text if the row itself lacks the field', async () => {
       const row = () => Promise.resolve(survey(1));
       const { run, told } = createStage({ resource: surveys, lacking: lacking.slice(0, 1), row });
@@ -271,11 +254,6 @@ describe('refresh', () => {
       await after.run();
       expect(asked).toEqual([1n, 2n, 3n, 4n, 5n, 6n, 1n, 2n, 3n]);
       expect(after.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
-    });
-
-    it('reads single rows only of a listing that leaves a field out', async () => {
-      const row = () => Promise.reject(new Error('asked'));
-      await createStage({ lacking, row }).run();
     });
   });
 

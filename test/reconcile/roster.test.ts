@@ -87,12 +87,6 @@ describe('a request for all users', () => {
     const failing = answeringBy(service, () => Promise.reject(refusal(status)));
     await expect(read(failing)).rejects.toMatchObject({ status });
   });
-
-  it('adds a user whom the team does not list', async () => {
-    const service = createServiceStandIn([...users, makeUser(9n)]);
-    const { found } = await read(service);
-    expect(found).toContain(9n);
-  });
 });
 
 describe('members that only a lookup by address shows', () => {

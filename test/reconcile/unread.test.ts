@@ -82,9 +82,4 @@ describe('noteUnread', () => {
     expect(told(states, 10)).toEqual([[email, ...unread], []]);
     expect(told(states, 9)).toEqual([[email], unread]);
   });
-
-  it('reports nothing if the service shows every field, or leaves out a field that was empty before', () => {
-    const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
-    expect(told([makeState(), never, makeState({ service: null })])).toEqual([[], []]);
-  });
 });
