@@ -183,7 +183,7 @@ describe('musterd import', () => {
         0,
         expect.stringContaining(`will be held on its own: phone of ${id}: ${detail}`),
       ]);
-      expect(stdout).toContain('2 fields of 1 user; the next run sends them, but 1 of them is held until');
+      expect(stdout).toContain('2 fields of 1 user; the next run sends them, except 1 that is held until');
       const held = () => stage.sql('select field, state, reason, edited_by from report.held');
       expect(await held()).toEqual([['phone', 'held', 'limit', 'musterd_clerk']]);
       stage.emulator.team.editUser(id, { phone: '49307654321' });

@@ -138,7 +138,7 @@ export function printPreviewInMarkdown(
 export function printImported(context: Context, { changes, missed, approved }: ImportResult): void {
   const users = new Set(changes.map(({ userId }) => userId)).size;
   const held = changes.filter(({ unsure }) => unsure !== undefined).length;
-  const butHeld = `, but ${held} of them ${held === 1 ? 'is' : 'are'} held until a person approves: musterd held`;
+  const butHeld = `, except ${held} that ${held === 1 ? 'is' : 'are'} held until a person approves (musterd held)`;
   printLine(
     context.out,
     `Written into the mirror: ${plural(changes.length, 'field')} of ${plural(users, 'user')}; the next run sends them${held > 0 ? butHeld : ''}${approved > 0 ? `, and ${approved} of them may pass the limits on a whole run once` : ''}.`,

@@ -183,7 +183,7 @@ function printRefusal(
   if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
   const as = ownerAdds(context.env);
   for (const hash of batchesOf(changes))
-    printLine(context.out, `A run holds it as this batch: musterd approve ${hash}${as} --reason …`);
+    printLine(context.out, `Once a run holds it as this batch: musterd approve ${hash}${as} --reason …`);
 }
 
 /** Prints the plan as Markdown, with a section per user, for a ticket or a chat. */

@@ -112,7 +112,5 @@ export function readNewPhone(
   }
   if (usual.size === 0 || usual.has(shapeOf(read.digits))) return read;
   const why = `"${given}" may lack its country code, because ${now ?? 'every phone of the team'} has another code or length`;
-  return country === null
-    ? { ...read, unsure: why }
-    : { wrong: `${why}: begin it with a plus sign, or give --country` };
+  return country === null ? { ...read, unsure: why } : { wrong: `${why}: begin it with a plus sign` };
 }
