@@ -38,7 +38,7 @@ function printBatches(context: Context, rows: readonly HeldRow[], as: string): v
     for (const command of commands) printLine(context.err, `  ${command}`);
   }
   if (rejected.length > 0)
-    printLine(context.err, `${plural(rejected.length, 'field')} rejected, which the mirror still has.`);
+    printLine(context.err, `${plural(rejected.length, 'field')} rejected. To decide again: musterd resolve`);
   printLine(context.err, '"musterd held --all" shows each field, with all three values.');
 }
 
@@ -46,7 +46,7 @@ function printFields(context: Context, rows: readonly HeldRow[], as: string): vo
   printRows(context, heldColumns, rows);
   const [command] = sayDecideEach(rows);
   if (command === undefined) return;
-  const other = command.includes(' --take ') ? '--take service' : 'musterd reject';
+  const other = command.includes(' --take ') ? '--take service' : command.replace('approve', 'reject');
   printLine(context.err, printable(`To decide the first field: ${command}${as}, or ${other}`));
 }
 

@@ -52,7 +52,7 @@ function showKnown(
   { markdown, exitCode: tellsChanges }: PlanOptions,
 ): ExitCode {
   const held = changes.filter((change) => change.state === 'held' && change.reason !== 'asked').length;
-  const reason = `the service was not asked, because ${login} does not own the mirror: this is what the last runs saw`;
+  const reason = `the service was not asked, because ${login} does not own the mirror: this is what the last runs saw, and the next run checks the limits`;
   if (context.json) {
     const batches = batchesOf(changes);
     printJson(context, {
