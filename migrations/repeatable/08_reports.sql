@@ -742,7 +742,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
            else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
   from sync.changes c
-  -- Computes edit_id first: with a cast of JSON in a condition, row-level security would make Postgres compare all edits.
+  -- The cast to edit_id comes before the joins: in a join condition, row-level security would keep Postgres from the index.
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true

@@ -220,7 +220,7 @@ const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 function withSign(world: ProcessWorld, name: string) {
   const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
   const err = aside(world.err);
-  // Only output to the terminal must first remove the sign. Output to a file or a pipe does not appear there.
+  // Before output to a terminal, the progress sign must be erased. Output to a file or a pipe is not shown beside it.
   const out = world.out.isTTY === true ? aside(world.out) : world.out;
   const log =
     world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);

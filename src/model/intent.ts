@@ -10,7 +10,7 @@ export const pushOutcomes = [
   'confirmed',
   /** The service still shows the old value. */
   'ineffective',
-  /** The service shows a third value. */
+  /** The service shows neither the value from before the push nor the pushed value. */
   'changed',
   /** The answer does not contain the user or the field. */
   'missing',

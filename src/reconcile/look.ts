@@ -17,7 +17,7 @@ import { type Roster, readRoster } from './read/roster.ts';
 interface Seen {
   readonly roster: Roster;
   readonly roles: RoleNames;
-  /** Users who differ between mirror, base and service, by id. In a whole look, also users whom the service lacks. */
+  /** Users whose mirror, base and service differ, ordered by id. If all users were read, also users whom the service lacks. */
   readonly states: readonly UserState[];
   /** Users who are new to the mirror. */
   readonly unknown: readonly Id[];

@@ -11,7 +11,7 @@ export const defaultClockSkewSettings: ClockSkewSettings = { warnAboveMs: 30_000
 
 export interface ClockSkew {
   /**
-   * Measures the difference from the `Date` header of an answer.
+   * Measures by the `Date` header of an answer how far the service's clock differs from ours.
    *
    * @param sentMs our wall clock when the request left
    * @returns a warning for people if the difference is too large and was not reported yet

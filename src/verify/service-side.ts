@@ -106,7 +106,7 @@ async function ask(
   }
 }
 
-/** If this many first requests of a round find no user, the search by this kind of address ends. */
+/** The search by a kind of address ends if this many first requests of the round find no user. */
 const mostInVain = 2;
 
 /**
