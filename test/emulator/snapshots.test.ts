@@ -95,19 +95,16 @@ describe('a snapshot of the emulator', () => {
       expect(tags.map(({ tag }) => tag)).not.toContain('Since');
     }));
 
-  it('the control endpoint returns a snapshot, and restores it', async ({ emulator, ask }) => {
-    const taken = (await ask('POST /_emulator/snapshot')).json;
-    expect(taken).toEqual(JSON.parse(textOf(emulator)));
-    emulator.team.addTag('Since');
-    expect((await ask('POST /_emulator/restore', taken)).status).toBe(200);
-    expect(textOf(emulator)).toBe(JSON.stringify(taken));
-  });
-
-  it('the control endpoint restores a snapshot of more than 10 MiB', async ({ emulator, ask }) => {
+  it('the control endpoint returns a snapshot of more than 10 MiB, and restores it', async ({
+    emulator,
+    ask,
+  }) => {
     emulator.team.addTag('x'.repeat(10 * 2 ** 20));
     const { text } = await ask('POST /_emulator/snapshot');
-    expect(text.length).toBeGreaterThan(10 * 2 ** 20);
+    expect(text === textOf(emulator)).toBe(true);
+    emulator.team.addTag('Since');
     expect((await ask('POST /_emulator/restore', text)).status).toBe(200);
+    expect(text === textOf(emulator)).toBe(true);
   });
 
   it('restore drops the late writes that the emulator has not applied yet', async ({ emulator, ask }) => {
