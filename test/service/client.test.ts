@@ -320,16 +320,3 @@ test('a stop signal lets the request in flight finish, and rejects the next call
   await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
   expect(server.requests).toHaveLength(1);
 });
-
-test('the client reads 250 tags in five requests: three pages with rows and two empty pages', async () => {
-  const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
-  const { client, server } = await openPair((socket, request) => {
-    const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
-    socket.write(json(200, rows.slice(page * limit, (page + 1) * limit)));
-  });
-  const seen: number[] = [];
-  const first = await client.list(tags, { ...listing, onPage: (count) => seen.push(count) });
-  expect(first).toMatchObject({ status: 'complete', requests: 5, memory: { limit: null } });
-  expect(seen).toEqual([100, 200, 250]);
-  expect(server.requests).toHaveLength(5);
-});

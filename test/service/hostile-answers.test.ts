@@ -3,7 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import tags from '../../src/model/listed/tags.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import { openAnswered } from './client-fixture.ts';
+import { answer } from './raw-server.ts';
 
 /** As long as an answer may be with the default settings. */
 const maxBytes = 33_554_432;
@@ -48,12 +53,6 @@ function differentTexts(): Buffer {
   return Buffer.from(`[${texts.join('')}0]`);
 }
 
-/** What is as short as a count, a row or a page, and is not. */
-const shorter: readonly (readonly [call: string, bytes: number])[] = [
-  ['count', 65_536],
-  ['tags', 8_388_608],
-];
-
 describe('an answer that is built to use up all memory', () => {
   let next: () => Buffer = () => Buffer.alloc(0);
   const server = createServer((request, response) => {
@@ -69,12 +68,12 @@ describe('an answer that is built to use up all memory', () => {
     server.close();
   });
 
-  const read = async (calls: readonly string[]) => {
+  const read = async (count: number) => {
     const { port } = server.address() as AddressInfo;
     const reader = fileURLToPath(new URL('hostile-reader.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--max-old-space-size=512', '--expose-gc', reader, `http://127.0.0.1:${port}`, ...calls],
+      ['--max-old-space-size=512', '--expose-gc', reader, `http://127.0.0.1:${port}`, String(count)],
       { env: {} },
     );
     return JSON.parse(stdout) as { readonly outcome: string; readonly rssMb: number }[];
@@ -87,7 +86,7 @@ describe('an answer that is built to use up all memory', () => {
     while (readings.length < 3 && readings.every((rssMb) => rssMb >= mostRssMb)) {
       const left = all.map(([, [make]]) => make);
       next = () => left.shift()?.() ?? Buffer.alloc(0);
-      const answers = await read(all.map(() => 'users'));
+      const answers = await read(all.length);
       expect(Object.fromEntries(all.map(([name], at) => [name, answers[at]?.outcome]))).toEqual(
         Object.fromEntries(all.map(([name, [, outcome]]) => [name, expect.stringMatching(outcome)])),
       );
@@ -96,12 +95,14 @@ describe('an answer that is built to use up all memory', () => {
     }
     expect(Math.min(...readings)).toBeLessThan(mostRssMb);
   });
+});
 
-  it('a call fails if a count exceeds 65,536 bytes or a page 8,388,608 bytes (S6)', async () => {
-    next = () => of('1,');
-    const answers = await read(shorter.map(([call]) => call));
-    expect(answers.map(({ outcome }) => outcome)).toEqual(
-      shorter.map(([, bytes]) => expect.stringContaining(`the answer is longer than ${bytes} bytes`)),
-    );
+test.each<readonly [string, number, (client: ServiceClient) => Promise<unknown>]>([
+  ['count', 65_536, (client) => client.contactCount({})],
+  ['page', 8_388_608, (client) => client.list(tags, { memory: nothingLearned, size: 100 })],
+])('a call fails if a %s exceeds %i bytes (S6)', async (_, bytes, read) => {
+  const { client } = await openAnswered(answer(200, `[${'1,'.repeat(bytes / 2)}0]`), {
+    retry: { attempts: 1 },
   });
+  await expect(read(client)).rejects.toThrow(`the answer is longer than ${bytes} bytes`);
 });

@@ -72,8 +72,10 @@ describe('the digests of a listing', () => {
 
   test('client.list recognizes an unchanged listing by the digests of the last run', async () => {
     const { client } = await openRows(twoOn(0));
-    const { digests, memory, requests } = await client.list(tags, asked);
-    expect([requests, digests?.length]).toEqual([4, 3]);
+    const seen: number[] = [];
+    const onPage = (rows: number) => seen.push(rows);
+    const { digests, memory, requests } = await client.list(tags, { ...asked, onPage });
+    expect([requests, digests?.length, seen]).toEqual([4, 3, [2, 2]]);
     expect(await client.list(tags, knowing(digests, memory.limit))).toMatchObject({ isKnown: true });
   });
 
