@@ -109,17 +109,6 @@ describe('the search for edited teams', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
-  it('queries a team after its run only if the run did not see all its edits', async () => {
-    await edit();
-    edited.done('a', true);
-    await pass(1_000);
-    expect(asked).toEqual([]);
-    await edit('b');
-    edited.done('b', false);
-    await pass(1_000);
-    expect(asked).toEqual([['b']]);
-  });
-
   it('queries a team that is edited just after a push, and offers it 500 ms after the push', async () => {
     await edit();
     edited.done('a', true);

@@ -25,16 +25,12 @@ describe('GET /v1/users/get', () => {
 
   it('accepts null, [] and {} in a body, and answers 400 to a filter of the wrong type', async ({
     emulator,
-    ask,
   }) => {
     expect(users(await get(emulator, { email: [null] }))).toEqual([]);
     expect(users(await get(emulator, []))).toHaveLength(20);
     expect(users(await get(emulator, {}))).toHaveLength(20);
     for (const body of [undefined, '{', '"x"', '1', 'null', { email: 'a@b' }, { phone: [1] }, [1]]) {
       expect(await get(emulator, body)).toMatchObject(badRequest);
-    }
-    for (const path of ['/v1/team', '/v1/inboxes', `/v1/tag/${emulator.team.tags()[0]?.id}`]) {
-      for (const body of [{}, []]) expect(await ask(`GET ${path}`, body)).toMatchObject({ status: 200 });
     }
   });
 

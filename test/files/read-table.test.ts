@@ -103,11 +103,6 @@ describe('readTable of CSV', () => {
     ]);
   });
 
-  it('removes a quote before a formula, and keeps any other quote', async () => {
-    const { rows } = await csv(`id,name\n1,'+15550100\n2,'quoted'\n3,''=1\n`);
-    expect(rows.map(({ cells }) => cells[1])).toEqual(['+15550100', "'quoted'", "'=1"]);
-  });
-
   it('reads a cell like ="0041" as the text 0041', async () => {
     const { rows } = await csv('id,name\n="1",="+41 79"\n2,"=""0041"""\n3,"a,=""5"","\n4,"=""a""b"\n');
     expect(rows.map(({ cells }) => cells)).toEqual([

@@ -23,41 +23,10 @@ describe('splitName', () => {
   ])('cuts %j into %j and %j', (name, first, last) => {
     expect(splitName(name)).toEqual({ first, last });
   });
-
-  it('returns halves that join back to the canonical name, whatever the text', () => {
-    fc.assert(
-      fc.property(anyText, (name) => {
-        expect(joinName(splitName(name))).toBe(canonicalName(name));
-      }),
-      runs,
-    );
-  });
-
-  it('returns a last name without a space, and an empty last name for a name of one word', () => {
-    fc.assert(
-      fc.property(oddName, (name) => {
-        const { first, last } = splitName(name);
-        expect(last).not.toMatch(/\s/u);
-        expect(last === '').toBe(countWords(name) < 2);
-        expect(first === '').toBe(countWords(name) === 0);
-      }),
-      runs,
-    );
-  });
-
-  it('returns the same for a name and its canonical form', () => {
-    fc.assert(
-      fc.property(anyText, (name) => {
-        expect(splitName(canonicalName(name))).toEqual(splitName(name));
-        expect(countWords(canonicalName(name))).toBe(countWords(name));
-      }),
-      runs,
-    );
-  });
 });
 
 describe('canonicalName', () => {
-  it('returns the words of the name in NFC, joined by one space', () => {
+  it('returns the words of a name in NFC, joined by one space, and splitName the last word alone', () => {
     const near = fc.string({
       unit: fc.constantFrom(
         ' ',
@@ -76,20 +45,11 @@ describe('canonicalName', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, oddName, near), (name) => {
         const words = name.normalize('NFC').split(/\s+/u).filter(Boolean);
-        expect(canonicalName(name)).toBe(words.join(' '));
+        expect([canonicalName(name), countWords(name)]).toEqual([words.join(' '), words.length]);
         expect(splitName(name)).toEqual({
           first: (words.length < 2 ? words : words.slice(0, -1)).join(' '),
           last: words.slice(1).at(-1) ?? '',
         });
-      }),
-      runs,
-    );
-  });
-
-  it('changes nothing when applied twice', () => {
-    fc.assert(
-      fc.property(anyText, (name) => {
-        expect(canonicalName(canonicalName(name))).toBe(canonicalName(name));
       }),
       runs,
     );
