@@ -121,17 +121,6 @@ describe.each([oldestServer()])('migrate of a mirror of version 0.1.0 with reque
       expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
     });
 
-    it('migrate renames the hold reason "gone" to "returned"', async () => {
-      await sql(
-        `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
-      );
-      await migrateNow();
-      expect(await sql('select user_id, field, state, reason from report.held order by 1')).toEqual([
-        [1n, 'phone', 'held', 'returned'],
-        [2n, 'phone', 'held', 'limit'],
-      ]);
-    });
-
     it('migrate records a resolve that chose the service’s value as "discard", and keeps other changes', async () => {
       await sql(`insert into sync.runs (team, team_id, command, outcome, finished_at) values ('default', 41, 'resolve', 'complete', now());
         insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by)
@@ -221,7 +210,7 @@ describe.each([oldestServer()])('migrate of a mirror of version 0.1.0 with reque
       await open();
       await sql(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values
         (41, 5, 'email', 'limit', null, null), (41, 6, 'email', 'limit', null, 'approved'), (41, 7, 'email', 'limit', 'abc', 'approved'),
-        (41, 8, 'email', 'limit', 'abc', 'rejected'), (41, 9, 'email', 'conflict', null, null), (41, 10, 'email', 'review', 'abc', null)`);
+        (41, 8, 'email', 'limit', 'abc', 'rejected'), (41, 9, 'email', 'conflict', null, null), (41, 10, 'email', 'review', 'abc', null), (41, 11, 'email', 'gone', null, null)`);
       await sql(
         `insert into sync.stale_rows (team_id, id, since, passes) values (41, 2, '2026-11-27 09:00', 2), (41, 9, now(), 1), (42, 1, now(), 1)`,
       );
@@ -312,7 +301,7 @@ describe.each([oldestServer()])('migrate of a mirror of version 0.1.0 with reque
       });
     });
 
-    it('migrate keeps batch and decision of held fields, and marks a limit outside a batch as alone', async () => {
+    it('migrate keeps batch and decision of held fields, renames the reason "gone", and marks a limit outside a batch as alone', async () => {
       expect(
         await sql(
           'select user_id, reason, alone, batch, decision from sync.held_fields where user_id > 4 order by 1',
@@ -324,6 +313,7 @@ describe.each([oldestServer()])('migrate of a mirror of version 0.1.0 with reque
         [8n, 'limit', false, 'abc', 'rejected'],
         [9n, 'conflict', false, null, null],
         [10n, 'review', false, 'abc', null],
+        [11n, 'returned', false, null, null],
       ]);
     });
 
