@@ -71,8 +71,11 @@ const fields: readonly Row[] = [
     client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; a row with any other id is rejected'],
     emulator: ['emulator/wire/answer-schemas.ts', 'user.id'],
     tests: [
-      ['service/fields.test.ts', 'reads an id of %s above 2^53 exactly, and rejects the id 2^63 (A8)'],
-      ['service/requests.test.ts', 'the client sends ids above 2^53 with all their digits'],
+      ['service/wire.test.ts', 'toJson and parseJson keep any 64-bit integer exact (A8)'],
+      [
+        'service/wire.test.ts',
+        'encodeUserPatch writes only changed fields, and of a phone only the digits (S71)',
+      ],
       ['service/wire.test.ts', 'rejects a row with the id %s, and keeps its neighbours (A9)'],
     ],
   }),
