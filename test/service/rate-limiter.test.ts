@@ -97,17 +97,6 @@ describe('createRate', () => {
     for (const gap of gaps) expect(gap).toBeCloseTo(60_000 / 475, 3);
   });
 
-  test('sends waiting calls in the order of their arrival', async () => {
-    const { clock, rate } = openRate({ burst: 1 });
-    const order: number[] = [];
-    const calls = Array.from({ length: 10 }, async (_, i) => {
-      await rate.acquire();
-      order.push(i);
-    });
-    await clock.run(Promise.all(calls));
-    expect(order).toEqual(order.toSorted((a, b) => a - b));
-  });
-
   test('pauses once for four 429s of the same burst, and longer for the next 429', async () => {
     const { clock, rate } = openRate();
     const slots = await clock.run(Promise.all(Array.from({ length: 4 }, () => rate.acquire())));
