@@ -11,7 +11,7 @@ import { migrate } from '../../src/mirror/migrations.ts';
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { oldestServer } from '../support/servers.ts';
+import { servers } from '../support/servers.ts';
 import { runMusterd } from '../system/run-musterd.ts';
 
 /** What the command `dump` of 0.1.0 wrote of a mirror with a request in each state; it makes its schema itself. */
@@ -43,7 +43,7 @@ const openRequests = [
   'read conversation cf51ccf5-b10f-4f76-9489-de588b8b23c2, to 15550120 (waiting)',
 ];
 
-describe.each([oldestServer()])('migrate of a mirror of version 0.1.0 with requests, on $name,', (server) => {
+describe.each(servers())('migrate of a mirror of version 0.1.0 with requests, on $name,', (server) => {
   let loaded: TestDatabase;
   let database: TestDatabase;
   let folder: ReturnType<typeof temporaryFolder>;
