@@ -423,6 +423,17 @@ describe('a batch', () => {
   });
 });
 
+it('The guard holds an edit as a conflict if the service has put its value back three times', () => {
+  const undone = holdOf(2n, 'new@example.com', { reason: 'conflict', detail: 'changed back 3 times' });
+  const { plans } = judge({
+    edits: { 2: { email: 'new@example.com' } },
+    history: { undone: [{ id: 2n, hold: undone }] },
+  });
+  expect(planOf(plans, 2n)).toMatchObject({
+    holds: [{ field: 'email', reason: 'conflict', detail: undone.detail }],
+  });
+});
+
 describe('a limit on single fields', () => {
   const held = (given: Edits): readonly (readonly [number, Field])[] =>
     judge(given).plans.flatMap(({ id, holds }) => holds.map(({ field }) => [Number(id), field] as const));
