@@ -150,6 +150,11 @@ const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
   },
 };
 
+it('The push of an approved edit does not end its hold, which lasts until the edit arrives', () => {
+  const decision = decisionOn(change.approved(stateOf('review')), settings.maxRows, 'hold');
+  expect(decision).toMatchObject({ kind: 'push', ends: false });
+});
+
 describe('a held field', () => {
   const cases = rowsOf(table).flatMap(([kind, fates]) =>
     (Object.entries(fates) as [Event, Fate][]).map(([event, fate]) => [kind, event, fate] as const),
