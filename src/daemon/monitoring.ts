@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
 import { createPage } from '../page/serve/create-page.ts';
 import { pageRoutes } from '../page/serve/page-routes.ts';
+import { listenError } from '../page/serve/serve-page.ts';
 import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
@@ -107,7 +108,8 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
           log,
         }).catch(async (error: unknown) => {
           await closeOthers();
-          throw error;
+          const hint = 'Set status.port to a free port, or to 0 for no status server.';
+          throw listenError(error, `${status.host} port ${status.port}`, 'configuration', hint);
         });
   const watch: RunWatch = {
     onServiceEvent: (team, event) => {

@@ -11,7 +11,6 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
-import { MusterdError } from '../errors.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { keepRoom } from './connection-room.ts';
@@ -76,27 +75,19 @@ function isOurName(host: string | undefined): boolean {
   return name === 'localhost' || name === '[::1]' || isLoopback(name);
 }
 
-/** @throws MusterdError `configuration` if it cannot listen on the address */
+/** @throws the operating system's error about the address, such as EADDRINUSE */
 export async function createStatusServer(options: StatusOptions): Promise<StatusServer> {
-  const hint =
-    'Set status.port to a free port (0: no status server), or status.host to an address of this machine.';
-  return await openServer(options, (app) => addRoutes(app, options), ['configuration', hint]);
+  return await openServer(options, (app) => addRoutes(app, options));
 }
 
-/** Serves only the page. @throws MusterdError `usage` if it cannot listen on the address */
+/** Serves only the page. @throws the operating system's error about the address, such as EADDRINUSE */
 export async function createPageServer(
   options: HttpOptions & { readonly page: PagePart },
 ): Promise<StatusServer> {
-  const hint =
-    'Give another port with --port (0: any free port). A daemon shows the same page at its status.port.';
-  return await openServer(options, () => undefined, ['usage', hint]);
+  return await openServer(options, () => undefined);
 }
 
-async function openServer(
-  options: HttpOptions,
-  add: (app: FastifyInstance) => void,
-  [code, hint]: readonly ['configuration' | 'usage', string],
-): Promise<StatusServer> {
+async function openServer(options: HttpOptions, add: (app: FastifyInstance) => void): Promise<StatusServer> {
   // The name `localhost` can have two addresses, but the server listens on one address.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
@@ -125,13 +116,7 @@ async function openServer(
   add(app);
   const { page, log, monotonicMs = () => performance.now() } = options;
   page?.add(app, { onLoopback, monotonicMs, log });
-  try {
-    await app.listen({ host, port: options.port });
-  } catch (cause) {
-    const { code: reason = cause } = cause as NodeJS.ErrnoException;
-    const words = `musterd cannot listen on ${host} port ${options.port} (${String(reason)})`;
-    throw new MusterdError(code, words, { hint, cause });
-  }
+  await app.listen({ host, port: options.port });
   const address = app.server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,

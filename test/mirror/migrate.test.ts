@@ -266,7 +266,7 @@ describe.each(servers())('migrate on $name', (server) => {
       const { message, hint } = await failureOf(attempt(migrated.db));
       expect([message, hint]).toEqual([
         'The schema was made by a musterd before 0.1.0: its last migration is 0070_known_rows.',
-        expect.stringContaining('restore the dump with 0.1.0 into an empty database'),
+        expect.stringContaining('restore the dump into an empty database with musterd 0.1.0'),
       ]);
     }
     expect(await dumpSchema(migrated.db)).toBe(before);

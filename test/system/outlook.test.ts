@@ -48,7 +48,7 @@ describe('a monitored daemon', () => {
     const second = await runMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: port });
     expect(second.code).toBe(78);
     expect(second.stderr).toMatch(
-      /^musterd: musterd cannot listen on \S+ port \d+ \(EADDRINUSE\)\n {2}Set status\.port/m,
+      /^musterd: Cannot listen on \S+ port \d+ \(EADDRINUSE\)\n {2}Set status\.port/m,
     );
     expect(second.stderr).not.toContain('    at ');
   });

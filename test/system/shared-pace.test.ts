@@ -30,7 +30,7 @@ describe('commands and the shared rate limit', () => {
     ['verify'],
     ['why', email],
     ['tag', 'create', 'VIP', '--yes'],
-    ['schedule', 'show', '1'],
+    ['schedule', 'cancel', '1', '--yes'],
     ['conversations', 'read', '--inbox', '1', '--user', email, '--target', '15550100', '--yes'],
   ];
   const notCalling = (): readonly (readonly string[])[] => [

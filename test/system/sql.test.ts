@@ -161,7 +161,7 @@ describe('musterd sql', () => {
 
   it(String.raw`lists with \d the views and the tables, and what their columns mean`, async () => {
     const { stdout } = await sql(String.raw`\d`);
-    expect(stdout).toMatch(/^report\.held +What waits for a person/m);
+    expect(stdout).toMatch(/^report\.held +The fields that wait for a person/m);
     expect(stdout.indexOf('mirror.users')).toBeGreaterThan(stdout.indexOf('report.runs'));
     for (const name of ['report.pending', 'pending', 'REPORT.Pending;']) {
       const shown = await sql(String.raw`\d ${name}`);

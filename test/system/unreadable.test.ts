@@ -54,7 +54,7 @@ describe('a field of users with an unexpected type', () => {
         field: 'phone',
         rule: 'unread',
         decision: 'wait',
-        because: expect.stringContaining('cannot be read'),
+        because: expect.stringContaining('unreadable value'),
       }),
     );
     expect(why.report['next']).toContain('hone and role_id waits until');

@@ -131,7 +131,7 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
 /** Refuses statements that would not have their usual effect in such a session. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
   if (keyword === 'copy')
-    throw new MusterdError('usage', 'musterd sql cannot run COPY', {
+    throw new MusterdError('usage', 'The command musterd sql cannot run COPY', {
       hint: 'Use select with --format csv, or psql: "musterd status" prints its command.',
     });
   if (!isWriting && (transactionWords.has(keyword) || keyword === 'prepare'))
