@@ -19,9 +19,9 @@ describe('the simulation of musterd in virtual time', () => {
     longHungAfterMs,
   );
 
-  it('reports a broken promise if the guard "send deadline" is removed', async () => {
+  it('reports a broken promise if no deadline stops a late push', async () => {
     // It ends with the first that notices.
-    const flags = ['--guards', '--in', 'send deadline', '--from', '1', '--seeds', '30'];
+    const flags = ['--guards', '--in', 'after its deadline', '--from', '1', '--seeds', '30'];
     const played = await playSeeds('test/mutation/breaks.ts', ...flags);
     expect(played.at(-1)?.result.split(':')[0]).toBe('a push leaves soon after the read');
   });
