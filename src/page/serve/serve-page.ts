@@ -10,7 +10,7 @@ export interface ServePageOptions extends Pick<PageOptions, 'db' | 'configs' | '
   readonly log: { warn(fields: object, text: string): void };
 }
 
-/** The error of a server that cannot listen at its address, in words. Any other error stays as it is. */
+/** The error of a server that cannot listen at its address, in words. Any other error is returned unchanged. */
 export function listenError(cause: unknown, at: string, code: ErrorCode, hint: string): unknown {
   const { code: reason = '' } = cause as NodeJS.ErrnoException;
   const isOfAddress = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(reason);
