@@ -30,8 +30,8 @@ const POLL_MS = 15;
 const somePort = () => randomInt(20_000, 30_000);
 
 /**
- * Attaches to the server of a cluster, or starts it. If several processes try, Postgres lets one win, and the others
- * find its server. It listens on the same port at each start, for saved connections, unless that port is taken.
+ * Attaches to the server of a cluster, or starts it. If several processes try, Postgres lets one win. The others use its
+ * server and stop their own, which could start later. It listens on the same port at each start unless that is taken.
  */
 export async function useServer(options: ServerOptions): Promise<Server> {
   const { folder, password, account } = options;
@@ -47,7 +47,8 @@ export async function useServer(options: ServerOptions): Promise<Server> {
       const letGo = own?.pid === running.pid ? own.letGo : undefined;
       try {
         const client = await enter(password, running.port);
-        if (letGo !== undefined) keepPort(options, kept, port);
+        if (letGo === undefined) own?.stop();
+        else keepPort(options, kept, port);
         return { ...running, client, letGo };
       } catch (error) {
         words = `it refuses our login: ${(error as Error).message}`;
@@ -143,7 +144,6 @@ export async function stopServer({ pid }: Server, folder: string): Promise<void>
     try {
       if (isPostmaster(pid, data)) process.kill(pid, signal);
     } catch (error) {
-      // The server has ended since the check.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
     for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(POLL_MS))
