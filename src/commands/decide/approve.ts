@@ -70,7 +70,8 @@ export async function withdrawCommand(
     if (context.json) printJson(context, { decision_id: decision, withdrawn, left });
     else {
       printLine(context.out, `${plural(withdrawn, 'field')} taken back${numbered(decision)}`);
-      if (fields.length === 0) printLine(context.out, 'No unsent edit is yours. Other name: --as <person>');
+      if (fields.length === 0)
+        printLine(context.out, 'No unsent edit is yours. For edits under another name, add --as <person>.');
       printLeft(context, left);
     }
     return left.length > 0 ? exitCode.waiting : exitCode.ok;
