@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { runMusterd } from './run-musterd.ts';
+import { startMusterd } from './run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { freePort } from '../support/postgres-process.ts';
@@ -45,7 +45,7 @@ describe('a monitored daemon', () => {
   it('ends with 78 and one sentence if its port is taken', async () => {
     await open();
     const [, port = ''] = /"port":(\d+)/.exec(daemon.log()) ?? [];
-    const second = await runMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: port });
+    const second = await startMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: port }).ended;
     expect(second.code).toBe(78);
     expect(second.stderr).toMatch(
       /^musterd: Cannot listen on \S+ port \d+ \(EADDRINUSE\)\n {2}Set status\.port/m,
