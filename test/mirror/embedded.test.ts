@@ -55,10 +55,11 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-  const running = findPostmaster(join(folder, 'cluster', 'data'));
-  if (running !== undefined) process.kill(running.pid, 'SIGQUIT');
+  // A killed process and its server end a moment apart.
+  const error = await stopped({ dataDir: folder }).catch((thrown: unknown) => thrown);
+  if (error !== true) process.kill(serverOf({ dataDir: folder }).pid, 'SIGQUIT');
   rmSync(folder, { recursive: true, force: true });
-  expect(running, 'a server was left behind').toBeUndefined();
+  expect(error, 'a server was left behind').toBe(true);
 });
 
 /** Puts a mirror into the folder that was made before: making one takes a second, copying it does not. */
