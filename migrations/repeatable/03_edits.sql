@@ -221,7 +221,7 @@ begin
   ),
   freed as (
     delete from sync.held_fields h using withdrawn w
-    where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id = w.edit_id and coalesce(h.until <= clock_timestamp(), true)
+    where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id <= w.edit_id and coalesce(h.until <= clock_timestamp(), true)
   ),
   noted as (
     insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, edited_by, application, actor,

@@ -438,7 +438,7 @@ begin
     from done d group by d.user_id
   )
   select nullif(j.named, 0), j.user_id, j.field,
-    case when decide_edits.revert and j.outcome in ('rejected', 'resolved') then 'ended' else w.state end, w.detail,
+    case when decide_edits.revert and j.outcome in ('rejected', 'resolved') or j.outcome = 'moved' and j.named <> 0 and j.edit_id is null then 'ended' else w.state end, w.detail,
     case when exists (select from done) then mine end, j.outcome
   from judged j
   join (values ('approved', 'waiting', null), ('resolved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push reports its outcome'),

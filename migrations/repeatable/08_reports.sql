@@ -248,10 +248,11 @@ from (
     order by r.change_id desc limit 1
   ) c on true
   where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
+    and (e.edit_id is null or e.edit_id = h.edit_id or h.until > clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'The fields that wait for a person, with the values of mirror and service, now and when the hold began: a row per field of a user (team_id, user_id, field).'
-  ' Approved fields wait for no person, and are not listed.';
+  ' Approved fields, and fields that were edited again, wait for no person, and are not listed.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';
@@ -301,7 +302,6 @@ begin atomic
       order by c.change_id desc limit 1) end)
   from (select * from sync.edits o where o.team_id = team and o.edit_id = edit offset 0) e
   left join report.held h on h.team_id = team and h.user_id = users and h.field = of_field and e.ended_at is null
-    and (h.edit_id = edit or h.until > clock_timestamp())
   left join lateral (
     select c.change_id, c.request_id, c.outcome ->> of_field as outcome from sync.changes c
     where c.team_id = team and c.user_id = users and c.state = 'open' and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit

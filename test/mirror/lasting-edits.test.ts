@@ -212,21 +212,24 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it.each(['approved', 'rejected'])('removes its hold with the decision "%s"', async (decision) => {
-      await edit('Kim', `phone = '15550101'`);
-      await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
-      await edit('Kim', `phone = '15550100'`);
-      expect(await held()).toEqual([]);
-    });
+    it.each(['approved', 'rejected'])(
+      'removes the hold of an earlier edit, with the decision "%s"',
+      async (decision) => {
+        await edit('Kim', `phone = '15550101'`);
+        await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
+        await edit('Kim', `phone = '15550102'`);
+        await edit('Kim', `phone = '15550100'`);
+        expect(await held()).toEqual([]);
+      },
+    );
 
-    it('keeps a requested hold, and holds of other edits, users and teams', async () => {
+    it('keeps a requested hold, and holds of later edits, users and teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
         select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;
         update sync.held_fields set until = now() + interval '1 h' where reason = 'asked'`);
-      // Of an edit before this one.
       await sql(
-        `update sync.held_fields set edit_id = 0 where (team_id, user_id, field) = (41, 1, 'role_id')`,
+        `update sync.held_fields set edit_id = 1000000 where (team_id, user_id, field) = (41, 1, 'role_id')`,
       );
       await edit('Lee', `phone = '15550100', email = '1@example.com', role_id = 2`);
       expect(

@@ -317,12 +317,12 @@ describe.each([oldestServer()])('sync.resolve() on $name', (server) => {
   });
 
   const refusals = {
-    'an unseen edit': [`, edit_id => 999`, 'select', ['held', 'moved']],
+    'an unseen edit': [`, edit_id => 999`, 'select', ['ended', 'moved']],
     'an unseen value of the service': [`, seen_service => 'x@example.com'`, 'select', ['held', 'moved']],
     'a field that was edited again': [
       '',
       `update mirror.users set email = 'again@example.com'`,
-      ['held', 'moved'],
+      ['ended', 'moved'],
     ],
     'a field held on request': [
       '',

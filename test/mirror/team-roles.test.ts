@@ -41,8 +41,8 @@ async function createTwoTeams(server: TestServer) {
      commit;
      update mirror.users u set phone = '15550199', role_id = 1 + coalesce(role_id, 0) % 4
        where id = (select min(id) from mirror.users m where m.team_id = u.team_id);
-     insert into sync.held_fields (team_id, user_id, field, reason)
-       select team_id, min(id), 'email', 'conflict' from mirror.users group by team_id;
+     insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
+       select team_id, user_id, field, edit_id, 'conflict' from sync.edits where ended_at is null;
      insert into sync.changes (team_id, user_id, kind, new, decided_by)
        select team_id, min(id), 'resolve', '{"email": "a@example.com"}', 'kim' from mirror.users group by team_id;
      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)

@@ -52,7 +52,7 @@ const users = `
   insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, decision, edit_id)
   values (41, 1, 'phone', 'conflict', '"41440102201"', '"41440102998"', '"888"', '"888"', 'both sides changed it', null, null, null),
     (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null, null),
-    (41, 4, 'phone', 'limit', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'rejected', 4),
+    (41, 4, 'phone', 'limit', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'rejected', null),
     (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null, null),
     (41, 6, 'phone', 'returned', null, null, null, null, '', null, null, null);`;
 
@@ -80,7 +80,7 @@ beforeAll(async () => {
     `update mirror.users set phone = '41440102998' where team_id = 41 and id in (1, 2);
      update mirror.users set phone = '41440102999' where team_id = 41 and id = 4;
      update sync.held_fields h set edit_id = e.edit_id from sync.edits e
-     where e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and h.reason = 'conflict'`,
+     where e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and h.reason in ('conflict', 'limit')`,
   );
 });
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { HeldReason } from '../../model/edit-state.ts';
 import type { Queryable } from '../db/database.ts';
-import { heldReason, heldState, isHeldAtGuard, isLetPass } from '../users/holds.ts';
+import { heldNow, heldReason, heldState, isHeldAtGuard, isLetPass } from '../users/holds.ts';
 import { paceOf, type PaceSettings } from '../../model/pace.ts';
 
 export interface HeldByReason {
@@ -23,9 +23,8 @@ export async function readHeldByReason(
   const { rows } = await sql<HeldByReason>`
     select t.team, ${heldState} as state, ${heldReason} as reason, ${isHeldAtGuard} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
-    join sync.held_fields h on h.team_id = t.team_id
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and not ${isLetPass}
+    join ${heldNow} h on h.team_id = t.team_id
+    where t.team = any (${teams}::text[]) and not ${isLetPass}
     group by 1, 2, 3, 4 order by 1, 2, 3, 4`.execute(db);
   return rows;
 }
@@ -44,9 +43,8 @@ export async function readUsersInBatches(
   const { rows } = await sql<UsersInBatches>`
     select t.team, count(distinct h.user_id)::int as users
     from sync.teams t
-    join sync.held_fields h on h.team_id = t.team_id
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isHeldAtGuard}
+    join ${heldNow} h on h.team_id = t.team_id
+    where t.team = any (${teams}::text[]) and ${isHeldAtGuard}
     group by t.team order by t.team`.execute(db);
   return rows;
 }

@@ -7,7 +7,7 @@ import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { isHeldAtGuard } from '../users/holds.ts';
+import { heldNow, isHeldAtGuard } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 const prefix = 'notice ';
@@ -100,9 +100,8 @@ async function readBatches(db: Queryable, teams: readonly string[]): Promise<rea
       count(distinct h.user_id)::int as count,
       min(${ms(sql`h.since`)}) as "sinceMs"
     from sync.teams t
-    join sync.held_fields h on h.team_id = t.team_id
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and h.batch is not null and ${isHeldAtGuard}
+    join ${heldNow} h on h.team_id = t.team_id
+    where t.team = any (${teams}::text[]) and h.batch is not null and ${isHeldAtGuard}
     group by 1, 2
     union all
     select t.team, a.batch, a.resource, count(*)::int, min(${ms(sql`a.withheld_at`)})

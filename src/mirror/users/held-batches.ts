@@ -6,7 +6,7 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
+import { heldNow, isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -101,9 +101,8 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
       bool_or(h.reason in ('limit', 'review')) as "isApproved", bool_or(${isHeldAtGuard}) as "isStopped",
       coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons
-    from sync.held_fields h
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and h.batch is not null and h.decision is null
+    from ${heldNow} h
+    where h.team_id = ${teamId} and h.batch is not null and h.decision is null
     group by h.batch order by min(h.since), h.batch`.execute(db);
   return rows;
 }

@@ -187,21 +187,29 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** True if a row h of `sync.held_fields` waits for a person. Does not check if the user is gone. */
+/**
+ * The held fields of users who have not left. Leaves out a field that was edited again, because the next run decides about
+ * the new edit, unless a person asked for the hold.
+ */
+export const heldNow = sql`(
+  select h.* from sync.held_fields h
+  left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+  left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
+  where u.gone_at is null and (e.edit_id is null or e.edit_id = h.edit_id or ${isAskedFor}))`;
+
+/** True if a row h of `heldNow` waits for a person. */
 export const waits = sql`(h.decision is null and ${heldBecause} <> 'asked')`;
 
 /** True if the row waits for a person, and neither a limit on a whole run nor a review holds it. */
 const waitsAlone = sql`(${waits} and not ${isHeldAtGuard})`;
 
-/** Reads the fields that wait for a person one by one, not in a batch. Leaves out users who have left. */
+/** Reads the fields that wait for a person one by one, not in a batch. */
 export async function readWaitingFields(
   db: Queryable,
   teamId: Id,
 ): Promise<readonly { readonly userId: Id; readonly field: Field }[]> {
   const { rows } = await sql<{ user_id: Id; field: string }>`
-    select h.user_id, h.field from sync.held_fields h
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
+    select h.user_id, h.field from ${heldNow} h where h.team_id = ${teamId} and ${waitsAlone}`.execute(db);
   return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
@@ -211,10 +219,8 @@ export interface Waiting {
   readonly inBatches: number;
 }
 
-/** Counts the fields and users of `Waiting`. Leaves out users who have left, requested holds and rejected fields. */
+/** Counts the fields and users of `Waiting`. Leaves out requested holds and rejected fields. */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
       (count(distinct h.user_id) filter (where ${isHeldAtGuard}))::int as "inBatches"
-    from sync.held_fields h
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null`;
+    from ${heldNow} h where h.team_id = ${teamId}`;

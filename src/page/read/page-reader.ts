@@ -9,8 +9,7 @@ import { readDaemons } from '../../mirror/team/known-daemons.ts';
 import type { Database, Queryable } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
-import { waits } from '../../mirror/users/holds.ts';
-import { isDecidable } from '../../mirror/users/waiting-fields.ts';
+import { heldNow, waits } from '../../mirror/users/holds.ts';
 
 export interface SeenTeam {
   /** The team's name in the settings and in `?team=`. */
@@ -76,7 +75,7 @@ async function readStandings(
   const { rows } = await sql<HeaderStanding & { readonly teamId: Id }>`
     select t.id as "teamId", (select min(stale_since) from report.freshness f where f.team_id = t.id) as "staleSince",
       (select max(last_success) from report.freshness f where f.team_id = t.id and f.run_group = 'users') as "completeAt",
-      ((select count(*) from sync.held_fields h where h.team_id = t.id and ${waits} and ${isDecidable})
+      ((select count(*) from ${heldNow} h where h.team_id = t.id and ${waits})
         + (select count(*) from report.missing m where m.team_id = t.id))::int as waiting
     from unnest(${teams.map(({ teamId }) => teamId)}::bigint[]) t (id)`.execute(db);
   return new Map(rows.map(({ teamId, ...standing }) => [teamId, standing]));

@@ -129,7 +129,7 @@ function requireUnmoved({ rows, verb, batch }: DecisionForm, now: readonly Field
   if (moved > 0)
     refuse(
       all.length === 1
-        ? 'It was edited, or changed on the service, while you looked. Look at it and press again'
+        ? 'It was edited, or changed on the service, while you looked. Look at it and press again; if it is not here, the next run decides about the new edit'
         : `${count(moved)} of the ${count(all.length)} rows were edited, or changed on the service, while you looked. The other rows are ticked below; look at them and press again`,
     );
 }
