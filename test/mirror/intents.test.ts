@@ -10,7 +10,7 @@ import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { ServiceValue, UserPatch } from '../../src/model/user.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 import { columnsOf } from './columns-of.ts';
 
 const teamId = 41n;
@@ -22,10 +22,7 @@ let runId = 0n;
 beforeAll(async () => {
   other = createDatabase({ url: database.url, applicationName: 'musterd test' });
   await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
-  const [run] = await query(
-    `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,
-  );
-  runId = run?.['run_id'] as bigint;
+  runId = await beginRun(database);
 });
 afterAll(() => other.close());
 /** All four values of user 1 were agreed on, and edited since: in both teams, of which one must not be touched. */

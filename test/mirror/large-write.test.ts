@@ -5,7 +5,7 @@ import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { readDifferingUsers } from '../support/differing-users.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 
 /** D8: one more row than a statement of Postgres can have parameters. */
 const many = 65_536;
@@ -19,10 +19,7 @@ describe('more rows than a statement has parameters', () => {
   beforeAll(async () => {
     const lease = await takeLease(database.db, 'large', { ttlMs: 60_000 });
     release = () => lease.release();
-    const [[runId] = []] = await sql(
-      `insert into sync.runs (team, command) values ('large', 'reconcile') returning run_id`,
-    );
-    mirror = createMirror(database.db, lease, 41n, runId as bigint);
+    mirror = createMirror(database.db, lease, 41n, await beginRun(database, 'large', null));
   });
   afterAll(() => release());
 

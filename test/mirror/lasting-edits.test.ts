@@ -9,7 +9,7 @@ import type { UserPlan, UserWrite } from '../../src/model/user-plan.ts';
 import type { MirrorRow } from '../../src/model/user.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 import { oldestServer } from '../support/servers.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 
 const teamId = 41n;
 
@@ -30,10 +30,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   beforeAll(async () => {
     other = createDatabase({ url: database.url, applicationName: 'a form' });
     await sql(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
-    const [[made] = []] = await sql(
-      `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,
-    );
-    runId = made as bigint;
+    runId = await beginRun(database);
     const [[role] = []] = await sql('select session_user::text as me');
     me = role as string;
     began = (await sql('select clock_timestamp()::text'))[0]?.[0];

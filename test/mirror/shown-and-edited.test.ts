@@ -5,7 +5,7 @@ import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { ServiceValue } from '../../src/model/user.ts';
 import { decisions } from '../support/decisions.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 
 const database = useDatabase();
 const { objects: sql, force: as } = database;
@@ -30,10 +30,7 @@ beforeEach(async () => {
   await sql(
     `insert into sync.user_base (team_id, id, name, first_name, last_name) values (${teamId}, 1, 'Anne', 'Anne', '')`,
   );
-  const [row] = await sql(
-    `insert into sync.runs (team, command) values ('north', 'reconcile') returning run_id`,
-  );
-  runId = row?.['run_id'] as bigint;
+  runId = await beginRun(database);
 });
 
 const readUser = async () => {

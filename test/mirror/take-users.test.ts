@@ -11,7 +11,7 @@ import { holdAll, anyService, member, shown } from '../reconcile/states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/look.ts';
 import { eventually } from '../support/eventually.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 
 const database = useDatabase();
 const { rows: query } = database;
@@ -22,10 +22,7 @@ let mirrorOf: (teamId: Id, known?: KnownTeam) => ReturnType<typeof createMirror>
 beforeAll(async () => {
   const lease = await takeLease(database.db, 'taken', { ttlMs: 60_000 });
   release = () => lease.release();
-  const [[made] = []] = await query(
-    "insert into sync.runs (team, command) values ('taken', 'reconcile') returning run_id",
-  );
-  runId = made as bigint;
+  runId = await beginRun(database, 'taken', null);
   mirrorOf = (teamId, known) => createMirror(database.db, lease, teamId, runId, known);
 });
 afterAll(() => release());

@@ -7,7 +7,7 @@ import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../reconcile/states.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 
 const database = useDatabase();
 const { rows: sql } = database;
@@ -17,10 +17,7 @@ let runId: bigint;
 beforeAll(async () => {
   const lease = await takeLease(database.db, 'unresolved', { ttlMs: 60_000 });
   release = () => lease.release();
-  const [[made] = []] = await sql(
-    "insert into sync.runs (team, command) values ('unresolved', 'reconcile') returning run_id",
-  );
-  runId = made as bigint;
+  runId = await beginRun(database, 'unresolved', null);
   mirror = createMirror(database.db, lease, 41n, runId);
 });
 afterAll(() => release());

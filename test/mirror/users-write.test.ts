@@ -15,7 +15,7 @@ import type {
 } from '../../src/model/user-plan.ts';
 import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { beginRun, useDatabase } from '../support/use-database.ts';
 import { columnsOf } from './columns-of.ts';
 
 const teamId = 41n;
@@ -45,10 +45,7 @@ let runId = 0n;
 beforeAll(async () => {
   other = createDatabase({ url: database.url, applicationName: 'musterd test' });
   await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
-  const [run] = await query(
-    `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,
-  );
-  runId = run?.['run_id'] as bigint;
+  runId = await beginRun(database);
 });
 afterAll(() => other.close());
 beforeEach(async () => {

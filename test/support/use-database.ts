@@ -47,6 +47,14 @@ export function useDatabase(options: TestDatabaseOptions = {}): UsedDatabase {
   };
 }
 
+/** Begins a run. @returns its number */
+export async function beginRun({ rows }: UsedDatabase, team = 'north', teamId: number | null = 41) {
+  const [[runId] = []] = await rows(
+    `insert into sync.runs (team, team_id, command) values ('${team}', ${teamId}, 'reconcile') returning run_id`,
+  );
+  return runId as bigint;
+}
+
 /** The result of this work, in a transaction that leaves nothing behind. */
 export async function aside<R>(
   db: Pick<Database, 'transaction'>,
