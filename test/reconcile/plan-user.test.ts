@@ -45,6 +45,16 @@ describe('the split of a name', () => {
     expect(write?.mirror).toMatchObject({ name, split });
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
+
+  it('returns to the split before the edit if the service wins and shows the same halves', () => {
+    const state = makeState({
+      base: { joined: 'Anne Bergmann' },
+      mirror: { name: otherValues.name },
+      edits: { name: { id: 1n, split: 'known' } },
+    });
+    const { write } = planInLists(state, member, { ...holdAll, name: 'service-wins' });
+    expect(write?.mirror).toMatchObject({ name: base.name, split: 'known' });
+  });
 });
 
 describe('a merge without a base', () => {
@@ -177,7 +187,7 @@ describe('a member whom only the team listing shows', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
-  it('pulls a new name and a new role from the listing', () => {
+  it('pulls a new name and a new role from the listing, but keeps the name if the listing empties it', () => {
     const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,
@@ -199,6 +209,7 @@ describe('a member whom only the team listing shows', () => {
     const spaced = planInLists(seen, { ...member, name: 'Anne  Berg' }, holdAll);
     expect(spaced).toMatchObject({ moves: [], releases: [], write: { base: { joined: 'Anne  Berg' } } });
     expect('role' in spaced).toBe(false);
+    expect(planInLists(seen, { ...member, name: '' }, holdAll)).toMatchObject({ moves: [], write: null });
     const same = planInLists(seen, member, holdAll);
     expect(same).toMatchObject({ fields: decideEach(() => ({ kind: 'wait' })), write: null });
     expect('role' in same).toBe(false);

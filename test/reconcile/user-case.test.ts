@@ -69,7 +69,8 @@ describe('decideUserCase', () => {
       });
       const listed = sighting.listed ? member : undefined;
       expect(planInLists(state, listed, holdAll).case).toBe(presence);
-      expect(planInLists({ ...state, hasOpenIntent: true }, listed, holdAll).case).toBe('waiting');
+      for (const more of [{ hasOpenIntent: true }, { stale: true }])
+        expect(planInLists({ ...state, ...more }, listed, holdAll).case).toBe('waiting');
     },
   );
 });
