@@ -37,12 +37,12 @@ declare
   ends_at constant timestamptz := clock_timestamp() + settled.timeout;
   left_over text;
 begin
-  if wanted is null then
+  if wanted is null and settled.raise is not true then
     raise notice 'This session has not edited any user';
     return;
   end if;
-  if settled.xid is null and noted[2]::bigint is distinct from currval('sync.edits_edit_id_seq') then
-    raise exception 'The last statement on mirror.users failed or was rolled back, so it made no edits'
+  if wanted is null or settled.xid is null and noted[2]::bigint is distinct from currval('sync.edits_edit_id_seq') then
+    raise exception 'The last statement of this session on mirror.users failed or was rolled back, so it made no edits'
       using errcode = 'no_data_found', hint = 'To see committed edits, give their transaction: select * from sync.settled(xid => …).';
   end if;
   if wanted = pg_current_xact_id_if_assigned() then

@@ -147,6 +147,7 @@ describe('sync.settled', () => {
     ['rolled back', `begin; update mirror.users set email = 'a@example.com'; select 1 / 0`, 'division'],
   ])('raises an error if the last statement was %s', async (_, statement, words) => {
     await open(guarded);
+    await expect(settled(team.carol, 'raise => true')).rejects.toThrow('so it made no edits');
     await team.bob.edit(id, `phone = '15550100'`);
     await expect(team.bob.sql(statement)).rejects.toThrow(words);
     await team.bob.sql('rollback');
