@@ -347,7 +347,7 @@ begin
         when x.is_sent and (decide_edits.verb <> 'reject' or x.edit_id is not null) then 'on its way'
         when x.is_there and (decide_edits.verb in ('approve', 'reject') and h.decision = 'rejected'
           or decide_edits.verb = 'approve' and h.decision is null
-            and (h.reason not in ('limit', 'review') or h.alone and h.batch is distinct from decide_edits.batch)) then 'held'
+            and (h.reason not in ('limit', 'review') or case when h.alone then h.batch is distinct from decide_edits.batch else h.batch = decide_edits.batch and h.shown_value is distinct from h.service_value end)) then 'held'
         when s.edit_id is not null and x.edit_id is null then case when l.edit_id is null then 'ended' else 'moved' end
         when v.mirror_value is distinct from s.mirror then 'moved'
         when b.id is null and (decide_edits.revert or decide_edits.verb <> 'reject') then 'moved'

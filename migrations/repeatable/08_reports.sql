@@ -221,8 +221,7 @@ comment on column report.contact_counts_daily.previous_day is 'The last earlier 
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
   case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
-    || case when v.batch is not null and v.reason in ('limit', 'review') and v.service_value is distinct from v.service_value_then
-            then '; the service has changed it since' else '' end as detail,
+    || case when v.moved then '; the service has changed it since' else '' end as detail,
   v.since, v.run_id, case when v.reason = 'asked' then v.until end as until, v.mirror_value_then, v.service_value_then,
   v.batch, v.decided_at, v.decided_by, v.decided_why,
   mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text,
@@ -231,14 +230,15 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
   v.edited_at, v.edited_by, v.edited_in, v.state
 from (
-  select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, null, h.until) as reason, h.base_value,
+  select h.team_id, h.user_id, u.name, h.field, sync.held_because(case when m.moved then 'conflict' else h.reason end, null, h.until) as reason, h.base_value,
     case sync.held_because(h.reason, h.decision, h.until) when 'rejected' then 'rejected' else 'held' end as state,
     case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
-    sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
-    case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
+    sync.held_because(case when m.moved then 'conflict' else h.reason end, h.decision, null) as beneath, m.moved, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
+    case when h.decision is null and not m.moved then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
     e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, e.xid::text as edited_in
   from sync.held_fields h
+  cross join lateral (select not h.alone and h.reason in ('limit', 'review') and h.decision is null and h.shown_value is distinct from h.service_value) m (moved)
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
   left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
   left join lateral (
@@ -315,7 +315,7 @@ select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.st
   mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name, v.detail
 from (
   select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
-         coalesce(w.state, s.state, 'waiting') as state, w.reason,
+         coalesce(case w.state when 'held' then w.state end, s.state, w.state, 'waiting') as state, w.reason,
          case when coalesce(w.state, s.state) is not null then null when u.gone_at is not null then 'the user has left the team'
               when not u.resolved then 'no lookup of the service answers for the user' end as detail, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from mirror.users u

@@ -16,7 +16,7 @@ import { type Database, ping } from '../mirror/db/database.ts';
 import { readStandings } from '../mirror/team/due.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { pendingMigrations } from '../mirror/migrations.ts';
-import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/runs/metrics-read.ts';
+import { readHeldByReason, readTokensLeft } from '../mirror/runs/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
@@ -60,7 +60,6 @@ const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contact
 /** The queries of a scrape. They are about the teams that are served at the time of the scrape. */
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
-  readInBatches: () => readUsersInBatches(db.kysely, now().teams),
   readRate: () => readTokensLeft(db.kysely, now().paces),
   readPlace: async () => (await readPlacing(db)).verdict,
 });

@@ -42,7 +42,6 @@ function createGauges(registry: Registry) {
       'state',
       'reason',
     ),
-    inBatches: gauge('batch_users', 'Users with edits in a batch that needs a decision.', 'team'),
     tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),
     place: gauge('place', '1: this is the state of the mirror where it is now.', 'state'),
     databaseUp: gauge('database_up', '1: the database answered this scrape.'),

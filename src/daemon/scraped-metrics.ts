@@ -20,8 +20,6 @@ export interface ScrapeOptions {
       readonly count: number;
     }[]
   >;
-  /** Number of users in batches, by team. A team without any is absent. */
-  readonly readInBatches?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
   /** Reads whether the mirror is at its recorded place. */
   readonly readPlace?: () => Promise<PlaceVerdict>;
@@ -49,7 +47,7 @@ export function createScrape(
   options: ScrapeOptions,
   teams: () => readonly string[],
 ): () => Promise<void> {
-  const { readStandings, readHeld, readInBatches, readRate, readPlace, judge } = options;
+  const { readStandings, readHeld, readRate, readPlace, judge } = options;
   const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
@@ -59,16 +57,15 @@ export function createScrape(
     const [{ standings, current }, ...others] = await Promise.all([
       memory.read(),
       ask(readHeld),
-      ask(readInBatches),
       ask(readRate),
       ask(readPlaces),
     ]);
-    const [held, inBatches, rates, places] = others;
+    const [held, rates, places] = others;
     meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
     showStandings(meters, standings);
     meters.fresh.reset();
     for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
-    showWaiting(meters, teams(), held, inBatches);
+    showHeld(meters, teams(), held);
     meters.place.reset();
     for (const place of places ?? [])
       for (const state of placeStates) meters.place.set({ state }, state === place ? 1 : 0);
@@ -77,24 +74,19 @@ export function createScrape(
   };
 }
 
-/** Sets the value 0 if nothing waits, because a missing metric would mean that the number could not be read. */
-function showWaiting(
-  { held: ofHeld, inBatches: ofBatches }: Meters,
+/** Sets the value 0 if nothing is held, because a missing metric would mean that the number could not be read. */
+function showHeld(
+  { held: ofHeld }: Meters,
   teams: readonly string[],
   held: Awaited<ReturnType<NonNullable<ScrapeOptions['readHeld']>>> | null,
-  inBatches: Awaited<ReturnType<NonNullable<ScrapeOptions['readInBatches']>>> | null,
 ): void {
   ofHeld.reset();
-  ofBatches.reset();
-  for (const team of teams) {
-    for (const state of held === null ? [] : ['held', 'rejected'])
+  for (const team of held === null ? [] : teams)
+    for (const state of ['held', 'rejected'])
       for (const reason of reasons) ofHeld.set({ team, state, reason }, 0);
-    if (inBatches !== null) ofBatches.set({ team }, 0);
-  }
   for (const { team, state, reason, count } of held ?? []) {
     ofHeld.inc({ team, state, reason: knownWord(reasons, reason) }, count);
   }
-  for (const { team, users } of inBatches ?? []) ofBatches.set({ team }, users);
 }
 
 function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {

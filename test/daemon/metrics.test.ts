@@ -57,7 +57,6 @@ function open(options: Partial<MetricsOptions> = {}) {
       { team: 'quay', state: 'held', reason: 'never heard of', count: 1 },
       { team: 'quay', state: 'held', reason: 'nor of this', count: 2 },
     ],
-    readInBatches: async () => [{ team: 'harbour', users: 30 }],
     readRate: async () => [{ team: 'harbour', tokens: 11.5 }],
     version: '1.2.3',
     ...options,
@@ -88,7 +87,6 @@ describe('metrics of the database', () => {
       'held_fields{team="harbour",state="held",reason="conflict"}': '2',
       'held_fields{team="harbour",state="held",reason="asked"}': '1',
       'held_fields{team="quay",state="held",reason="other"}': '3',
-      'batch_users{team="harbour"}': '30',
       'rate_tokens_left{team="harbour"}': '11.5',
       database_up: '1',
       [`build_info{version="1.2.3",node="${process.version}"}`]: '1',
@@ -123,7 +121,7 @@ describe('while the database is away', () => {
   const away = () => Promise.reject(new Error('somebody is away'));
 
   it('reports database_up 0 and the metrics of the process while the database is away', async () => {
-    const metrics = open({ readStandings: away, readHeld: away, readInBatches: away, readRate: away });
+    const metrics = open({ readStandings: away, readHeld: away, readRate: away });
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
     const shown = await scrape(metrics);
     expect(shown).toMatchObject({
@@ -163,14 +161,11 @@ describe('while the database is away', () => {
     expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '1' });
   });
 
-  it.each(['readStandings', 'readHeld', 'readInBatches', 'readRate'])(
-    'reports database_up 0 if %s fails',
-    async (name) => {
-      const shown = await scrape(open({ [name]: away }));
-      expect(shown).toMatchObject({ database_up: '0' });
-      expect('rate_tokens_left{team="harbour"}' in shown).toBe(name !== 'readRate');
-    },
-  );
+  it.each(['readStandings', 'readHeld', 'readRate'])('reports database_up 0 if %s fails', async (name) => {
+    const shown = await scrape(open({ [name]: away }));
+    expect(shown).toMatchObject({ database_up: '0' });
+    expect('rate_tokens_left{team="harbour"}' in shown).toBe(name !== 'readRate');
+  });
 });
 
 describe('metrics of the process', () => {
@@ -243,7 +238,6 @@ describe('metrics of the process', () => {
   it('keepTeams starts the metrics of each new team and label at 0, and keeps earlier counts', async () => {
     const metrics = open({
       readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
-      readInBatches: async () => [{ team: 'quay', users: 3 }],
       operations: ['GET /v1/team', 'POST /v1/tags'],
     });
     await metrics.keepTeams(['harbour', 'quay']);
@@ -256,8 +250,6 @@ describe('metrics of the process', () => {
       'runs_total{team="harbour",groups="edits",outcome="partial"}': '0',
       'held_fields{team="harbour",state="held",reason="conflict"}': '0',
       'held_fields{team="quay",state="held",reason="conflict"}': '2',
-      'batch_users{team="harbour"}': '0',
-      'batch_users{team="quay"}': '3',
     });
     const of = (name: string) =>
       Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
@@ -283,7 +275,6 @@ describe('metrics of the process', () => {
       judge: () => [],
       readStandings: async () => [],
       readHeld: async () => [],
-      readInBatches: async () => [],
       readRate: async () => [],
     });
     for (const team of ['harbour', 'quay']) {

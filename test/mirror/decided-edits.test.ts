@@ -107,7 +107,7 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     [
       'has not changed, while the service has another value',
       hold(`shown_value = '"web@example.com"'`),
-      { ...followed, approve: stays('moved') },
+      { ...followed, approve: stays('held') },
     ],
     [
       'has not changed, while the base has another value',

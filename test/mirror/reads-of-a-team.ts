@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../../src/mirror/db/database.ts';
 import { sql } from 'kysely';
 import { digestRows } from '../../src/mirror/listings/listings.ts';
-import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
+import { readHeldByReason, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
 import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { readLastRuns, readLatestRuns } from '../../src/mirror/runs/runs.ts';
@@ -70,7 +70,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     lastRuns: () => readLastRuns(tx, team),
     latestRuns: () => readLatestRuns(tx, [team]),
     heldByReason: () => readHeldByReason(tx, [team]),
-    usersInBatches: () => readUsersInBatches(tx, [team]),
     tokens: () => readTokensLeft(tx, new Map([[team, { perMinute: 60, share: 1 }]])),
     due: () => readDue(tx, [team]),
     nextDue: async () => Math.round(((await readNextDueMs(tx, [team])) ?? -1) / 3_600_000),

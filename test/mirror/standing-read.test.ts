@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { paceOf } from '../../src/model/pace.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
-import { readUsersInBatches, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
+import { readHeldByReason, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
 import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';
 import { useDatabase } from '../support/use-database.ts';
@@ -16,24 +16,30 @@ describe.each([oldestServer()])('metrics on $name', (server) => {
         values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now()), (42, 1, 'One', 'One', true, null)`),
   );
 
-  it('counts the users who wait in batches', async () => {
+  it('readHeldByReason counts the fields held now by reason, in and outside of batches', async () => {
     const { kysely } = database.db;
     await sql`
-      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until)
-      values (41, 11, 'email', 'limit', 'a', null, null), (41, 11, 'phone', 'limit', 'b', null, null),
-        (41, 12, 'email', 'review', 'a', null, null), (41, 13, 'email', 'limit', 'a', null, now() + interval '1 h'),
-        (41, 14, 'email', 'limit', 'a', 'approved', null), (41, 17, 'email', 'limit', 'a', 'rejected', null), (41, 15, 'email', 'limit', null, null, null),
-        (41, 16, 'email', 'conflict', 'a', null, null), (41, 2, 'phone', 'limit', 'a', null, null),
-        (42, 18, 'phone', 'limit', 'c', null, null), (43, 18, 'phone', 'limit', 'c', 'approved', null)`.execute(
-      kysely,
-    );
-    await sql`update sync.held_fields set alone = true where user_id = 15`.execute(kysely);
-    expect(await readUsersInBatches(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
-      { team: 'harbour', users: 3 },
-      { team: 'quay', users: 1 },
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, shown_value, alone)
+      values (41, 11, 'email', 'limit', 'a', null, null, null, false), (41, 11, 'phone', 'limit', 'b', null, null, '1', false),
+        (41, 12, 'email', 'review', 'a', null, null, null, false), (41, 13, 'email', 'limit', 'a', null, now() + interval '1 h', null, false),
+        (41, 14, 'email', 'limit', 'a', 'approved', null, null, false), (41, 17, 'email', 'limit', 'a', 'rejected', null, null, false),
+        (41, 15, 'email', 'limit', null, null, null, null, true), (41, 2, 'phone', 'limit', 'a', null, null, null, false),
+        (42, 18, 'phone', 'limit', 'c', null, null, null, false)`.execute(kysely);
+    const counted = async (...teams: string[]) =>
+      (await readHeldByReason(kysely, teams)).map(
+        ({ team, state, reason, inBatch, count }) =>
+          `${team} ${count} ${state} ${reason}${inBatch ? ' in a batch' : ''}`,
+      );
+    expect(await counted('harbour', 'calm', 'unknown')).toEqual([
+      'harbour 1 held asked',
+      'harbour 1 held conflict',
+      'harbour 1 held limit',
+      'harbour 1 held limit in a batch',
+      'harbour 1 held review in a batch',
+      'harbour 1 rejected limit',
     ]);
-    expect(await readUsersInBatches(kysely, ['quay'])).toEqual([{ team: 'quay', users: 1 }]);
-    expect(await readUsersInBatches(kysely, [])).toEqual([]);
+    expect(await counted('quay')).toEqual(['quay 1 held limit in a batch']);
+    expect(await counted()).toEqual([]);
   });
 
   it('readTokensLeft returns how many requests each team may send at once', async () => {

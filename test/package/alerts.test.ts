@@ -78,8 +78,8 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
   'MusterdBatchWaits while a batch waits, also if it is the first batch': {
     minutes: 90,
     each: (world) => {
-      if (world.minute === 20) world.team.batchUsers = 30;
-      if (world.minute === 80) world.team.batchUsers = 0;
+      if (world.minute === 20) world.team.held = { limit: 30 };
+      if (world.minute === 80) world.team.held = {};
       world.run(world.minute === 20 ? 'refused' : 'complete');
     },
     fires: { MusterdBatchWaits: [[20, 79]] },

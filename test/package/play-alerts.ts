@@ -33,7 +33,6 @@ export const rules = (parse(readFileSync(path, 'utf8')) as { groups: { rules: Ru
 interface TeamState {
   standings: GroupStatus[];
   held: Readonly<Record<string, number>>;
-  batchUsers: number;
 }
 
 /** The team `harbour`, and the processes that look after it. */
@@ -80,7 +79,6 @@ function createWorld(clock: { nowMs: number }) {
       ...never,
     })),
     held: {},
-    batchUsers: 0,
   };
   const asked = async <T>(instance: string, answer: () => readonly T[]) => {
     if (world.cutOff.has(instance)) throw new Error('the database is away');
@@ -116,8 +114,6 @@ function createWorld(clock: { nowMs: number }) {
               return { team: 'harbour', state, reason, count };
             }),
           ),
-        readInBatches: () =>
-          asked(instance, () => (team.batchUsers > 0 ? [{ team: 'harbour', users: team.batchUsers }] : [])),
         readPlace: async () => {
           if (world.cutOff.has(instance)) throw new Error('the database is away');
           return Promise.resolve(world.places.get(instance) ?? 'here');

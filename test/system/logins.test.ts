@@ -30,6 +30,7 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['plan', logins, 3, ''],
     ['undo 1', logins, 0, ''],
     ['import SHEET --dry-run', logins, 0, ''],
+    ['import SHEET --yes --reason x', ['owner'], 0, `${owns} for --reason`],
     ['import SHEET --yes', ['editor', 'owner'], 0, 'the role musterd_editor'],
     ['reject BATCH --only USER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
     ['approve BATCH --only OTHER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
@@ -127,7 +128,7 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
   it.each(commands)('runs "%s" only for %s, else exits 77', async (command, may, code, needs) => {
     const args = argsOf(command);
     const env = { ...team.environment(), DATABASE_URL: url, MUSTERD_ACTOR: '' };
-    if (login === 'owner' && /^(approve|reject|resolve) /.test(command)) {
+    if (login === 'owner' && /^(approve|reject|resolve|import .* --reason) /.test(command)) {
       const unsaid = await runMusterd(args, env);
       expect([unsaid.code, unsaid.stderr]).toEqual([64, expect.stringContaining('Name the person: --as')]);
       env.MUSTERD_ACTOR = 'ada';

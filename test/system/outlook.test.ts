@@ -78,7 +78,6 @@ describe('a monitored daemon', () => {
     expect(metrics).toContain('\nmusterd_held_fields{team="default",state="held",reason="conflict"} 1\n');
     expect(metrics).toMatch(/^musterd_runs_total\{.*outcome="complete".*\} 1$/m);
     expect(metrics).toMatch(/^musterd_fresh\{team="default"\} 1$/m);
-    expect(metrics).toContain('\nmusterd_batch_users{team="default"} 0\n');
     expect(metrics).toContain('\nmusterd_throttled_total{team="default"} 0\n');
     for (const operation of [
       'GET /v1/users/get',

@@ -88,7 +88,7 @@ describe('musterd with push.approve: always', () => {
     }
   });
 
-  it('voids an approval if the service changed the value since, and names the batch that waits now', async () => {
+  it('holds an approved edit as a conflict if the service changed the value since, until a person resolves it', async () => {
     await open();
     const [a = 0] = ids;
     await edit(a, 'new@example.com');
@@ -97,14 +97,19 @@ describe('musterd with push.approve: always', () => {
     stage.emulator.team.editUser(a, { email: 'web@example.com' });
     await stage.run();
     const voided = [
-      'review',
+      'conflict',
       expect.stringContaining('the service has changed it since'),
       'Kim, said by musterd',
     ];
     expect(await stage.sql('select reason, detail, decided_by from report.held')).toEqual([voided]);
-    const { code, stdout } = await musterd('approve', await batchOf(a));
-    const words = `Batches that wait now: 1 user in ${await batchOf(a)}.`;
-    expect([code, stdout]).toEqual([3, expect.stringContaining(words)]);
+    const seen = ['--if', 'new@example.com', '--if-service', 'web@example.com'];
+    const resolve = ['resolve', String(a), 'email', '--take', 'mirror', ...seen];
+    expect((await musterd('held')).stderr).toContain(
+      `To decide the first field: musterd ${resolve.join(' ')}`,
+    );
+    expect((await musterd(...resolve, '--as', 'Kim')).code).toBe(0);
+    await stage.run();
+    expect(sent()).toEqual([[a, 'new@example.com']]);
   });
 
   it('sends an import, an undo with a reason and a resolved conflict at once, but holds an edit after a resync', async () => {

@@ -4,7 +4,7 @@ import { showValue } from '../../model/field-values.ts';
 import { showTime } from '../../model/zone-time.ts';
 import { plural, printable } from '../../model/in-words.ts';
 import { type Batch, batchesOf, type HeldRow, readHeldOf } from '../../runs/decide/read-held.ts';
-import { sayDecideEach } from '../../runs/decide/say-seen.ts';
+import { sayDecideEach, sayEither } from '../../runs/decide/say-seen.ts';
 import { loginAdds } from '../../runs/four-eyes.ts';
 import { printJson, printLine } from '../output.ts';
 import { type PrintedColumns, printRows } from '../print-table.ts';
@@ -32,7 +32,7 @@ function printBatches(context: Context, rows: readonly HeldRow[], as: string): v
   if (batches.length > 0) printRows(context, batchColumns, batches);
   const rejected = rows.filter(({ state }) => state === 'rejected');
   const single = rows.filter(({ state, batch }) => state === 'held' && batch === null);
-  if (single.length > 0) printRows(context, heldColumns, single);
+  if (single.length > 0) printFields(context, single, as);
   for (const { batch, fields, commands } of batches) {
     printLine(context.err, `${plural(fields, 'field')} in ${batch}:`);
     for (const command of commands) printLine(context.err, `  ${command}`);
@@ -46,8 +46,7 @@ function printFields(context: Context, rows: readonly HeldRow[], as: string): vo
   printRows(context, heldColumns, rows);
   const [command] = sayDecideEach(rows);
   if (command === undefined) return;
-  const other = command.includes(' --take ') ? '--take service' : command.replace('approve', 'reject');
-  printLine(context.err, printable(`To decide the first field: ${command}${as}, or ${other}`));
+  printLine(context.err, printable(`To decide the first field: ${sayEither(command, as)}`));
 }
 
 const batchColumns: PrintedColumns<Batch> = {

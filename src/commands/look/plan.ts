@@ -98,7 +98,7 @@ function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedCha
 
 /** The change of a field that is held by a limit on the whole run or by a review. */
 function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
-  const moved = hasMovedSince(hold) ? 'the service has changed it since it was held' : null;
+  const moved = hasMovedSince(hold);
   return {
     user_id: userId,
     name,
@@ -107,9 +107,9 @@ function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
     base: hold.base ?? null,
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
-    ...stateOf(hold),
-    detail: moved,
-    batch: hold.batch ?? null,
+    ...stateOf(moved ? { ...hold, reason: 'conflict' } : hold),
+    detail: moved ? 'the service has changed it since it was held' : null,
+    batch: moved ? null : (hold.batch ?? null),
     edited_by: null,
     edited_at: null,
   };

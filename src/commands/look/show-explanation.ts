@@ -4,6 +4,7 @@ import type { UserState } from '../../model/user-state.ts';
 import { joinName } from '../../model/name.ts';
 import { readable } from '../../model/user.ts';
 import type { Context } from '../context.ts';
+import { sayEither } from '../../runs/decide/say-seen.ts';
 import type { Explanation } from '../../runs/look/explain-user.ts';
 import { showValue } from '../../model/field-values.ts';
 import { showTime } from '../../model/zone-time.ts';
@@ -146,7 +147,7 @@ function print(context: Context, explanation: Explanation, as: string): void {
     edit: ({ field }) => holdOn(field)?.edit,
   };
   printRows(context, columns, explanation.fields);
-  for (const command of commands) line(`To decide it: ${command}${as}, or --take service`);
+  for (const command of commands) line(`To decide it: ${sayEither(command, as)}`);
   if (openPush !== null) {
     const sent = Object.keys(openPush.intent.sent) as Field[];
     line(

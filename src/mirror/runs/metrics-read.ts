@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { HeldReason } from '../../model/edit-state.ts';
 import type { Queryable } from '../db/database.ts';
-import { heldNow, heldReason, heldState, isHeldAtGuard, isLetPass } from '../users/holds.ts';
+import { heldNow, heldReason, heldState, isLetPass, waitsInBatch } from '../users/holds.ts';
 import { paceOf, type PaceSettings } from '../../model/pace.ts';
 
 export interface HeldByReason {
@@ -21,31 +21,11 @@ export async function readHeldByReason(
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
-    select t.team, ${heldState} as state, ${heldReason} as reason, ${isHeldAtGuard} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
+    select t.team, ${heldState} as state, ${heldReason} as reason, ${waitsInBatch} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join ${heldNow} h on h.team_id = t.team_id
     where t.team = any (${teams}::text[]) and not ${isLetPass}
     group by 1, 2, 3, 4 order by 1, 2, 3, 4`.execute(db);
-  return rows;
-}
-
-export interface UsersInBatches {
-  readonly team: string;
-  /** The number of users with pushes that wait for a person. */
-  readonly users: number;
-}
-
-/** Number of users who wait in batches, for each team that has such users. */
-export async function readUsersInBatches(
-  db: Queryable,
-  teams: readonly string[],
-): Promise<readonly UsersInBatches[]> {
-  const { rows } = await sql<UsersInBatches>`
-    select t.team, count(distinct h.user_id)::int as users
-    from sync.teams t
-    join ${heldNow} h on h.team_id = t.team_id
-    where t.team = any (${teams}::text[]) and ${isHeldAtGuard}
-    group by t.team order by t.team`.execute(db);
   return rows;
 }
 

@@ -7,7 +7,7 @@ import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { heldNow, isHeldAtGuard } from '../users/holds.ts';
+import { heldNow, waitsInBatch } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 const prefix = 'notice ';
@@ -101,7 +101,7 @@ async function readBatches(db: Queryable, teams: readonly string[]): Promise<rea
       min(${ms(sql`h.since`)}) as "sinceMs"
     from sync.teams t
     join ${heldNow} h on h.team_id = t.team_id
-    where t.team = any (${teams}::text[]) and h.batch is not null and ${isHeldAtGuard}
+    where t.team = any (${teams}::text[]) and h.batch is not null and ${waitsInBatch}
     group by 1, 2
     union all
     select t.team, a.batch, a.resource, count(*)::int, min(${ms(sql`a.withheld_at`)})

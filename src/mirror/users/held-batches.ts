@@ -6,7 +6,16 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { heldNow, isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
+import {
+  hasMoved,
+  heldNow,
+  isAskedFor,
+  isHeldAtGuard,
+  lockHolds,
+  waits,
+  waitsInBatch,
+  writeHolds,
+} from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -60,7 +69,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
         h.alone, coalesce(u.name, '') as name, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-      where h.team_id = ${teamId} and u.gone_at is null and ${isHeldAtGuard}
+      where h.team_id = ${teamId} and u.gone_at is null and ${isHeldAtGuard} and not ${isAskedFor}
     )
     select (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as population,
       array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
@@ -99,10 +108,10 @@ export async function writeStopped(
 export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
   const { rows } = await sql<HeldBatch>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
-      bool_or(h.reason in ('limit', 'review')) as "isApproved", bool_or(${isHeldAtGuard}) as "isStopped",
+      bool_or(h.reason in ('limit', 'review')) as "isApproved", bool_or(${waitsInBatch}) as "isStopped",
       coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons
     from ${heldNow} h
-    where h.team_id = ${teamId} and h.batch is not null and h.decision is null
+    where h.team_id = ${teamId} and h.batch is not null and ${waits} and not ${hasMoved}
     group by h.batch order by min(h.since), h.batch`.execute(db);
   return rows;
 }

@@ -19,11 +19,17 @@ export const isSpent = sql`coalesce(h.decision = 'spent', false)`;
 /** True if no person has to act: a person approved or resolved the field, and it waits to be sent or is being sent. */
 export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
+/** True if a limit on a whole run or a review holds the field, also under a requested hold, and no person has decided. */
+export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
+
+/** True if the service has changed the field since, so that a person has to choose a side, as in `report.held`. */
+export const hasMoved = sql`(${isHeldAtGuard} and h.shown_value is distinct from h.service_value)`;
+
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
 /** The state of a held field, as in `report.held`. */
 export const heldState = sql`case ${heldBecause} when 'rejected' then 'rejected' else 'held' end`;
-export const heldReason = sql`sync.held_because(h.reason, null, h.until)`;
+export const heldReason = sql`sync.held_because(case when ${hasMoved} then 'conflict' else h.reason end, null, h.until)`;
 
 /** True if the field f.key of user s.id is held, and no decision lets the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
@@ -44,9 +50,6 @@ export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
 /** True if a new hold does not replace a rejected hold: a rejection lasts as long as its edit. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
-
-/** True if a limit on a whole run or a review holds the field, also under a requested hold, and no person has decided. */
-export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
 /** True if a person decided about the field during this run. The run has not read this decision, but the next run will. */
 export const isDecidedSince = (runId: bigint | null) => sql`exists (
@@ -200,8 +203,8 @@ export const heldNow = sql`(
 /** True if a row h of `heldNow` waits for a person. */
 export const waits = sql`(h.decision is null and ${heldBecause} <> 'asked')`;
 
-/** True if the row waits for a person, and neither a limit on a whole run nor a review holds it. */
-const waitsAlone = sql`(${waits} and not ${isHeldAtGuard})`;
+/** True if the row waits for a person to approve or reject its batch. */
+export const waitsInBatch = sql`(${waits} and ${isHeldAtGuard} and not ${hasMoved})`;
 
 /** Reads the fields that wait for a person one by one, not in a batch. */
 export async function readWaitingFields(
@@ -209,7 +212,9 @@ export async function readWaitingFields(
   teamId: Id,
 ): Promise<readonly { readonly userId: Id; readonly field: Field }[]> {
   const { rows } = await sql<{ user_id: Id; field: string }>`
-    select h.user_id, h.field from ${heldNow} h where h.team_id = ${teamId} and ${waitsAlone}`.execute(db);
+    select h.user_id, h.field from ${heldNow} h where h.team_id = ${teamId} and ${waits} and not ${waitsInBatch}`.execute(
+    db,
+  );
   return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
@@ -221,6 +226,6 @@ export interface Waiting {
 
 /** Counts the fields and users of `Waiting`. Leaves out requested holds and rejected fields. */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
-    select count(*) filter (where ${waitsAlone})::int as held,
-      (count(distinct h.user_id) filter (where ${isHeldAtGuard}))::int as "inBatches"
+    select count(*) filter (where ${waits} and not ${waitsInBatch})::int as held,
+      (count(distinct h.user_id) filter (where ${waitsInBatch}))::int as "inBatches"
     from ${heldNow} h where h.team_id = ${teamId}`;

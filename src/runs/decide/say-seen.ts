@@ -55,6 +55,10 @@ export function seenOf({ field: column, edit_id, mirror_value, service_value }: 
   };
 }
 
+/** The command and its opposite, as alternatives. @param as what the login adds to a command that decides */
+export const sayEither = (command: string, as: string): string =>
+  `${command}${as}, or ${command.includes(' --take ') ? '--take service' : `${command.replace('approve', 'reject')}${as}`}`;
+
 /** A command for each row: `approve` if a limit or a review holds the row, else `resolve`, which chooses a side. */
 export function sayDecideEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {

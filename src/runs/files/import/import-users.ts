@@ -1,5 +1,6 @@
 /** Imports a file of people as edits in the mirror, which the next run sends: plans them first, then writes the plan. */
 
+import { MusterdError } from '../../../errors.ts';
 import { createMirrorReader } from '../../../mirror/mirror.ts';
 import { asPerson } from '../../../mirror/team/known-place.ts';
 import { approveEdits } from '../../../mirror/users/decide-edits.ts';
@@ -89,6 +90,11 @@ export async function applyImport(
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   return asPerson(setup.mirror.db, async (tx) => {
     const { isOwner } = await decideFor(tx, setup.config, actor, { why: reason });
+    if (reason !== undefined && !isOwner)
+      throw new MusterdError(
+        'denied',
+        'This login may not run "musterd import": it needs the login that owns the mirror for --reason. Leave it out',
+      );
     const why = reason ?? (isSeen && isOwner ? 'seen when it was imported' : undefined);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
