@@ -287,16 +287,6 @@ describe('the settings of a client', () => {
     );
   });
 
-  test('the client sends a legacy API key as the bearer token, and emits a warning', async () => {
-    const { client, server, events } = await openPair(respond, {
-      credentials: { apiKey: createSecret('key-canary') },
-    });
-    await client.team();
-    expect(server.requests[0]?.headers['authorization']).toBe('Bearer key-canary');
-    expect(events[0]).toMatchObject({ kind: 'warning', code: 'legacy-api-key' });
-    expect(client.credentials()).toMatchObject([{ credential: 'api-key', inUse: true }]);
-  });
-
   test('accepts a secret object as the id, and keeps id and key out of events and JSON (S39)', async () => {
     const credentials = { secretId: createSecret(secretId), secretKey: createSecret(secretKey) };
     const { client, events } = await openPair(respond, { credentials });

@@ -115,8 +115,8 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/wire/authenticate.ts', 'authenticate.apiKey'],
     tests: [
       [
-        'service/client.test.ts',
-        'the client sends a legacy API key as the bearer token, and emits a warning',
+        'service/library.test.ts',
+        'createClient sends a legacy API key unchanged, and reports a warning to onEvent',
       ],
       accepted,
     ],
@@ -151,7 +151,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'repeats a write once with a fresh token after a 401, then fails (N19)'],
+      ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets (N19)'],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
     status: '401',
@@ -198,7 +198,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'fails a write at the first %i, with the label of the answer (N18)'],
+      ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
       ['emulator/faults.test.ts', 'faults instead of an answer › fault %s answers %i, and writes nothing'],
     ],
     status: 'default',
@@ -260,7 +260,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/rules/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
-      ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets'],
+      ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets (N19)'],
     ],
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
@@ -304,8 +304,8 @@ const versioning: readonly Row[] = [
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
     tests: [
       [
-        'service/client.test.ts',
-        'the client sends a legacy API key as the bearer token, and emits a warning',
+        'service/library.test.ts',
+        'createClient sends a legacy API key unchanged, and reports a warning to onEvent',
       ],
       ['system/check.test.ts', 'exits 0 and warns that the legacy API key is planned for deprecation (S50)'],
     ],
