@@ -21,22 +21,6 @@ describe('the command line', () => {
     expect(stderr).not.toContain('another-key-of-nobody');
   });
 
-  it('prints results to stdout and log lines to stderr', async () => {
-    const { code, stdout, stderr } = await musterd(['reconcile', '--json']);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ team: { id: 41 }, outcome: 'complete' });
-    for (const line of stderr.trim().split('\n'))
-      expect(JSON.parse(line)).toMatchObject({ level: expect.any(String) as string });
-    const status = await musterd(['status', '--json']);
-    expect(JSON.parse(status.stdout)).toMatchObject({
-      team_id: 41,
-      rows: { users: 30, tags: 25, contact_fields: 12 },
-    });
-    const { stdout: words } = await musterd(['status']);
-    expect(words).toContain('last success');
-    expect(words).toMatch(/^team +default: 41 "/m);
-  });
-
   it('exits 78 if the credentials belong to another team, and requests only /v1/team (D14, O3)', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
     try {

@@ -71,28 +71,6 @@ describe('musterd daemon', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('sends an approved batch although the limits hold another batch in the same run', async () => {
-    await open({ emulator: { users: 80, tags: 1, fields: 1 } });
-    start();
-    await firstRun();
-    const ids = stage.emulator.team.users().map(({ id }) => id);
-    const [approved, stopped] = [ids.slice(0, 30), ids.slice(30, 60)];
-    const edit = (of: readonly number[], host: string) =>
-      `update mirror.users set email = 'user' || id || '@${host}' where id in (${of.join()})`;
-    const held = () => stage.sql('select distinct batch from report.held where batch is not null');
-    await stage.sql(edit(approved, 'approved.example'));
-    await eventually('a batch is held', async () => (await held()).length === 1);
-    const [[batch = ''] = []] = await held();
-    await stage.sql(
-      `begin; select sync.approve('${batch}', reason => 'seen'); ${edit(stopped, 'stopped.example')}; commit`,
-    );
-    await eventually('all of it is on the service', () =>
-      approved.every((id) => emailOf(id) === `user${id}@approved.example`),
-    );
-    expect(stage.updates().filter(({ id }) => stopped.includes(id as number))).toEqual([]);
-    expect(await runs(`groups = '{edits}' and outcome = 'refused'`)).toBe(2);
-  });
-
   it('sends an edit that fired no notification once its listening connection is back', async () => {
     await open();
     start();

@@ -75,17 +75,6 @@ describe('the guard', () => {
     expect(await batchesTold()).toEqual([]);
   });
 
-  it('holds an email that another user has, although that user has not changed', async () => {
-    await open();
-    const [one, two] = [stage.userAt(0), stage.userAt(1)];
-    await stage.sql(`update mirror.users set email = '${two.email}' where id = ${one.id}`);
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
-    expect(stage.updates()).toEqual([]);
-    expect(await stage.sql('select user_id, detail from report.held')).toEqual([
-      [String(one.id), `user ${two.id} has or will get the same email`],
-    ]);
-  });
-
   it('musterd reconcile exits 4 for a refused batch, and still reports an earlier push that it confirmed', async () => {
     await open({ config: { push: { quietPeriodMs: 600_000 } } });
     const ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));

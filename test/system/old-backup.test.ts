@@ -40,31 +40,6 @@ describe('a mirror restored from an old backup', () => {
     expect(mirrored.get(two)).toContain('15550155');
   });
 
-  it('settles a restored edit that the service already has, but holds it if the service changed since (D16)', async () => {
-    await edit(one, two);
-    const restore = await backUp(stage);
-    expect(await stage.run()).toMatchObject(complete);
-    stage.emulator.team.editUser(two, { email: 'later@example.com' });
-    expect(await stage.run()).toMatchObject(complete);
-    await expectNothingSent(restore, { outcome: 'complete', waiting: 1, counts: { settled: 1 } });
-    expect(await stage.sql('select user_id, reason, mirror_value from report.held')).toEqual([
-      [String(two), 'conflict', `${two}@example.com`],
-    ]);
-  });
-
-  it('sends a restored edit again if the service has gone back to the old value since (D16)', async () => {
-    const email = emailOf(one);
-    await edit(one, two);
-    const restore = await backUp(stage);
-    await stage.run();
-    stage.emulator.team.editUser(one, { email });
-    await restore();
-    stage.emulator.clearRequests();
-    expect(await stage.run()).toMatchObject(complete);
-    expect(stage.updates()).toEqual([{ id: one, email: `${one}@example.com` }]);
-    expect(emailOf(one)).toBe(`${one}@example.com`);
-  });
-
   it('never repeats a push that was open in the backup, and records how this push ended (D16)', async () => {
     await edit(one, two);
     // The first update goes alone, the second after it; both are answered with an error and arrive later.

@@ -127,10 +127,12 @@ teams:
     const all = await musterd(['status', '--json']);
     expect(all.code).toBe(0);
     expect(JSON.parse(all.stdout)).toMatchObject([
-      { team: 'north', team_id: 41, rows: { users: 30 } },
+      { team: 'north', team_id: 41, rows: { users: 30, tags: 25, contact_fields: 12 } },
       { team: 'south', team_id: 77, rows: { users: 8 } },
     ]);
-    expect((await musterd(['status'])).stdout).toMatch(/^team +north: 41 [\s\S]*\n\nteam +south: 77 /);
+    expect((await musterd(['status'])).stdout).toMatch(
+      /^team +north: 41 [\s\S]*\nlast success [\s\S]*\n\nteam +south: 77 /,
+    );
     const one = await musterd(['status', '--json', '--team', 'north']);
     expect(JSON.parse(one.stdout)).toMatchObject({ team: 'north', team_id: 41 });
   });

@@ -94,29 +94,4 @@ describe('a two-way run', () => {
     await stage.run();
     expect(await roles()).toEqual(rolesThere());
   });
-
-  it('musterd plan shows a push and a new tag, and writes to neither side (O9)', async () => {
-    await openEqual();
-    const { id } = stage.userAt();
-    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
-    stage.emulator.team.addTag('brand new');
-    const dump = () =>
-      stage.sql(
-        'select (select count(*) from sync.runs), (select count(*) from sync.changes), (select count(*) from mirror.tags), (select max(xmin::text::bigint) from mirror.users)',
-      );
-    const before = await dump();
-    stage.emulator.clearRequests();
-    const { users, listings } = await stage.plan();
-    expect(
-      users.plans.filter(({ fields }) => fields.name.kind === 'push').map((plan) => Number(plan.id)),
-    ).toEqual([id]);
-    expect(listings).toMatchObject([
-      { resource: 'contact_fields', added: 0 },
-      { resource: 'inboxes', added: 0 },
-      { resource: 'surveys', added: 0 },
-      { resource: 'tags', added: 1 },
-    ]);
-    expect(await dump()).toEqual(before);
-    expect(stage.updates()).toEqual([]);
-  });
 });

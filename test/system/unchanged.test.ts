@@ -121,18 +121,4 @@ describe('a run that may skip unchanged users', () => {
     stage.emulator.clearFaults();
     expect(await stage.sql(`select from sync.learned where topic = 'answers that agree'`)).toEqual([]);
   });
-
-  it('makes the mirror equal to the service again after a backup was restored', async () => {
-    await settle();
-    await stage.sql(
-      'create table public.users as table mirror.users; create table public.base as table sync.user_base; create table public.learned as table sync.learned',
-    );
-    stage.emulator.team.editUser(one(), { phone: '15550196' });
-    await settle();
-    await pastTriggers(
-      'truncate mirror.users, sync.user_base, sync.learned; insert into mirror.users select * from public.users; insert into sync.user_base select * from public.base; insert into sync.learned select * from public.learned',
-    );
-    await stage.run();
-    expect(await inMirror()).toEqual(onService());
-  });
 });
