@@ -87,6 +87,16 @@ it.each([
   [{ ifService: 'x' }, 'also needs --edit or --if'],
   [{ edit: '12', if: 'x' }, 'give one of them'],
   [{ edit: 'x', ifService: '' }, 'not the number of an edit'],
+  [{ edit: '9'.repeat(20) }, 'not the number of an edit'],
 ])('readSeen refuses missing, contradictory or malformed options: %j', (options, words) => {
   expect(() => readSeen('email', options)).toThrow(words);
+});
+
+it('readSeen reads an empty --if or --if-service as an empty value', () => {
+  expect(readSeen('email', { edit: '12', ifService: '' })).toEqual({
+    kind: 'edit',
+    edit: 12n,
+    service: null,
+  });
+  expect(readSeen('email', { if: '' })).toEqual({ kind: 'value', value: null, service: undefined });
 });

@@ -130,23 +130,6 @@ describe('musterd resolve in a script', () => {
     await team.run();
     expect(team.emulator.team.user(id).email).toBe('new@example.com');
   });
-
-  it('refuses invalid or contradictory --if, --edit and --if-service', async () => {
-    const id = await openConflict(ofEmail);
-    for (const [seen, words] of [
-      [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
-      [['--edit', 'one'], 'not the number of an edit'],
-      [['--if-service', 'eva@example.com'], 'also needs --edit or --if'],
-      [['--if', 'ada@example.com', '--if-service', ''], '"eva@example.com"'],
-      [['--edit', '99999999999999999999'], 'not the number of an edit'],
-      [['--if', ''], '"ada@example.com"'],
-    ] as const) {
-      const take = ['resolve', String(id), 'email', '--take', 'mirror', ...seen];
-      const { code, stderr } = await team.musterd(...take);
-      expect([seen, code, stderr]).toEqual([seen, 64, expect.stringContaining(words)]);
-    }
-    await expectUndecided();
-  });
 });
 
 describe('musterd resolve on a terminal', () => {
