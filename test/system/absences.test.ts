@@ -1,9 +1,8 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage } from './stage.ts';
+import { useStages, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 describe('rows that a listing no longer shows', () => {
   let stage: Stage;
@@ -13,7 +12,6 @@ describe('rows that a listing no longer shows', () => {
       config: { absence: { confirmAfterMs: 0 } },
     });
   });
-  afterEach(() => stage.close());
   const musterd = (...args: readonly string[]) => runMusterd(args, stage.env);
   const gone = async (table: string) =>
     Number((await stage.sql(`select count(*) from mirror.${table} where gone_at is not null`))[0]?.[0]);

@@ -1,9 +1,8 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 interface Situation extends StageOptions {
   /** What happens after the first run. */
@@ -80,7 +79,6 @@ const situations: Readonly<Record<string, Situation>> = {
 /** docs/guide.md, Exit codes: one rule for all commands that look at both sides. */
 describe('exit codes of plan, verify and reconcile', () => {
   let stage: Stage;
-  afterEach(() => stage.close());
 
   it.each(Object.entries(situations))('%s', async (_, { happens, codes, ...options }) => {
     stage = await stages.open({ ...options, config: { push: { quietPeriodMs: 0 }, ...options.config } });

@@ -1,9 +1,8 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 describe('the guard', () => {
   let stage: Stage;
@@ -11,7 +10,6 @@ describe('the guard', () => {
     stage = await stages.open({ emulator: { users: 100, tags: 3, fields: 2 }, ...options });
     stage.emulator.clearRequests();
   };
-  afterEach(() => stage.close());
   const musterd = (args: readonly string[]) => runMusterd(args, stage.env);
   const edit = (where: string) =>
     stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);

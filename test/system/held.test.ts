@@ -1,15 +1,13 @@
-import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { showTimesIn } from '../../src/model/zone-time.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage } from './stage.ts';
+import { useStages, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** Fields that wait for a person, and the ways out. */
 describe('a held field', () => {
   let stage: Stage;
-  afterEach(() => stage.close());
 
   const musterd = (...args: readonly string[]) => stage.musterd(...args);
   const inJson = async (...args: readonly string[]) => {

@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownFolder } from './own-folder.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
-import { createStages, loginAt, type Stage, type StageOptions } from './stage.ts';
+import { useStages, loginAt, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** What `musterd import --json` says. */
 interface Said {
@@ -34,7 +33,6 @@ interface Said {
 describe('musterd import', () => {
   let stage: Stage;
   const folder = ownFolder();
-  afterEach(() => stage.close());
 
   const environment = () => ({ ...stage.env, MUSTERD__log__level: 'silent' });
   const open = async (options: StageOptions = {}) => {

@@ -1,9 +1,8 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { backUp } from './agreed/back-up.ts';
-import { createStages, type Stage } from './stage.ts';
+import { useStages, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** D16: the rows of an old copy, put in place of newer ones. */
 describe('a mirror restored from an old backup', () => {
@@ -14,7 +13,6 @@ describe('a mirror restored from an old backup', () => {
     const [a = 0, b = 0] = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : id));
     [one, two] = [a, b];
   });
-  afterEach(() => stage.close());
   const edit = (...ids: readonly number[]) =>
     stage.sql(`update mirror.users set email = id || '@example.com' where id in (${ids.join()})`);
   const emailOf = (id: number) => stage.emulator.team.user(id).email;

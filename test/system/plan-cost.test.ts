@@ -1,14 +1,12 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { paceOf } from '../../src/model/pace.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** What a plan says that pushing takes, and what it takes. */
 describe('the cost of a plan', () => {
   let stage: Stage;
-  afterEach(() => stage.close());
 
   const open = async ({ config = {}, ...options }: StageOptions = {}) => {
     stage = await stages.open({

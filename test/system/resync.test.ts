@@ -1,15 +1,13 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { holdRequest } from '../support/hold-request.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
-import { createStages, onService, type Stage } from './stage.ts';
+import { useStages, onService, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** `musterd resync --adopt-service`: everything from the service; what was edited here waits. */
 describe('musterd resync --adopt-service', () => {
   let stage: Stage;
-  afterEach(() => stage.close());
 
   const environment = (env: Readonly<Record<string, string>> = {}) => ({
     ...stage.env,

@@ -1,20 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { byText } from '../support/by-text.ts';
 import { ownFolder } from './own-folder.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage } from './stage.ts';
+import { useStages, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** push.approve: always. */
 describe('musterd with push.approve: always', () => {
   let stage: Stage;
   let ids: readonly number[];
   const file = join(ownFolder(), 'people.csv');
-  afterEach(() => stage.close());
   const open = async (push: Readonly<Record<string, unknown>> = {}) => {
     stage = await stages.open({
       emulator: { users: 30, tags: 3, fields: 1 },

@@ -1,14 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
-import { createStage, type Stage } from './stage.ts';
+import { useStages, type Stage } from './stage.ts';
 
+const stages = useStages();
 let stage: Stage;
-afterEach(() => stage.close());
 
 async function open() {
-  stage = await createStage({ emulator: { users: 30, tags: 1, fields: 1 } });
-  await stage.run();
+  stage = await stages.open({ emulator: { users: 30, tags: 1, fields: 1 } });
   return stage.people();
 }
 

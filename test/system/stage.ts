@@ -1,3 +1,4 @@
+import { afterAll, onTestFinished } from 'vitest';
 import type { RunReport } from '../../src/runs/sync/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
@@ -215,6 +216,19 @@ export function createStages(): Stages {
     },
     close: async () => {
       for (const { database } of grounds) await database.close();
+    },
+  };
+}
+
+/** Stages for the tests of a file or of a `describe`: each is closed once its test has ended. */
+export function useStages(): Pick<Stages, 'open'> {
+  const stages = createStages();
+  afterAll(() => stages.close());
+  return {
+    open: async (options) => {
+      const stage = await stages.open(options);
+      onTestFinished(() => stage.close());
+      return stage;
     },
   };
 }

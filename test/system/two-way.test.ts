@@ -1,18 +1,16 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runResync } from '../../src/runs/sync/resync-team.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
 /** What a run sends is tried on the oldest version of Postgres in `test/mirror`. */
 describe('a two-way run', () => {
-  const stages = createStages();
-  afterAll(() => stages.close());
+  const stages = useStages();
   let stage: Stage;
   /** After a first run. */
   const openEqual = async (options: StageOptions = {}) => {
     stage = await stages.open(options);
   };
-  afterEach(() => stage.close());
 
   const versions = async () => [
     await stage.versions(

@@ -1,14 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createStages, type Stage } from './stage.ts';
+import { describe, expect, it } from 'vitest';
+import { useStages, type Stage } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 /** `musterd undo <run>`: the inverse of what a run moved, where it still stands. */
 describe('musterd undo', () => {
   let stage: Stage;
-  afterEach(() => stage.close());
 
   const musterd = (...args: readonly string[]) => stage.musterd(...args);
   const undo = async (runId: bigint, ...args: readonly string[]) => {

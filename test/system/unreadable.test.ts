@@ -1,14 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
+const stages = useStages();
 let stage: Stage;
-const open = async (options: StageOptions = {}) => {
-  stage = await createStage(options);
-  await stage.run();
-  stage.emulator.clearRequests();
+const open = async (options: StageOptions) => {
+  stage = await stages.open(options);
 };
-afterEach(() => stage.close());
 const musterd = async (...args: readonly string[]) => {
   const { code, stdout, stderr } = await runMusterd(args, {
     ...stage.env,

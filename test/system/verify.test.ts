@@ -1,12 +1,11 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MirroredUser } from '../../src/model/mirrored-user.ts';
 import { compareRows } from '../../src/verify/compare-rows.ts';
 import { compareUsers, findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 const day = new Date('2026-03-01T09:00:00.123Z');
 const mirrored: MirroredUser = {
@@ -210,7 +209,6 @@ describe('musterd verify', () => {
     stage = await stages.open(options);
     stage.emulator.clearRequests();
   };
-  afterEach(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     runMusterd(args, {
       ...stage.env,

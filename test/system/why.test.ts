@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ExplainedFacts, adviceFor } from '../../src/runs/look/explain-fields.ts';
 import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
@@ -7,10 +7,9 @@ import { readUserQuery } from '../../src/mirror/users/user-query.ts';
 import { theOnly } from '../../src/runs/named-user.ts';
 import { retryAtOnce } from '../support/retry-at-once.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStages, type Stage, type StageOptions } from './stage.ts';
+import { useStages, type Stage, type StageOptions } from './stage.ts';
 
-const stages = createStages();
-afterAll(() => stages.close());
+const stages = useStages();
 
 interface Field {
   readonly field: string;
@@ -224,7 +223,6 @@ describe('musterd why', () => {
     stage = await stages.open(options);
     stage.emulator.clearRequests();
   };
-  afterEach(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     runMusterd(args, { ...stage.env, MUSTERD__log__level: 'error', ...env });
   const why = async (who: string, env: Readonly<Record<string, string>> = {}) => {
