@@ -226,7 +226,6 @@ describe('the options of createClient', () => {
     ['a base URL with http', { baseUrl: 'http://service.example.net', secretId, secretKey }],
     ['no secret', { baseUrl: 'https://service.example.net' }],
     ['a secret id without its key', { baseUrl: 'https://service.example.net', secretId }],
-    ['a concurrency of 0', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
   ])('createClient throws a configuration error for %s', (_, options) => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
   });

@@ -169,16 +169,6 @@ describe('a mirror database with a standby server', () => {
     ).toEqual([[0n]]);
   });
 
-  it('sends an edit made on the promoted standby if the address of the database is the same as before (D19)', async () => {
-    await standby.sql(`update mirror.users set email = 'promoted@example.com' where id = ${users[4]}`);
-    expect(await reconcile(standby)).toMatchObject({
-      outcome: 'complete',
-      sendBlock: null,
-      counts: { pushed: 1 },
-    });
-    expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');
-  });
-
   it('connects to the second host of the database address after a fail-over, and sends edits from there (D19)', async () => {
     await standby.sql(`update mirror.users set email = 'next@example.com' where id = ${users[5]}`);
     const report = await reconcileAt(primary.server.port, standby.server.port);
