@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Report } from '../../src/runs/set-up/check/check-report.ts';
 import { checkLength } from '../../src/runs/set-up/check/check-access.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -138,18 +138,15 @@ describe('musterd check', () => {
   it('summarizes in one line the migrations that an empty database lacks', async () => {
     await open();
     const empty = await createTestDatabase({ empty: true });
-    try {
-      const { code, report } = await check([], { DATABASE_URL: empty.url });
-      expect(code).toBe(0);
-      expect(verdictOf(report, 'migrations')).toMatchObject({
-        verdict: 'note',
-        detail: expect.stringMatching(
-          /^not applied yet: \d\d migrations: 0001_baseline to repeatable\/\d\d_\w+; /,
-        ) as string,
-      });
-    } finally {
-      await empty.close();
-    }
+    onTestFinished(() => empty.close());
+    const { code, report } = await check([], { DATABASE_URL: empty.url });
+    expect(code).toBe(0);
+    expect(verdictOf(report, 'migrations')).toMatchObject({
+      verdict: 'note',
+      detail: expect.stringMatching(
+        /^not applied yet: \d\d migrations: 0001_baseline to repeatable\/\d\d_\w+; /,
+      ) as string,
+    });
   });
 
   it('exits 0 and warns that the legacy API key is planned for deprecation (S50)', async () => {

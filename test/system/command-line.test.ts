@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { holdRequest } from '../support/hold-request.ts';
 import { startDaemon } from './daemon-here.ts';
 import { runMusterd } from './run-musterd.ts';
@@ -23,15 +23,12 @@ describe('the command line', () => {
 
   it('exits 78 if the credentials belong to another team, and requests only /v1/team (D14, O3)', async () => {
     const other = await createStage({ emulator: { teamId: 99, users: 3 } });
-    try {
-      const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
-      expect(stderr).toContain('team 99');
-      expect(code).toBe(78);
-      expect((await musterd(['plan'], other.emulator.environment)).code).toBe(78);
-      expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team', '/v1/team']);
-    } finally {
-      await other.close();
-    }
+    onTestFinished(() => other.close());
+    const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
+    expect(stderr).toContain('team 99');
+    expect(code).toBe(78);
+    expect((await musterd(['plan'], other.emulator.environment)).code).toBe(78);
+    expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team', '/v1/team']);
   });
 
   it('reads a word after --wait as the query or file of the command if the word is not a number', async () => {
@@ -62,26 +59,23 @@ describe('the command line', () => {
 
   it('exits 1 for plan, and for reconcile with database.migrate off, if the schema is missing', async () => {
     const fresh = await createStage({});
-    try {
-      await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
-      const plan = await musterd(['plan'], { DATABASE_URL: fresh.url });
-      expect(plan.stderr).toContain('musterd migrate');
-      expect(plan.code).toBe(1);
-      expect(
-        (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
-      ).toBe(1);
-      expect((await musterd(['migrate'], { DATABASE_URL: fresh.url })).stdout).toContain(
-        'applied 0001_baseline',
-      );
-      // Before the first run there is no team.
-      const changes = await musterd(['changes', '--json'], { DATABASE_URL: fresh.url });
-      expect([changes.code, JSON.parse(changes.stdout)]).toEqual([0, { changes: [], more: false }]);
-      expect(
-        (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
-      ).toBe(0);
-    } finally {
-      await fresh.close();
-    }
+    onTestFinished(() => fresh.close());
+    await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
+    const plan = await musterd(['plan'], { DATABASE_URL: fresh.url });
+    expect(plan.stderr).toContain('musterd migrate');
+    expect(plan.code).toBe(1);
+    expect(
+      (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
+    ).toBe(1);
+    expect((await musterd(['migrate'], { DATABASE_URL: fresh.url })).stdout).toContain(
+      'applied 0001_baseline',
+    );
+    // Before the first run there is no team.
+    const changes = await musterd(['changes', '--json'], { DATABASE_URL: fresh.url });
+    expect([changes.code, JSON.parse(changes.stdout)]).toEqual([0, { changes: [], more: false }]);
+    expect(
+      (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
+    ).toBe(0);
   });
 
   it('the daemon finishes and records the request in progress before it stops (R2)', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
 import { errorInJson } from '../../src/commands/output.ts';
 import { MusterdError } from '../../src/errors.ts';
@@ -165,18 +165,15 @@ describe('an error under --json during a command', () => {
   it('musterd prints one JSON document with "lease-held" if another run has the lease', async () => {
     const [user] = stage.emulator.team.users();
     const lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
-    try {
-      for (const args of [
-        ['reconcile', '--json'],
-        ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit', '--wait', '0'],
-        ['check', '--json', '--write-probe', String(user?.id)],
-      ]) {
-        const { code, stdout } = await runMusterd(args, stage.env);
-        expect({ args, code }).toEqual({ args, code: 75 });
-        expect(errorIn(stdout).code).toBe('lease-held');
-      }
-    } finally {
-      await lease.release();
+    onTestFinished(() => lease.release());
+    for (const args of [
+      ['reconcile', '--json'],
+      ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit', '--wait', '0'],
+      ['check', '--json', '--write-probe', String(user?.id)],
+    ]) {
+      const { code, stdout } = await runMusterd(args, stage.env);
+      expect({ args, code }).toEqual({ args, code: 75 });
+      expect(errorIn(stdout).code).toBe('lease-held');
     }
   });
 });

@@ -1,7 +1,7 @@
 /** What each command does for the login of whoever types it: as far as the rights of the login go. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTeams, type Team } from './agreed/people.ts';
 import { everyCommand } from './every-command.ts';
 import { ownFolder } from './own-folder.ts';
@@ -146,148 +146,136 @@ describe.each(logins)('a login with the rights of the %s', (login) => {
 
 it('musterd sql suggests an allowed statement to an editor for each refused statement', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
-  try {
-    const editor = await team.person('edi', 'musterd_editor');
-    const env = { DATABASE_URL: loginAt(team.url, editor.role) };
-    for (const [statement, hint] of [
-      [`update mirror.users set name = 'X'`, 'To change a name, set first_name and last_name.'],
-      [`update mirror.users set role_id = 1`, 'musterd_role_editor may update role_id'],
-      ['delete from mirror.users', 'The service alone creates and removes users.'],
-      [
-        `insert into mirror.users (team_id, id, phone) select team_id, id, '15550100' from mirror.users
-         on conflict (team_id, id) do update set phone = excluded.phone`,
-        'To edit one: update mirror.users set',
-      ],
-    ] as const) {
-      const { code, stderr } = await runMusterd(['sql', '--write', statement], env);
-      expect([code, stderr]).toEqual([1, expect.stringContaining(hint)]);
-    }
-  } finally {
-    await team.close();
+  onTestFinished(() => team.close());
+  const editor = await team.person('edi', 'musterd_editor');
+  const env = { DATABASE_URL: loginAt(team.url, editor.role) };
+  for (const [statement, hint] of [
+    [`update mirror.users set name = 'X'`, 'To change a name, set first_name and last_name.'],
+    [`update mirror.users set role_id = 1`, 'musterd_role_editor may update role_id'],
+    ['delete from mirror.users', 'The service alone creates and removes users.'],
+    [
+      `insert into mirror.users (team_id, id, phone) select team_id, id, '15550100' from mirror.users
+       on conflict (team_id, id) do update set phone = excluded.phone`,
+      'To edit one: update mirror.users set',
+    ],
+  ] as const) {
+    const { code, stderr } = await runMusterd(['sql', '--write', statement], env);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(hint)]);
   }
 });
 
 it('musterd prints approve, reject and resolve with --as for the owner, and without --as for an approver', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
-  try {
-    const [user = 0, clashing = 0] = team.ids;
-    await team.bob.edit(user, `email = 'ada@example.com'`);
-    await team.bob.edit(clashing, `phone = '15550123'`);
-    team.emulator.team.editUser(clashing, { phone: '15550999' });
-    await team.run();
-    const approver = loginAt(team.url, team.carol.role);
-    const asOwner = { ...team.environment(), MUSTERD_ACTOR: '' };
-    const printed = async (line: string, env: Readonly<Record<string, string>>) => {
-      const { stdout, stderr } = await runMusterd(line.split(' '), env);
-      return [...`${stdout}${stderr}`.matchAll(/musterd (?:approve|reject|resolve) [^\n"]*/g)].flat();
-    };
-    const reading = ['held', 'held --json', `held ${user}`, 'status', `why ${user}`, `why ${clashing}`];
-    const unseen = `resolve ${clashing} phone --take mirror`;
-    for (const line of [...reading, unseen, 'plan', 'reconcile']) {
-      const words = await printed(line, asOwner);
-      expect([line, words]).toEqual([
-        line,
-        expect.arrayContaining([expect.stringContaining(' --as <person>')]),
-      ]);
-      expect([line, words.filter((one) => !one.includes(' --as <person>'))]).toEqual([line, []]);
-      for (const env of [
-        { ...asOwner, MUSTERD_ACTOR: 'ann' },
-        ...(line === 'plan' || line === 'reconcile' ? [] : [{ ...asOwner, DATABASE_URL: approver }]),
-      ]) {
-        const own = await printed(line, env);
-        expect([line, own.length, own.join()]).toEqual([
-          line,
-          words.length,
-          expect.not.stringContaining('--as'),
-        ]);
-      }
-    }
-    const [command = ''] = await printed('held', asOwner);
-    const args = command.replace('<person>', 'ann').replace('…', 'seen').split(' ').slice(1);
-    // The phone, which both sides have changed, waits on.
-    expect(await runMusterd(args, asOwner)).toMatchObject({ code: 3, stderr: '' });
-    expect(await team.sql('select decided_by, decided_role from report.decisions')).toEqual([
-      [expect.stringMatching(/^ann, said by /), expect.any(String)],
+  onTestFinished(() => team.close());
+  const [user = 0, clashing = 0] = team.ids;
+  await team.bob.edit(user, `email = 'ada@example.com'`);
+  await team.bob.edit(clashing, `phone = '15550123'`);
+  team.emulator.team.editUser(clashing, { phone: '15550999' });
+  await team.run();
+  const approver = loginAt(team.url, team.carol.role);
+  const asOwner = { ...team.environment(), MUSTERD_ACTOR: '' };
+  const printed = async (line: string, env: Readonly<Record<string, string>>) => {
+    const { stdout, stderr } = await runMusterd(line.split(' '), env);
+    return [...`${stdout}${stderr}`.matchAll(/musterd (?:approve|reject|resolve) [^\n"]*/g)].flat();
+  };
+  const reading = ['held', 'held --json', `held ${user}`, 'status', `why ${user}`, `why ${clashing}`];
+  const unseen = `resolve ${clashing} phone --take mirror`;
+  for (const line of [...reading, unseen, 'plan', 'reconcile']) {
+    const words = await printed(line, asOwner);
+    expect([line, words]).toEqual([
+      line,
+      expect.arrayContaining([expect.stringContaining(' --as <person>')]),
     ]);
-  } finally {
-    await team.close();
+    expect([line, words.filter((one) => !one.includes(' --as <person>'))]).toEqual([line, []]);
+    for (const env of [
+      { ...asOwner, MUSTERD_ACTOR: 'ann' },
+      ...(line === 'plan' || line === 'reconcile' ? [] : [{ ...asOwner, DATABASE_URL: approver }]),
+    ]) {
+      const own = await printed(line, env);
+      expect([line, own.length, own.join()]).toEqual([
+        line,
+        words.length,
+        expect.not.stringContaining('--as'),
+      ]);
+    }
   }
+  const [command = ''] = await printed('held', asOwner);
+  const args = command.replace('<person>', 'ann').replace('…', 'seen').split(' ').slice(1);
+  // The phone, which both sides have changed, waits on.
+  expect(await runMusterd(args, asOwner)).toMatchObject({ code: 3, stderr: '' });
+  expect(await team.sql('select decided_by, decided_role from report.decisions')).toEqual([
+    [expect.stringMatching(/^ann, said by /), expect.any(String)],
+  ]);
 });
 
 it('musterd refuses --as from an approver, and records the login as the person who approved', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
-  try {
-    const [user = 0] = team.ids;
-    await team.bob.edit(user, `email = 'ada@example.com'`);
-    await team.run();
-    const batch = await team.batchOf(user);
-    const own = { DATABASE_URL: loginAt(team.url, team.carol.role), MUSTERD_ACTOR: '' };
-    const env = { ...team.environment(), ...own };
-    const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
-    expect([said.code, said.stderr]).toEqual([
-      64,
-      expect.stringContaining(`Only the owner of the mirror may use --as: ${team.carol.role} acts as`),
-    ]);
-    expect((await runMusterd(['approve', batch, '--reason', 'seen'], env)).code).toBe(0);
-    expect(
-      await team.sql('select kind, decided_by, decided_why from report.changes where decided_by is not null'),
-    ).toEqual([['approve', team.carol.role, 'seen']]);
-  } finally {
-    await team.close();
-  }
+  onTestFinished(() => team.close());
+  const [user = 0] = team.ids;
+  await team.bob.edit(user, `email = 'ada@example.com'`);
+  await team.run();
+  const batch = await team.batchOf(user);
+  const own = { DATABASE_URL: loginAt(team.url, team.carol.role), MUSTERD_ACTOR: '' };
+  const env = { ...team.environment(), ...own };
+  const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
+  expect([said.code, said.stderr]).toEqual([
+    64,
+    expect.stringContaining(`Only the owner of the mirror may use --as: ${team.carol.role} acts as`),
+  ]);
+  expect((await runMusterd(['approve', batch, '--reason', 'seen'], env)).code).toBe(0);
+  expect(
+    await team.sql('select kind, decided_by, decided_why from report.changes where decided_by is not null'),
+  ).toEqual([['approve', team.carol.role, 'seen']]);
 });
 
 it('musterd plan and why read only the mirror for a reader, without an address or a key of the service', async () => {
   const team = await teams.open({ push: { fourEyes: false } });
-  try {
-    const [held = 0, waiting = 0, rejected = 0] = team.ids;
-    await team.bob.edit(rejected, `email = 'no@example.com'`);
-    await team.run();
-    await team.carol.reject(await team.batchOf(rejected));
-    await team.bob.edit(held, `email = 'ada@example.com'`);
-    await team.run();
-    await team.bob.edit(waiting, `phone = '15550123'`);
-    const reader = await team.person('rea', 'musterd_reader');
-    const env = { DATABASE_URL: loginAt(team.url, reader.role), MUSTERD__log__level: 'silent' };
-    team.emulator.clearRequests();
-    const { code, stdout } = await runMusterd(['plan', '--json'], env);
-    const user = (id: number) => team.emulator.team.user(id);
-    const whole = { base: user(held).email, mirror: 'ada@example.com', service: user(held).email };
-    expect([code, JSON.parse(stdout)]).toMatchObject([
-      3,
-      {
-        complete: false,
-        held: 1,
-        batches: [await team.batchOf(held)],
-        changes: [
-          { user_id: held, change: 'hold', field: 'email', state: 'held', reason: 'review', ...whole },
-          { user_id: waiting, change: 'push', state: 'waiting', reason: null, mirror: '15550123' },
-          { user_id: rejected, change: 'hold', state: 'rejected', reason: null },
-        ],
-      },
-    ]);
-    for (const flags of [[], ['--markdown'], ['--exit-code']])
-      expect((await runMusterd(['plan', ...flags], env)).stdout).toContain('the service was not asked');
-    // On its way, it still goes from the service's value to the mirror's.
-    await team.sql(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits)
-      select team_id, user_id, 'push', 'open', '{}', '{}', '{"phone": "15550123"}', jsonb_build_object('phone', edit_id)
-      from sync.edits where user_id = ${waiting} and ended_at is null`);
-    expect((await runMusterd(['plan'], env)).stdout).toMatch(
-      new RegExp(`push\\s+phone\\s+${user(waiting).phone ?? ''}\\s+15550123`),
-    );
-    expect((await runMusterd(['why', String(held)], env)).code).toBe(0);
-    const [[name = ''] = []] = await team.sql(`select name from mirror.users where id = ${held}`);
-    const part = await runMusterd(['why', name.slice(1)], env);
-    expect([part.code, part.stderr]).toEqual([64, expect.stringContaining(`Did you mean one of these?`)]);
-    expect(part.stderr).toContain(`${held}  ${name}`);
-    const nobody = await runMusterd(['why', 'no such person'], env);
-    expect([nobody.code, nobody.stderr]).toEqual([64, expect.stringContaining('No user matches')]);
-    expect(team.emulator.requests).toEqual([]);
-    const owner = await runMusterd(['plan'], { ...env, DATABASE_URL: team.url });
-    expect([owner.code, owner.stderr]).toEqual([78, expect.stringContaining('MUSTERD_BASE_URL')]);
-  } finally {
-    await team.close();
-  }
+  onTestFinished(() => team.close());
+  const [held = 0, waiting = 0, rejected = 0] = team.ids;
+  await team.bob.edit(rejected, `email = 'no@example.com'`);
+  await team.run();
+  await team.carol.reject(await team.batchOf(rejected));
+  await team.bob.edit(held, `email = 'ada@example.com'`);
+  await team.run();
+  await team.bob.edit(waiting, `phone = '15550123'`);
+  const reader = await team.person('rea', 'musterd_reader');
+  const env = { DATABASE_URL: loginAt(team.url, reader.role), MUSTERD__log__level: 'silent' };
+  team.emulator.clearRequests();
+  const { code, stdout } = await runMusterd(['plan', '--json'], env);
+  const user = (id: number) => team.emulator.team.user(id);
+  const whole = { base: user(held).email, mirror: 'ada@example.com', service: user(held).email };
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    3,
+    {
+      complete: false,
+      held: 1,
+      batches: [await team.batchOf(held)],
+      changes: [
+        { user_id: held, change: 'hold', field: 'email', state: 'held', reason: 'review', ...whole },
+        { user_id: waiting, change: 'push', state: 'waiting', reason: null, mirror: '15550123' },
+        { user_id: rejected, change: 'hold', state: 'rejected', reason: null },
+      ],
+    },
+  ]);
+  for (const flags of [[], ['--markdown'], ['--exit-code']])
+    expect((await runMusterd(['plan', ...flags], env)).stdout).toContain('the service was not asked');
+  // On its way, it still goes from the service's value to the mirror's.
+  await team.sql(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits)
+    select team_id, user_id, 'push', 'open', '{}', '{}', '{"phone": "15550123"}', jsonb_build_object('phone', edit_id)
+    from sync.edits where user_id = ${waiting} and ended_at is null`);
+  expect((await runMusterd(['plan'], env)).stdout).toMatch(
+    new RegExp(`push\\s+phone\\s+${user(waiting).phone ?? ''}\\s+15550123`),
+  );
+  expect((await runMusterd(['why', String(held)], env)).code).toBe(0);
+  const [[name = ''] = []] = await team.sql(`select name from mirror.users where id = ${held}`);
+  const part = await runMusterd(['why', name.slice(1)], env);
+  expect([part.code, part.stderr]).toEqual([64, expect.stringContaining(`Did you mean one of these?`)]);
+  expect(part.stderr).toContain(`${held}  ${name}`);
+  const nobody = await runMusterd(['why', 'no such person'], env);
+  expect([nobody.code, nobody.stderr]).toEqual([64, expect.stringContaining('No user matches')]);
+  expect(team.emulator.requests).toEqual([]);
+  const owner = await runMusterd(['plan'], { ...env, DATABASE_URL: team.url });
+  expect([owner.code, owner.stderr]).toEqual([78, expect.stringContaining('MUSTERD_BASE_URL')]);
 });
 
 afterAll(() => teams.close());

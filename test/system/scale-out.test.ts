@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { playScaleOut, type ScaleOutResult } from '../support/scale-out.ts';
 
@@ -14,11 +14,8 @@ describe('several daemons on one database', () => {
       concurrency: 2,
       ratePerMinute: 500,
     };
-    try {
-      check(await playScaleOut(options, database));
-    } finally {
-      await database.close();
-    }
+    onTestFinished(() => database.close());
+    check(await playScaleOut(options, database));
   });
 
   function check(result: ScaleOutResult) {

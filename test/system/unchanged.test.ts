@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/sync/reconcile-team.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -92,26 +92,23 @@ describe('a run that may skip unchanged users', () => {
 
   it('pulls a value that the service changed back without a newer version time', async () => {
     const stuck = await createStage({ config: noLimits, emulator: { variants: { 'updated-at': 'stuck' } } });
-    try {
-      let before = '';
-      const keep = (body: string) => (before = body);
-      const release = stuck.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, keep);
-      for (let nr = 0; nr < 3; nr += 1) await stuck.run();
-      release();
-      const user = stuck.emulator.team.users().find(({ phone }) => phone !== null);
-      const id = user?.id ?? 0;
-      const phone = user?.phone ?? '';
-      await stuck.sql(`update mirror.users set phone = '15550195' where id = ${id}`);
-      await runReconcile(stuck.db, stuck.config, 'reconcile', { log, groups: ['edits'] });
-      expect(stuck.emulator.team.user(id).phone).toBe('15550195');
-      stuck.emulator.team.editUser(id, { phone });
-      // The same bytes as before the edit.
-      stuck.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, () => before);
-      await stuck.run();
-      expect(await stuck.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
-    } finally {
-      await stuck.close();
-    }
+    onTestFinished(() => stuck.close());
+    let before = '';
+    const keep = (body: string) => (before = body);
+    const release = stuck.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, keep);
+    for (let nr = 0; nr < 3; nr += 1) await stuck.run();
+    release();
+    const user = stuck.emulator.team.users().find(({ phone }) => phone !== null);
+    const id = user?.id ?? 0;
+    const phone = user?.phone ?? '';
+    await stuck.sql(`update mirror.users set phone = '15550195' where id = ${id}`);
+    await runReconcile(stuck.db, stuck.config, 'reconcile', { log, groups: ['edits'] });
+    expect(stuck.emulator.team.user(id).phone).toBe('15550195');
+    stuck.emulator.team.editUser(id, { phone });
+    // The same bytes as before the edit.
+    stuck.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, () => before);
+    await stuck.run();
+    expect(await stuck.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
   });
 
   it('does not record the answers of a partial run as unchanged', async () => {
