@@ -20,13 +20,14 @@ const mostNear = 200;
 /**
  * Finds users by id, email, phone or name. Emails and ids match exactly; names ignore case, diacritics and `ae` for `ä`.
  * Only matches of the best kind are returned, in this order: the id, a value in the mirror, a value in the base, the end
- * of a phone (unless the digits may be an id), a part of a value. An id is found even if only the ledger still has it.
+ * of a phone (unless the digits may be an id, or begin with the calling code), a part of a value. An id is found even if only the ledger still has it.
  */
 export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
   const { id } = query;
   const digits = endOfPhone(query);
   const mayBeId = id !== null && digits === query.phone;
-  const isEnd = digits === null || digits.length < fewestDigits || mayBeId ? null : `%${digits}`;
+  const isLong = digits !== null && digits.length >= fewestDigits && !mayBeId;
+  const isEnd = isLong ? `${query.isWhole ? '' : '%'}${digits}` : null;
   const { rows } = await sql<FoundUser>`
     with matches as (
       select ${id}::bigint as id, 1 as rank where

@@ -8,6 +8,8 @@ export interface UserQuery {
   readonly id: Id | null;
   readonly email: string | null;
   readonly phone: string | null;
+  /** True if the phone is written with its calling code, so that it is not the end of another phone. */
+  readonly isWhole: boolean;
   readonly name: string | null;
   /** A regular expression for each word, valid in Postgres and in JavaScript, for texts as `plain` returns them. */
   readonly words: readonly string[];
@@ -74,6 +76,7 @@ export function readUserQuery(text: string): UserQuery {
     id,
     email: isEmail ? canonicalEmail(trimmed) : null,
     phone: isPhone ? phone : null,
+    isWhole: /^(\+|00)/.test(trimmed),
     name: isPhone || isEmail ? null : canonicalName(trimmed),
     words: words.map((word) => spelled(word, spellings)),
     rough: words.map((word) => `%${spelled(word, roughly)}%`),
