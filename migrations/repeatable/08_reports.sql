@@ -386,8 +386,8 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
   ) f on true
   -- If a person gave up an edit, old is the mirror's value. new is the value last agreed on or, if resolved, the service's.
   cross join lateral (
-    select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new else c.old end -> f.field as old,
-      case when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
+    select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new when c.kind = 'hold' then c.base else c.old end -> f.field as old,
+      case when c.kind = 'hold' then c.old when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
     from (select c.kind in ('reject', 'resolve') and coalesce(c.outcome ->> f.field = 'withdrawn', false) as given) g
   ) w
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
@@ -401,7 +401,7 @@ comment on column report.changes.run_id is 'The run that made the change; empty 
 comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up: withdrew it, rejected it and set the mirror back, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value on which both sides had last agreed before.';
-comment on column report.changes.new_value is 'The new value.';
+comment on column report.changes.new_value is 'The new value; of a hold, the mirror''s value, which is held.';
 comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a hold: its reason then, as in report.held.reason. For a resolved field: edited, if it got a value that neither side had.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When the change was recorded.';

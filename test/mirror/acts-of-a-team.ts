@@ -79,7 +79,15 @@ function removals(db: Database, tx: Transaction): Readonly<Record<string, Act['r
 
 /** Looks for somebody by what the one team has, and by what only the other one has. */
 function searches(tx: Transaction): Readonly<Record<string, Act['run']>> {
-  const nobody = { id: null, email: null, phone: null, name: null, words: ['nobody'], rough: [] };
+  const nobody = {
+    id: null,
+    email: null,
+    phone: null,
+    name: null,
+    words: ['nobody'],
+    rough: [],
+    isWhole: false,
+  };
   return {
     'finds somebody of a number': () => findUsers(tx, 41n, { ...nobody, id: 6n }),
     ...Object.fromEntries(

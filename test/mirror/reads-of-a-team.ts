@@ -45,7 +45,15 @@ interface Team {
 export async function readAllOf(db: Database, tx: Transaction, of: Team): Promise<Record<string, unknown>> {
   const { team, teamId, runId, batch, users, email } = of;
   const [id = 0n] = users;
-  const nothing = { id: null, email: null, phone: null, name: null, words: ['nobody'], rough: [] };
+  const nothing = {
+    id: null,
+    email: null,
+    phone: null,
+    name: null,
+    words: ['nobody'],
+    rough: [],
+    isWhole: false,
+  };
   const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null, limit: 99 };
   // What opens a transaction of its own reads in this one, and leaves nothing in it.
   const within: Database = {

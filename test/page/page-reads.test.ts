@@ -231,9 +231,9 @@ describe('the list of changes', () => {
     expect([older.rows, older.searchEnd]).toEqual([[], null]);
   });
 
-  it('returns the reason of a hold, the values of both sides and the last agreed value', async () => {
+  it('returns the reason of a hold, and the held edit from the last agreed value to the mirror’s', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
-    expect(rows).toMatchObject([{ outcome: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
+    expect(rows).toMatchObject([{ outcome: 'conflict', old_value: '0', new_value: '1' }]);
   });
 
   it('shows the text, author and outcome of a message without a link to a user', async () => {
@@ -404,7 +404,7 @@ describe('the page of one user', () => {
     const told = history.map(({ kind, field, old_value: old, new_value: is }) => [kind, field, old, is]);
     expect(told.slice(0, 2)).toEqual([
       ['edit', 'phone', '41440102201', '41440102998'],
-      ['hold', 'phone', '1', '2'],
+      ['hold', 'phone', '0', '1'],
     ]);
     expect(told.at(-1)?.[0]).toBe('adopt');
   });

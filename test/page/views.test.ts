@@ -315,7 +315,7 @@ describe('the page of one user', () => {
     const history = [
       line('push', { outcome: 'confirmed' }),
       line('approve', { decided_by: 'kim', decided_why: 'new domain' }),
-      line('hold', { base_value: 'a@example.com', old_value: 'b@example.com', outcome: 'review' }),
+      line('hold', { old_value: 'a@example.com', new_value: 'b@example.com', outcome: 'review' }),
       line('discard', { decided_by: 'kim', outcome: 'withdrawn' as ChangeRow['outcome'] }),
       line('edit', {}),
       line('pull', { field: 'phone', old_value: '1', new_value: '2' }),

@@ -5,8 +5,6 @@ import { showTime } from '../../model/zone-time.ts';
 import type { PrintedColumns } from '../print-table.ts';
 
 const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));
-/** A hold shows the held edit: from the value last agreed on to the mirror's. Its service value is in `--json`. */
-const isHold = ({ kind }: LedgerRow) => kind === 'hold';
 
 export const ledgerColumns: PrintedColumns<LedgerRow> = {
   when: ({ closed_at, opened_at }) => showTime(closed_at ?? opened_at),
@@ -15,8 +13,8 @@ export const ledgerColumns: PrintedColumns<LedgerRow> = {
   name: ({ name }) => name,
   kind: ({ kind }) => kind,
   field: ({ field }) => field,
-  from: (row) => movedTo(row.field, isHold(row) ? row.base_value : row.old_value),
-  to: (row) => movedTo(row.field, isHold(row) ? row.old_value : row.new_value),
+  from: (row) => movedTo(row.field, row.old_value),
+  to: (row) => movedTo(row.field, row.new_value),
   outcome: ({ outcome }) => outcome,
   'X-Request-Id': ({ request_id }) => request_id,
   'edited by': ({ edited_by }) => edited_by,

@@ -144,7 +144,7 @@ async function readRows(
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)}) and ${fits}
     ) c
     left join lateral (
-      select c.field, c.base_value, ${shown('old')}, ${shown('new')}, c.outcome, c.edited_by where c.kind not in ('adopt', 'return')
+      select c.field, ${shown('old')}, ${shown('new')}, c.outcome, c.edited_by where c.kind not in ('adopt', 'return')
     ) f on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);
@@ -185,7 +185,7 @@ export async function readHistory(reader: PageReader, userId: Id): Promise<reado
   const ofOne = sql`team_id = any (${idArray(teamIds)}) and user_id = ${userId}`;
   const { rows: edits } = await sql<LedgerLine>`
     select 'edit' as kind, 0::bigint as change_id, team_id, user_id, field, old_value, new_value, edited_by, changed_at as opened_at,
-      null as closed_at, null as run_id, null as name, null as base_value, null as outcome, null as request_id, null as decided_by,
+      null as closed_at, null as run_id, null as name, null as outcome, null as request_id, null as decided_by,
       null as decided_why, null as edit_id, null as batch
     from report.roster_changes
     where ${ofOne} and side = 'mirror' and field in ('first_name', 'last_name', 'email', 'phone', 'role_id')

@@ -103,16 +103,11 @@ function outcomeOf({ kind, outcome, closed_at: closed }: LedgerLine): Html {
   return kind === 'push' || kind === 'call' ? pill('pause', 'dim', outcome) : html`${outcome}`;
 }
 
-/**
- * The values before and after, with the difference marked in the color of the side that it came from. A hold changed
- * no value, so the last agreed value and the mirror's value are shown for it.
- */
+/** The values before and after, with the difference marked in the color of the side that it came from. */
 function fromAndTo(context: PageContext, row: LedgerLine): readonly [Html, Html] {
-  const { kind, field, team_id: teamId, base_value: base, old_value: old, new_value: now } = row;
+  const { kind, field, team_id: teamId, old_value: old, new_value: now } = row;
   if (field === null) return [none, none];
   const of = { teamId, field };
-  if (kind === 'hold')
-    return [value(context, of, base), changed(context, of, { to: old, from: base, side: 'mirror' })];
   const side = isPulled(kind) ? 'service' : 'mirror';
   const into = textOf(now) === null ? noValue : changed(context, of, { to: now, from: old, side });
   return [value(context, of, old), into];

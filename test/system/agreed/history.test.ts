@@ -61,8 +61,8 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     const [wasB, wasC] = await Promise.all([b, c].map(async (id) => `web${id}@example.com`));
     expect(rows).toEqual([
       [String(a), 'push', expect.any(String), '15550101', bob, '', 'confirmed'],
-      [String(b), 'hold', `bob${b}@example.com`, wasB, bob, '', 'conflict'],
-      [String(c), 'hold', `bob${c}@example.com`, wasC, bob, '', 'conflict'],
+      [String(b), 'hold', expect.any(String), `bob${b}@example.com`, bob, '', 'conflict'],
+      [String(c), 'hold', expect.any(String), `bob${c}@example.com`, bob, '', 'conflict'],
       [String(b), 'discard', `bob${b}@example.com`, wasB, bob, carol, 'withdrawn'],
       [String(c), 'resolve', wasC, `bob${c}@example.com`, bob, carol, ''],
       [String(c), 'push', wasC, `bob${c}@example.com`, bob, '', 'confirmed'],
@@ -116,10 +116,10 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     const rows = await team.sql(
       `select kind, outcome, new_text, edited_by, batch from report.changes where user_id = ${id} and kind <> 'adopt' order by change_id`,
     );
-    const [bob, was] = [team.bob.role, team.emulator.team.user(id).phone];
+    const bob = team.bob.role;
     expect(rows).toEqual([
       ['push', 'refused', '99', bob, ''],
-      ['hold', 'refused', was, bob, await team.batchOf(id, 'phone')],
+      ['hold', 'refused', '99', bob, await team.batchOf(id, 'phone')],
     ]);
   });
 
