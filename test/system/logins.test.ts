@@ -279,3 +279,14 @@ it('musterd plan and why read only the mirror for a reader, without an address o
 });
 
 afterAll(() => teams.close());
+
+it('plan ends with 4 for a reader and for the owner while a guard holds a batch', async () => {
+  const push = { approve: 'guarded', fourEyes: false } as const;
+  const team = await teams.open({ push, config: { guard: { maxRows: 1, maxShare: 0 } } });
+  onTestFinished(() => team.close());
+  for (const id of team.ids) await team.bob.edit(id, `email = 'ada${id}@example.com'`);
+  await team.run();
+  const reader = await team.person('rae', 'musterd_reader');
+  for (const url of [team.url, loginAt(team.url, reader.role)])
+    expect((await runMusterd(['plan'], { ...team.environment(), DATABASE_URL: url })).code).toBe(4);
+});

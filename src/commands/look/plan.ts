@@ -48,21 +48,15 @@ export async function planCommand(context: Context, options: PlanOptions): Promi
 /** Shows a plan from the values that the last runs saw, because this login is not allowed to call the service. */
 function showKnown(
   context: Context,
-  { login, id, changes }: KnownPlan,
+  { login, id, changes, isStopped }: KnownPlan,
   { markdown, exitCode: tellsChanges }: PlanOptions,
 ): ExitCode {
   const held = changes.filter((change) => change.state === 'held' && change.reason !== 'asked').length;
   const reason = `the service was not asked, because ${login} does not own the mirror: this is what the last runs saw, and the next run checks the limits`;
   if (context.json) {
+    const team = { id, name: null };
     const batches = batchesOf(changes);
-    printJson(context, {
-      team: { id, name: null },
-      complete: false,
-      reasons: [reason],
-      held,
-      batches,
-      changes,
-    });
+    printJson(context, { team, complete: false, reasons: [reason], held, batches, changes });
   } else {
     printLine(context.out, `${markdown === true ? '# ' : ''}Team ${id}: ${plural(changes.length, 'change')}`);
     if (markdown === true) printChangesInMarkdown(context, changes);
@@ -70,6 +64,7 @@ function showKnown(
     if (held > 0) printLine(context.out, `held: ${heldInWords(held)}`);
     printLine(context.out, `note: ${printable(reason)}`);
   }
+  if (isStopped) return exitCode.refused;
   if (tellsChanges === true && changes.some(({ change }) => change === 'push')) return exitCode.changes;
   return held > 0 ? exitCode.waiting : exitCode.ok;
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { PlannedChange } from '../../model/user-changes.ts';
 import type { Queryable } from '../db/database.ts';
+import { heldNow, waitsInBatch } from './holds.ts';
 
 /** The edits that the service lacks, and the held fields, with the service's values as a run last saw them. */
 export async function readKnownChanges(db: Queryable, teamId: Id): Promise<readonly PlannedChange[]> {
@@ -16,4 +17,13 @@ export async function readKnownChanges(db: Queryable, teamId: Id): Promise<reado
     full join (select * from report.held where team_id = ${teamId}) h using (user_id, field)
     order by 1, 3`.execute(db);
   return rows;
+}
+
+/** True if a limit on a whole run holds a batch. */
+export async function holdsBatch(db: Queryable, teamId: Id): Promise<boolean> {
+  const { rows } = await sql`
+    select from ${heldNow} h where h.team_id = ${teamId} and h.reason = 'limit' and ${waitsInBatch} limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
 }

@@ -1,5 +1,5 @@
 /** Reads a plan for a login that is not allowed to call the service: the waiting changes that the mirror has recorded. */
-import { readKnownChanges } from '../../mirror/users/known-plan.ts';
+import { holdsBatch, readKnownChanges } from '../../mirror/users/known-plan.ts';
 import { readLogin } from '../../mirror/users/decide-edits.ts';
 import type { Id } from '../../model/id.ts';
 import type { PlannedChange } from '../../model/user-changes.ts';
@@ -10,6 +10,7 @@ export interface KnownPlan {
   readonly login: string;
   readonly id: Id;
   readonly changes: readonly PlannedChange[];
+  readonly isStopped: boolean;
 }
 
 /** @returns `undefined` for the login that owns the mirror, which can ask the service */
@@ -19,5 +20,6 @@ export async function readKnownPlan(setup: Setup): Promise<KnownPlan | undefined
   const { login, isOwner } = await readLogin(db.kysely);
   if (isOwner) return undefined;
   const id = await requireTeamId(setup);
-  return { login, id, changes: await readKnownChanges(db.kysely, id) };
+  const changes = await readKnownChanges(db.kysely, id);
+  return { login, id, changes, isStopped: await holdsBatch(db.kysely, id) };
 }
