@@ -57,6 +57,7 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['resync --adopt-service', ['owner'], 0, owns],
     ['adopt --reason x --yes', ['owner'], 0, owns],
     ['withdraw', logins, 0, ''],
+    ['withdraw 000000000000', logins, 64, ''],
     ['check', ['owner'], 0, owns],
     ['api GET /v1/team', ['owner'], 0, owns],
     ['tag create VIP --yes', ['owner'], 0, owns],

@@ -190,10 +190,7 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/**
- * The held fields of users who have not left. Leaves out a field that was edited again, because the next run decides about
- * the new edit, unless a person asked for the hold.
- */
+/** Held fields of users who have not left. Without a field that was edited again, unless a person asked for the hold. */
 export const heldNow = sql`(
   select h.* from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -221,7 +221,11 @@ export async function withdraw(
   await requireSchema(setup.mirror.db);
   return await asPerson(setup.mirror.db, async (tx) => {
     await actAs(tx, setup.config, actor);
-    return await withdrawOwn(tx, batch ?? null, why);
+    const fields = await withdrawOwn(tx, batch ?? null, why);
+    if (batch === undefined || fields.length > 0) return fields;
+    const others = await readBatchFields(tx, await requireTeamId(setup), batch);
+    if (others.length > 0) return fields;
+    throw new MusterdError('usage', `There is no held batch ${printable(batch)}: see musterd held`);
   });
 }
 

@@ -137,9 +137,11 @@ describe.each(Object.entries(scenes))('one batch for the held edits of each pers
     'the page': (who, verb, batch) => decideOnPage(team, who, onPage[verb], batch),
   } as const satisfies Record<string, (who: Person, verb: Verb, batch: string) => Promise<void>>;
   const decide = async (front: keyof typeof fronts, verb: Verb) => {
-    for (const batch of await open())
-      for (const who of verb === 'withdraw' ? [team.bob, team.mallory] : [team.carol])
-        await fronts[front](who, verb, batch);
+    for (const batch of await open()) {
+      const [[author] = []] = await team.sql(`select edited_by from report.held where batch = '${batch}'`);
+      const editors = [team.bob, team.mallory].filter(({ role }) => role === author);
+      for (const who of verb === 'withdraw' ? editors : [team.carol]) await fronts[front](who, verb, batch);
+    }
   };
   const count = (reason: string) => scene.held.reduce((sum, batch) => sum + (batch[reason] ?? 0), 0);
 
