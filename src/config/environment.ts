@@ -118,6 +118,7 @@ export function readEnvironment(env: Environment): readonly Assignment[] {
   });
   const own = Object.entries(ownVariables).flatMap(([name, path]) => {
     const file = env[`${name}_FILE`];
+    if (file && env[name]) throw invalid(`${name} and ${name}_FILE are both set: unset one of them`);
     if (file) return [{ path, value: readText(file, `${name}_FILE`).trim(), name: `${name}_FILE` }];
     const value = env[name];
     return value ? [{ path, value, name }] : [];
