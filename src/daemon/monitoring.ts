@@ -107,7 +107,8 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
           log,
         }).catch(async (error: unknown) => {
           await closeOthers();
-          const hint = 'Set status.port to a free port, or to 0 for no status server.';
+          const hint =
+            'Set status.port to a free port, and status.host to an address of this machine. Port 0: no status server.';
           throw listenError(error, `${status.host} port ${status.port}`, 'configuration', hint);
         });
   const watch: RunWatch = {

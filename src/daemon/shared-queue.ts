@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type JobInsert, PgBoss } from 'pg-boss';
 import { MusterdError } from '../errors.ts';
+import { sqlState } from '../mirror/db/database-errors.ts';
 import { unlessOvertaken } from '../mirror/migrations.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
 
@@ -103,7 +104,8 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
   };
   const boss = await unlessOvertaken(open).catch((error: unknown) => {
     const words = error instanceof Error ? error.message : String(error);
-    throw new MusterdError('mirror', `The shared queue cannot be used: ${words}`, {
+    const code = sqlState(error) === '42501' ? 'denied' : 'mirror';
+    throw new MusterdError(code, `The shared queue cannot be used: ${words}`, {
       hint: migrate
         ? `The role in DATABASE_URL has to own the schema ${schema}, or be allowed to create it: grant create on database … to …`
         : `Start one daemon with database.migrate and a role that may create the schema ${schema}, once after each update.`,

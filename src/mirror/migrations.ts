@@ -96,12 +96,10 @@ export async function pendingMigrations(db: Database, options: MigrateOptions = 
 
 function explain(error: unknown): never {
   if (error instanceof MusterdError || sqlState(error) === undefined) throw error;
-  const words = error instanceof Error ? error.message : '';
-  throw new MusterdError('mirror', `The schema cannot be migrated: ${words}`, {
-    hint:
-      sqlState(error) === '42501'
-        ? 'The role in DATABASE_URL has to own the schemas mirror, sync and report, or be allowed to create them: grant create on database … to …'
-        : 'Nothing was changed.',
-    cause: error,
-  });
+  const message = `The schema cannot be migrated: ${(error as Error).message}`;
+  if (sqlState(error) !== '42501')
+    throw new MusterdError('mirror', message, { hint: 'Nothing was changed.', cause: error });
+  const hint =
+    'The role in DATABASE_URL has to own the schemas mirror, sync and report, or be allowed to create them: grant create on database … to …';
+  throw new MusterdError('denied', message, { hint, cause: error });
 }

@@ -42,15 +42,20 @@ describe('a monitored daemon', () => {
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
 
-  it('ends with 78 and one sentence if its port is taken', async () => {
+  it('ends with 78 and one sentence if its port is taken, or its host is unknown', async () => {
     await open();
     const [, port = ''] = /"port":(\d+)/.exec(daemon.log()) ?? [];
-    const second = await startMusterd(['daemon'], { ...stage.env, MUSTERD__status__port: port }).ended;
-    expect(second.code).toBe(78);
-    expect(second.stderr).toMatch(
-      /^musterd: Cannot listen on \S+ port \d+ \(EADDRINUSE\)\n {2}Set status\.port/m,
-    );
-    expect(second.stderr).not.toContain('    at ');
+    for (const [host, reason] of [
+      ['127.0.0.1', 'EADDRINUSE'],
+      ['nobody.invalid', 'ENOTFOUND|EAI_AGAIN'],
+    ]) {
+      const place = { MUSTERD__status__port: port, MUSTERD__status__host: host ?? '' };
+      const second = await startMusterd(['daemon'], { ...stage.env, ...place }).ended;
+      expect(second.code).toBe(78);
+      const words = `^musterd: Cannot listen on \\S+ port \\d+ \\((${reason})\\)\\n {2}Set status\\.port`;
+      expect(second.stderr).toMatch(new RegExp(words, 'm'));
+      expect(second.stderr).not.toContain('    at ');
+    }
   });
 
   it('answers 200 on its health paths after the first run, counts the run, and calls the dead-man switch once', async () => {

@@ -13,7 +13,7 @@ export interface ServePageOptions extends Pick<PageOptions, 'db' | 'configs' | '
 /** The error of a server that cannot listen at its address, in words. Any other error is returned unchanged. */
 export function listenError(cause: unknown, at: string, code: ErrorCode, hint: string): unknown {
   const { code: reason = '' } = cause as NodeJS.ErrnoException;
-  const isOfAddress = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(reason);
+  const isOfAddress = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(reason);
   return isOfAddress ? new MusterdError(code, `Cannot listen on ${at} (${reason})`, { hint, cause }) : cause;
 }
 
