@@ -28,8 +28,7 @@ export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, 
 
 export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
   // Escapes line by line, because the line breaks of the formatted JSON must stay as they are.
-  const lines = toJson(value, 2).split('\n');
-  out.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
+  out.write(`${toJson(value, 2).split('\n').map(escapeUnprintable).join('\n')}\n`);
 }
 
 export function printLine(stream: Stream, text: string): void {

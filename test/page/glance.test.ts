@@ -244,6 +244,7 @@ describe('counts and listings on the page', () => {
     segment: 'all',
     last: [{ segment: 'all', count: 312_456, countedAt: at, before: null }],
     steps: [step(600, 312_456)],
+    weeks: [],
     stepMs: 900_000,
     tags: { now: 1_200, months },
     contactFields: { now: 60, months },
@@ -265,8 +266,11 @@ describe('counts and listings on the page', () => {
 
   it('draws a chart once there are several counts, and lists each segment with its change', () => {
     const more = {
-      // The week begins on Monday 9 March in UTC.
       steps: [step(5 * day, 300), step(2.5 * day, 299), step(day, 301)],
+      weeks: [
+        { monday: new Date('2026-03-02T00:00Z'), last: 300, lowest: 280, highest: 310 },
+        { monday: new Date('2026-03-09T00:00Z'), last: 301, lowest: 299, highest: 301 },
+      ],
       last: [
         ...read.last,
         { segment: 'new', count: 7, countedAt: at, before: null },

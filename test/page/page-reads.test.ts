@@ -273,6 +273,21 @@ describe('the views of counts and tags', () => {
     ]);
   });
 
+  it.each([7, 30, 90])(
+    'returns lowest and highest of all counts of each week, in the view of %i days',
+    async (days) => {
+      const counted = `insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      values (45, 'all', '2026-03-04T00:10Z', 9000), (45, 'all', '2026-03-04T00:20Z', 5), (45, 'all', '2026-03-08T23:59Z', 70),
+        (45, 'all', '2026-03-09T00:00Z', 80), (45, 'all', '2026-03-11T08:00Z', 60) on conflict do nothing`;
+      await owned(counted);
+      const { weeks } = await readCounts(readerOf(45n), { days, segment: null, isCsv: false });
+      expect(weeks.map(({ monday, ...of }) => [monday.toISOString().slice(0, 10), of])).toEqual([
+        ['2026-03-02', { last: 70, lowest: 5, highest: 9000 }],
+        ['2026-03-09', { last: 60, lowest: 60, highest: 80 }],
+      ]);
+    },
+  );
+
   it.each([
     [7, 900_000, 3_600_000],
     [7, 86_400_000, 7 * 86_400_000],

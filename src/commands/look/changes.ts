@@ -32,10 +32,8 @@ export async function changesCommand(context: Context, options: ChangesOptions):
     const rows = more ? found.slice(1) : found;
     if (context.json) printJson(context, { changes: rows, more });
     else show(context, rows);
-    if (more && !context.json) {
-      const shown = plural(rows.length, 'row');
-      printLine(context.err, `The newest ${shown}; --limit shows more.`);
-    }
+    if (more && !context.json)
+      printLine(context.err, `The newest ${plural(rows.length, 'row')}; --limit shows more.`);
     return exitCode.ok;
   });
 }

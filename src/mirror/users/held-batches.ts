@@ -99,8 +99,11 @@ export async function writeStopped(
     all.map(({ id }) => id),
   );
   // While a person decides about a user's field, the holds of that user are not changed.
-  const holds = all.filter(({ id }) => !busy.has(id));
-  await writeHolds(tx, run, holds);
+  await writeHolds(
+    tx,
+    run,
+    all.filter(({ id }) => !busy.has(id)),
+  );
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
 }
 

@@ -1,4 +1,4 @@
-/** Conditions on a row h of `report.held`: a person can choose a side, it waits for a person, it is in a batch. */
+/** Conditions on a row h of `report.held`: a person can choose a side, it waits for a person. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
@@ -10,8 +10,6 @@ export const isDecidable = sql`(h.reason <> 'asked' and not exists (
 /** True if the field waits for a person: a side can be chosen, and the edit was not rejected. */
 export const waitsForPerson = sql`(h.state = 'held' and ${isDecidable})`;
 
-export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
-
 /** Reads the edit of each field that the page shows for a batch; `null` for a field without an edit. */
 export async function readShownEdits(
   db: Queryable,
@@ -20,7 +18,7 @@ export async function readShownEdits(
 ): Promise<readonly (Id | null)[]> {
   const { rows } = await sql<{ editId: Id | null }>`
     select h.edit_id as "editId" from report.held h
-    where h.team_id = ${teamId} and h.batch = lower(${batch}) and ${waitsForPerson} and ${inBatch}`.execute(
+    where h.team_id = ${teamId} and h.batch = lower(${batch}) and ${waitsForPerson} and h.reason in ('limit', 'review')`.execute(
     db,
   );
   return rows.map(({ editId }) => editId);

@@ -40,28 +40,19 @@ function isTicked(list: ShownList, row: FieldOnHold, { query }: PageContext): bo
   return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
-/** True if the viewer ticked this row, but since then its edit, or the value compared with it, has changed. */
-function hasMoved(row: FieldOnHold, { query }: PageContext): boolean {
-  const key = shownKey(row);
-  const before = key.slice(0, key.lastIndexOf('.') + 1);
-  const ticks = (query.get('ticks') ?? '').split(',');
-  return !ticks.includes(key) && ticks.some((shown) => shown.startsWith(before));
-}
-
 function tickOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   if (!isDecided(list, context)) return none;
   const state = isOwn(list, row) ? ' disabled' : isTicked(list, row, context) ? ' checked' : '';
   return html`<label><input type="checkbox" name="row" value="${shownKey(row)}"${state} aria-label="${`Decide about the ${fieldName(row.field)} of ${row.userId}`}"></label>`;
 }
 
-/** The note below a row: that it is the viewer's own edit, that it changed since it was ticked, and why it is held. */
+/** The note below a row: that it is the viewer's own edit, and why it is held. */
 function noteOf(list: ShownList, row: FieldOnHold, context: PageContext): Html {
   const detail = row.reason === 'refused' || list.details.length > mostDetails ? row.detail : '';
   const isMine = isDecided(list, context) && isOwn(list, row);
   const parts = [
     isMine &&
       html`Your own edit: somebody else has to approve it. <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button> `,
-    hasMoved(row, context) && html`<b>It was edited, or changed on the service, while you looked.</b> `,
     detail !== '' && html`${visible(capital(shownDetail(context, detail)))}. `,
     row.requestId !== null && html`X-Request-Id <code>${row.requestId}</code>. `,
   ].filter((part) => part !== false);

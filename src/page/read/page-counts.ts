@@ -16,6 +16,9 @@ export interface CountedStep {
   readonly countedAt: Date;
 }
 
+/** All counts of one segment in a week, which begins on Monday, in UTC. */
+export type CountedWeek = { readonly monday: Date } & Readonly<Record<'last' | 'lowest' | 'highest', number>>;
+
 export type LastCount = Omit<Contacts, 'teamId'>;
 
 /** Reads the last count of each step, by one index lookup per step and segment. @param only `null`: all segments */
@@ -38,6 +41,17 @@ async function readSteps(
     ) l
     where s.segment is not null and (${only}::text is null or s.segment = ${only})
     order by s.segment, g.at`.execute(db);
+  return rows;
+}
+
+async function readWeeks({ db }: PageReader, teamId: Id, segment: string, from: Date) {
+  const { rows } = await sql<CountedWeek>`
+    select date_trunc('week', c.counted_at at time zone 'UTC') at time zone 'UTC' as monday, (array_agg(c.count order by c.counted_at desc))[1]::float8 as last,
+      min(c.count)::float8 as lowest, max(c.count)::float8 as highest
+    from mirror.contact_counts c
+    where c.team_id = ${teamId} and c.segment = ${segment}
+      and c.counted_at >= date_trunc('week', ${from}::timestamptz at time zone 'UTC') at time zone 'UTC'
+    group by 1 order by 1`.execute(db);
   return rows;
 }
 
@@ -114,6 +128,7 @@ export interface CountsRead {
   readonly segment: string | null;
   readonly last: readonly LastCount[];
   readonly steps: readonly CountedStep[];
+  readonly weeks: readonly CountedWeek[];
   readonly stepMs: number;
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
@@ -160,7 +175,7 @@ export async function readCounts(reader: PageReader, range: CountsRange): Promis
   const segment = named?.segment ?? null;
   const line =
     teamId === null || segment === null
-      ? { steps: [], stepMs: dayMs }
+      ? { steps: [], weeks: [], stepMs: dayMs }
       : await readLine(reader, teamId, { ...range, segment });
   return {
     teamId,
@@ -178,9 +193,14 @@ async function readLine(
   reader: PageReader,
   teamId: Id,
   { days, segment, isCsv }: CountsRange & { readonly segment: string },
-): Promise<Pick<CountsRead, 'steps' | 'stepMs'>> {
+): Promise<Pick<CountsRead, 'steps' | 'weeks' | 'stepMs'>> {
   const stepMs = stepFor(days, await readPace(reader, teamId, segment));
   const to = new Date(Math.floor(reader.now.getTime() / stepMs) * stepMs);
   const from = new Date(to.getTime() - days * dayMs);
-  return { stepMs, steps: await readSteps(reader, teamId, isCsv ? null : segment, { from, to, stepMs }) };
+  const weeks = isCsv ? [] : await readWeeks(reader, teamId, segment, from);
+  return {
+    stepMs,
+    weeks,
+    steps: await readSteps(reader, teamId, isCsv ? null : segment, { from, to, stepMs }),
+  };
 }

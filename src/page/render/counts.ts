@@ -1,5 +1,5 @@
 /** Counts: contacts over time with their table, other segments, tags, contact fields and roles. */
-import type { CountedStep, CountsRange, CountsRead, ListedRead } from '../read/page-counts.ts';
+import type { CountedStep, CountedWeek, CountsRange, CountsRead, ListedRead } from '../read/page-counts.ts';
 import { axisFrom, lineChart, type Point } from './chart.ts';
 import { chips, csvChip, empty, heading, numbers, section, table, toListings } from './components.ts';
 import { growthOf } from './glance-teams.ts';
@@ -29,20 +29,11 @@ const noNumber = html`<span class="none">–</span>`;
 /** Days and weeks are counted in UTC. The noon of a UTC day is on the same date in nearly every time zone. */
 const noonOf = (begin: Date): Date => new Date(begin.getTime() + 43_200_000);
 
-const weekMs = 604_800_000;
-/** The last Monday before the epoch, in ms. The epoch was a Thursday. */
-const mondayMs = -259_200_000;
-
-function weekTable(context: PageContext, own: readonly CountedStep[]): Html {
-  const weeks = Map.groupBy(own, ({ from }) => Math.floor((from.getTime() - mondayMs) / weekMs));
-  let before: number | undefined;
-  const rows = [...weeks].map(([week, of]) => {
-    const all = of.map((step) => step.last);
-    const last = all.at(-1) ?? 0;
+function weekTable(context: PageContext, weeks: readonly CountedWeek[]): Html {
+  const rows = weeks.map(({ monday, last, lowest, highest }, i) => {
+    const before = weeks[i - 1]?.last;
     const change = before === undefined ? noNumber : difference(last - before);
-    before = last;
-    const monday = new Date(mondayMs + week * weekMs);
-    const figures = [last, Math.min(...all), Math.max(...all)].map(count);
+    const figures = [last, lowest, highest].map(count);
     return { cells: [time(monday, day(noonOf(monday), context.now)), ...figures, change] };
   });
   const columns = numbers('Week of', 'Last', 'Lowest', 'Highest', 'Change');
@@ -105,7 +96,7 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
           'Too few counts for a line',
           `It begins with the second count that is more than ${span(read.stepMs)} after another.`,
         )
-      : html`<div class="columns">${mainChart(context, read, own)}${weekTable(context, own)}</div>`;
+      : html`<div class="columns">${mainChart(context, read, own)}${weekTable(context, read.weeks)}</div>`;
   return html`${range}${lines}${segments(context, read)}`;
 }
 
