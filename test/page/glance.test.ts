@@ -88,7 +88,7 @@ describe('the overview of the page', () => {
     const { page, text } = pageOf(young);
     for (const part of [
       'Nothing to do',
-      'Both sides were equal at 11:59:18, 42 s ago. Next run: 12:04.',
+      'Both sides were compared last at 11:59:18, 42 s ago. Next run: 12:04.',
       'Freshcomplete 42 s ago, run 3; next in 4 min',
       'Waits for a person0nothing waits',
       'Refused, 24 hours00 pushed',
@@ -187,7 +187,7 @@ describe('the page without a daemon', () => {
     const { title, page, text } = pageOf(old, { stopped });
     expect(title).toBe('1 thing to do');
     expect(text).toContain(
-      '1 thing to doNo daemon keeps harbour equal. Both sides were equal at 11:38:00, 22 min ago. Next run: none planned.',
+      '1 thing to doNo daemon keeps harbour equal. Both sides were compared last at 11:38:00, 22 min ago. Next run: none planned.',
     );
     expect(page).not.toMatch(/class="icon ok" width="30"/);
     expect(pageOf(old).title).toBe('1 thing to do');

@@ -486,14 +486,14 @@ describe('musterd page', () => {
     await page.locator('.live.on').waitFor();
     await expect
       .poll(main)
-      .toMatch(/^Nothing to do Both sides were equal at [\w :]+, [^.]+\. Next run: [\w :]+\./);
+      .toMatch(/^Nothing to do Both sides were compared last at [\w :]+, [^.]+\. Next run: [\w :]+\./);
     await expect.poll(() => page.locator('.verdict .ok:visible').count()).toBe(1);
     await cutOff(page, true);
     await page.clock.fastForward(4 * 60_000);
     await expect
       .poll(main)
       .toMatch(
-        /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides were equal at [\w :]+\. Whether they still are, this page cannot say\./,
+        /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides were compared last at [\w :]+\. What has changed since, this page cannot say\./,
       );
     await expect.poll(() => page.locator('.verdict .ok:visible').count()).toBe(0);
     await expect.poll(main).not.toMatch(/ min ago|\d s ago|just now/);

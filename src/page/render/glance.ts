@@ -77,7 +77,7 @@ function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   ];
 }
 
-/** When both sides were last equal, and when the next run begins. While musterd does not answer, the latter is hidden. */
+/** When a run last compared both sides, and when the next run begins. While musterd does not answer, the latter is hidden. */
 function equal(read: Glance, { now, stopped }: PageContext): Html {
   const users = read.lanes.filter(({ lane }) => lane === 'users');
   const complete = users.flatMap(({ completeAt }) => completeAt?.getTime() ?? []);
@@ -86,7 +86,7 @@ function equal(read: Glance, { now, stopped }: PageContext): Html {
   const last = new Date(Math.min(...complete));
   const next = new Date(Math.min(...due));
   const then = due.length === 0 ? 'none planned' : next <= now ? 'now' : clockTime(next, now);
-  return html`Both sides were equal at ${at(last, now, true)}<span data-now>, ${distance(last, now)}. Next run: ${then}.</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
+  return html`Both sides were compared last at ${at(last, now, true)}<span data-now>, ${distance(last, now)}. Next run: ${then}.</span><span data-late hidden>. What has changed since, this page cannot say.</span>`;
 }
 
 function asksOf(read: Glance, context: PageContext): readonly Html[] {
