@@ -103,10 +103,7 @@ const authentication: readonly Row[] = [
     emulator: ['emulator/control/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
       ['service/faults.test.ts', 'once the service refuses the %s secret, signs with the %s secret (N20)'],
-      [
-        'system/check.test.ts',
-        'reports which of two secrets is in use, and when the old secret was last needed (S44)',
-      ],
+      ['system/check.test.ts', 'reports when a run last needed each of two secrets (S44)'],
       ['emulator/authentication.test.ts', 'accepts two secrets of a team, and refuses to add a third'],
     ],
   }),

@@ -24,12 +24,10 @@ export async function checkCredentials(
   const needed = db === undefined ? new Map<string, Date>() : await readCredentials(db, config.team);
   const prints = fingerprintsOf(config);
   const checked = await service.checkCredentials();
-  for (const { credential, accepted, inUse } of checked) {
+  for (const { credential, accepted } of checked) {
     const last = needed.get(prints.get(credential) ?? '');
-    const use = inUse ? 'in use' : `last needed ${last === undefined ? 'never' : showTime(last)}`;
-    const revoke =
-      !inUse && accepted && checked.length > 1 ? '; it can be revoked once no other process needs it' : '';
-    const detail = accepted ? `accepted, ${use}${revoke}` : `refused with 401, ${use}`;
+    const use = `last needed by a run ${last === undefined ? 'never' : showTime(last)}`;
+    const detail = `${accepted ? 'accepted' : 'refused with 401'}, ${use}`;
     const legacy = credential === 'api-key' ? '; planned for deprecation, make an API Secret' : '';
     const verdict = !accepted ? 'fail' : legacy === '' ? 'ok' : 'note';
     report.add(words[credential], verdict, detail + legacy);
