@@ -373,13 +373,13 @@ create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
        mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch, v.edited_at, v.decision_id from (
-  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, w.kind, c.batch, f.field, c.base -> f.field as base_value,
+  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, w.kind, coalesce(c.batch, case when c.kind = 'push' then (select r.batch from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as batch, f.field, c.base -> f.field as base_value,
          w.old as old_value, w.new as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
-         c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
+         c.request_id, c.opened_at, c.closed_at, coalesce(c.decided_by, case when c.kind = 'push' then (select r.decided_by from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as decided_by, c.decided_why,
          coalesce(c.edited_by ->> f.field, (select sync.named_editor(e.edited_by, e.actor) from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id)) as edited_by,
          (select e.edited_at from sync.edits e where e.team_id = c.team_id and e.edit_id = f.edit_id) as edited_at,
-         mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, c.decision_id
+         mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, coalesce(c.decision_id, case when c.kind = 'push' then (select r.decision_id from sync.changes r where r.team_id = c.team_id and r.user_id = c.user_id and r.change_id < c.change_id and r.kind in ('approve', 'resolve') and (r.edits ->> f.field)::bigint = f.edit_id order by r.change_id desc limit 1) end) as decision_id
   from sync.changes c
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
@@ -406,7 +406,7 @@ comment on column report.changes.outcome is 'For a push: confirmed, ineffective,
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When the change was recorded.';
 comment on column report.changes.closed_at is 'When the outcome of the change became known.';
-comment on column report.changes.decided_by is 'Who decided.';
+comment on column report.changes.decided_by is 'Who decided; of a push, who approved or resolved its edit.';
 comment on column report.changes.edited_by is 'Who made the edit that it is about: the person whom a command of musterd was given, else the role that was connected. "role for person" means that another role named the person. Empty: it is not known.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
 comment on column report.changes.new_text is 'The new value, as text; a name is its two halves, joined.';
@@ -414,7 +414,7 @@ comment on column report.changes.base_text is 'The value on which both sides had
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: there is no edit, or it is older than the numbers of edits. In report.decisions.edit_id.';
 comment on column report.changes.edited_at is 'When the edit (edit_id) was made.';
-comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same number. In report.decisions.decision_id.';
+comment on column report.changes.decision_id is 'Number of the decision, also of the one that let a push pass; everything that was decided at once has the same number. In report.decisions.decision_id.';
 comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: it was about the field only.';
 
 create or replace view report.roster_history with (security_invoker) as

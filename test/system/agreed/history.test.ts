@@ -65,8 +65,12 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
       [String(c), 'hold', expect.any(String), `bob${c}@example.com`, bob, '', 'conflict'],
       [String(b), 'discard', `bob${b}@example.com`, wasB, bob, carol, 'withdrawn'],
       [String(c), 'resolve', wasC, `bob${c}@example.com`, bob, carol, ''],
-      [String(c), 'push', wasC, `bob${c}@example.com`, bob, '', 'confirmed'],
+      [String(c), 'push', wasC, `bob${c}@example.com`, bob, carol, 'confirmed'],
     ]);
+    const numbers = await team.sql(
+      `select concat_ws(' ', count(distinct decision_id), 'of', count(decision_id)) from report.changes where user_id = ${c} and kind in ('push', 'resolve')`,
+    );
+    expect(numbers).toEqual([['1 of 2']]);
     const told = await team.sql(recipe('Who changed what, as a table for people'));
     expect(told.map((row) => row.slice(5, 7))).toEqual(rows.map((row) => row.slice(4, 6)).toReversed());
   });
