@@ -1,7 +1,9 @@
 /** Where and how the database lets anybody decide about edits, whoever they are. */
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Transaction } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
+import { asPerson, readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
 import { useDatabase } from '../support/use-database.ts';
 
@@ -51,6 +53,16 @@ describe('a decision in SQL', () => {
   ])('sync.approve in a %s transaction answers with "%s"', async (isolation, answer) => {
     expect(await decide(isolation)).toContain(answer);
   });
+});
+
+it('asPerson fails with the error "copy" if the mirror becomes a copy meanwhile', async () => {
+  const here = await placeHere();
+  await keep(null, here);
+  const work = async (tx: Transaction) => {
+    await keep(here, { ...here, kind: 'copy' });
+    return await sql`select * from sync.approve('0123456789ab')`.execute(tx);
+  };
+  await expect(asPerson(database.db, work)).rejects.toMatchObject({ code: 'copy' });
 });
 
 it('writePlace replaces the recorded database only if the caller has read the latest record', async () => {

@@ -14,6 +14,7 @@ import {
   sendBlockOf,
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
+import { sqlState } from '../db/database-errors.ts';
 
 export interface KnownPlaceRow {
   readonly place: KnownPlace | null;
@@ -147,7 +148,9 @@ export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Pro
 export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promise<R>): Promise<R> {
   const placing = ofDatabase(await readPlacing(db));
   if (sendBlockOf(placing) !== undefined) throw notHome(placing);
-  return await db.transaction(work);
+  return await db.transaction(work).catch(async (error: unknown) => {
+    throw sqlState(error) === '55000' ? notHome(ofDatabase(await readPlacing(db))) : error;
+  });
 }
 
 /** The verdict on the place without regard to the address, because a person may use any host name to connect. */

@@ -19,8 +19,7 @@ export interface Batch {
 
 /** The batches of these rows, the oldest first. @param as the option `--as` to add to the commands, or empty */
 export function batchesOf(rows: readonly HeldRow[], as: string): readonly Batch[] {
-  const batches = Map.groupBy(rows, ({ batch }) => batch);
-  return [...batches].flatMap(([batch, held]) => {
+  return [...Map.groupBy(rows, ({ batch }) => batch)].flatMap(([batch, held]) => {
     const [first] = held;
     if (batch === null || first === undefined) return [];
     const counts = [...Map.groupBy(held, ({ reason }) => reason)].map(([reason, of]) => [reason, of.length]);
