@@ -190,7 +190,7 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** Held fields of users who have not left. Without a field that was edited again, unless a person asked for the hold. */
+/** Held fields of users in the team. A field that was edited again counts only while a requested hold lasts. */
 export const heldNow = sql`(
   select h.* from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
