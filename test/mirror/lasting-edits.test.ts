@@ -220,7 +220,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       },
     );
 
-    it('keeps a requested hold, and holds of later edits, users and teams', async () => {
+    it('keeps a requested hold, and the holds of later edits, of other users and of other teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
         select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;

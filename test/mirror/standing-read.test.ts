@@ -16,7 +16,7 @@ describe.each([oldestServer()])('metrics on $name', (server) => {
         values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now()), (42, 1, 'One', 'One', true, null)`),
   );
 
-  it('readHeldByReason counts the fields held now by reason, in and outside of batches', async () => {
+  it('readHeldByReason counts the currently held fields by reason, separately for fields in a batch', async () => {
     const { kysely } = database.db;
     await sql`
       insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, shown_value, alone)

@@ -55,7 +55,7 @@ describe('a decision in SQL', () => {
   });
 });
 
-it('asPerson fails with the error "copy" if the mirror becomes a copy meanwhile', async () => {
+it('asPerson fails with the error "copy" if the mirror becomes a copy while it runs', async () => {
   const here = await placeHere();
   await keep(null, here);
   const work = async (tx: Transaction) => {

@@ -46,7 +46,7 @@ describe('the split of a name', () => {
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
 
-  it('returns to the split before the edit if the service wins and shows the same halves', () => {
+  it('is known again after an edit if the service wins and has the name from before the edit', () => {
     const state = makeState({
       base: { joined: 'Anne Bergmann' },
       mirror: { name: otherValues.name },
@@ -187,7 +187,7 @@ describe('a member whom only the team listing shows', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
-  it('pulls a new name and a new role from the listing, but keeps the name if the listing empties it', () => {
+  it('pulls a new name and a new role from the listing, but keeps the name if it is empty in the listing', () => {
     const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,

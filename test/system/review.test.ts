@@ -86,7 +86,7 @@ describe('musterd with push.approve: always', () => {
     }
   });
 
-  it('holds an approved edit as a conflict if the service changed the value since, until a person resolves it', async () => {
+  it('holds an approved edit as a conflict if the service changed the value after the approval', async () => {
     await open();
     const [a = 0] = ids;
     await edit(a, 'new@example.com');

@@ -116,7 +116,7 @@ describe('58 edits that the guard stopped', () => {
       expect((await read()).toSorted()).toEqual(words);
     });
 
-    it('show as 57 that need a decision on the web page, also after the value from before is set', async () => {
+    it('show as 57 that need a decision on the web page, also if the one is set back', async () => {
       expect(await ask('/waiting')).toContain('Needs a decision: 57<');
       await stage.sql(`update mirror.users u set email = b.email from sync.user_base b
         where b.team_id = u.team_id and b.id = u.id and u.email = 'again@example.com'`);

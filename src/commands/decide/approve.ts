@@ -71,7 +71,7 @@ export async function withdrawCommand(
     else {
       printLine(context.out, `${plural(withdrawn, 'field')} taken back${numbered(decision)}`);
       if (fields.length === 0)
-        printLine(context.out, 'No unsent edit there is yours. The owner of the mirror adds --as <person>.');
+        printLine(context.out, 'You have no such unsent edit. The owner must add --as <person>.');
       printLeft(context, left);
     }
     return left.length > 0 ? exitCode.waiting : exitCode.ok;

@@ -225,7 +225,7 @@ export async function withdraw(
     if (batch === undefined || fields.length > 0) return fields;
     const others = await readBatchFields(tx, await requireTeamId(setup), batch);
     if (others.length > 0) return fields;
-    throw new MusterdError('usage', `There is no held batch ${printable(batch)}: see musterd held`);
+    throw new MusterdError('usage', `There is no held batch ${printable(batch)} (see musterd held)`);
   });
 }
 
