@@ -27,17 +27,14 @@ export interface Connections {
 }
 
 function readAuthorities(caFile: string): string {
+  const named = `The file of certificate authorities ${caFile} (service.caFile, MUSTERD_CA_FILE)`;
   try {
-    return readFileSync(caFile, 'utf8');
+    const text = readFileSync(caFile, 'utf8');
+    if (text.includes('-----BEGIN ')) return text;
   } catch (cause) {
-    throw new MusterdError(
-      'configuration',
-      'The file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
-      {
-        cause,
-      },
-    );
+    throw new MusterdError('configuration', `${named} cannot be read`, { cause });
   }
+  throw new MusterdError('configuration', `${named} has no certificate in PEM form`);
 }
 
 /** Opens connections, which undici closes after some idle seconds. @param clients how many clients use them at a time */

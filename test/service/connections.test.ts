@@ -107,11 +107,15 @@ test('connections.to() returns one pool for each origin, setting and content of 
   const connections = createConnections();
   onTestFinished(() => connections.close());
   const origin = 'https://localhost:1';
-  expect(() => connections.to(origin, settings)).toThrow('certificate authorities');
+  expect(() => connections.to(origin, settings)).toThrow(
+    `${caFile} (service.caFile, MUSTERD_CA_FILE) cannot be read`,
+  );
   writeFileSync(caFile, 'one');
+  expect(() => connections.to(origin, settings)).toThrow('no certificate in PEM form');
+  writeFileSync(caFile, '-----BEGIN CERTIFICATE-----');
   const first = connections.to(origin, settings);
   expect(connections.to(origin, { ...settings })).toBe(first);
-  writeFileSync(caFile, 'another');
+  writeFileSync(caFile, '-----BEGIN ANOTHER-----');
   const all = [
     first,
     connections.to(origin, settings),
