@@ -54,7 +54,9 @@ export const positiveUpTo = (most: number) => wholeNumber(1, most);
 /** A number of days as text, such as `90 days`, or `forever`. */
 export const days = z.union(
   [
-    z.string().regex(/^([1-9]\d{0,4} ?(d|days?)?|forever)$/),
+    z
+      .string()
+      .regex(/^([1-9]\d{0,4} ?(d|days?)?|forever)$/, 'a number of days such as 90d, or forever, is expected'),
     z
       .number()
       .int()

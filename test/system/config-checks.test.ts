@@ -51,6 +51,10 @@ describe('error messages about a settings file', () => {
     ['database: {url: 5}\n', '1:17: database.url: text is expected'],
     ["service: {apiKey: ''}\n", '1:19: service.apiKey: text is expected, but it is empty'],
     ['service: {apiKey: 5}\n', '1:19: service.apiKey: text is expected: write it in quotes'],
+    [
+      'retention: {changes: 90 dayz}\n',
+      '1:22: retention.changes: a number of days such as 90d, or forever, is expected',
+    ],
     ['rate: 3\n', '1:7: rate: a mapping is expected'],
     ['segments: 3\n', '1:11: segments: a list is expected'],
     ['segments: []\n', '1:11: segments: at least one segment is expected'],
