@@ -59,6 +59,8 @@ describe('due times of run groups', () => {
     expect((await due('a', 'b')).toSorted()).toEqual(['a: counts', 'b: users']);
     await registerGroups(database.db, [users('a')], true);
     expect(await due('a')).toEqual(['a: counts users']);
+    await registerGroups(database.db, [{ ...users('a'), staleAfterMs: hour }], false);
+    expect(await due('a')).toEqual(['a: counts users']);
   });
 
   it('registerGroups sets a new due time if the schedule changed, or if only a one-shot run ran before', async () => {
@@ -81,10 +83,13 @@ describe('due times of run groups', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('setNextTime postpones a group even if no run was recorded', async () => {
+  it('setNextTime postpones a group even if no run was recorded, and changes no time set since the read', async () => {
     await registerGroups(database.db, [users('a')], false);
-    await (await takeUp('a'))();
-    expect(await due('a')).toEqual([]);
+    const setUsers = await takeUp('a');
+    for (const delayMs of [hour, -hour]) {
+      await setUsers(delayMs);
+      expect(await due('a')).toEqual([]);
+    }
   });
 
   it('readDue finds a due group after the clock was set back, and setNextTime postpones it (R8)', async () => {

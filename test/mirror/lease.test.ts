@@ -229,6 +229,7 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
   it('an expired lease passes to the next process, and the old holder cannot commit any more (D15, R5)', async () => {
     const first = await takeLease(database.db, 'expired', { ttlMs });
     await setLease('expired', expired);
+    await isLost(first.check());
     const second = await takeLease(other, 'expired', { ttlMs });
     await isLost(first.check());
     await isLost(fenced(database.db, first, () => Promise.resolve()));

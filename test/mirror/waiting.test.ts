@@ -202,6 +202,8 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
     await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('exists in 2 teams');
     expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
+    await run(`update sync.held_fields set decision = 'rejected' where team_id = 42`);
+    expect(await approve(asApprover, `'aaaaaaaaaaaa'`)).toHaveLength(3);
   });
 
   it('a role without rights cannot decide through a security definer function of an approver', async () => {
@@ -212,6 +214,11 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     );
     await expect(run('select public.lend()', asStranger)).rejects.toThrow('may not decide');
     expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
+  });
+
+  it('sync.keep_place refuses an approver', async () => {
+    const told = expect(run(`select sync.keep_place(null, '{}', null)`, asApprover));
+    await told.rejects.toThrow('has no right to record the address');
   });
 
   it('a trigger of another role cannot decide in the name of an approver', async () => {

@@ -1,9 +1,11 @@
 /** Where and how the database lets anybody decide about edits, whoever they are. */
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { MusterdError } from '../../src/errors.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { asPerson, readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
+import { asPerson, type PlaceMove, readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
+import { underLease } from '../../src/mirror/team/lease.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
 import { useDatabase } from '../support/use-database.ts';
 
@@ -22,10 +24,10 @@ const home: KnownPlace = {
 /** This very database, as a place that is on record. */
 async function placeHere(): Promise<KnownPlace> {
   const { here } = await readPlacing(database.db);
-  return { ...home, identifier: here.identifier, database: here.database };
+  return { ...home, identifier: here.identifier, database: here.database, addresses: [here.address] };
 }
-const keep = (was: KnownPlace | null, place: KnownPlace) =>
-  database.db.transaction((tx) => writePlace(tx, was, place));
+const keep = (was: KnownPlace | null, place: KnownPlace, move: PlaceMove | null = null) =>
+  database.db.transaction((tx) => writePlace(tx, was, place, move));
 const decide = (isolation = 'read committed') =>
   runSqlText(
     database.db,
@@ -65,6 +67,22 @@ it('asPerson fails with the error "copy" if the mirror becomes a copy while it r
   await expect(asPerson(database.db, work)).rejects.toMatchObject({ code: 'copy' });
 });
 
+it.each([
+  ['at home', 'done', 'done', {}],
+  ['at another address', 'done', 'copy', { addresses: [{ at: 'db-2:5432/muster', machine: null }] }],
+  ['in a copy', 'copy', 'copy', { kind: 'copy' }],
+] as const)('%s, asPerson answers "%s" and underLease "%s"', async (_, person, leased, differs) => {
+  await keep(null, { ...(await placeHere()), ...differs });
+  await database.rows(`delete from sync.due;
+    insert into sync.due (team, run_group, mark) values ('north', 'edits', pg_current_snapshot())`);
+  const done = () => Promise.resolve('done');
+  const code = (error: MusterdError) => error.code;
+  expect(await asPerson(database.db, done).catch(code)).toBe(person);
+  const lease = { team: 'north', lease: { ttlMs: 60_000 } };
+  expect(await underLease(database.db, lease, done).catch(code)).toBe(leased);
+  expect(await database.rows('select mark is null from sync.due')).toEqual([[leased === 'done']]);
+});
+
 it('writePlace replaces the recorded database only if the caller has read the latest record', async () => {
   const [first, second, third] = [
     { ...home, database: '1' },
@@ -76,4 +94,8 @@ it('writePlace replaces the recorded database only if the caller has read the la
   expect(await keep(first, second)).toBe(true);
   expect(await keep(first, third)).toBe(false);
   expect((await readPlacing(database.db)).known).toEqual(second);
+  await database.rows(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
+  expect(await keep(second, third, { from: '2', to: '3', why: 'moved' })).toBe(true);
+  const moves = await database.rows('select team_id, kind, decided_why from sync.changes order by 1');
+  expect(moves).toEqual([41n, 42n].map((team) => [team, 'place', 'moved']));
 });
