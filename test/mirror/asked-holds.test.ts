@@ -221,22 +221,17 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     },
   );
 
-  it.each([
-    [
-      'a review in a batch keeps its reason',
-      { reason: 'review', batch },
-      ['review', 'why it was held', false],
-    ],
-    [
-      'an earlier limit on the field gets the new detail',
-      { reason: 'limit', alone: true },
-      ['limit', 'user 2 has it', true],
-    ],
-    ['a conflict becomes a limit', { reason: 'conflict' }, ['limit', 'user 2 has it', true]],
-  ] as const)(
+  const limited = ['limit', 'user 2 has it', true];
+  it.each<[string, Before, unknown[], string?]>([
+    ['a review in a batch stays', { reason: 'review', batch }, ['review', 'why it was held', false]],
+    ['a review of an earlier edit becomes a limit', { reason: 'review', batch }, limited, '0'],
+    ['an earlier limit on the field gets the new detail', { reason: 'limit', alone: true }, limited],
+    ['a conflict becomes a limit', { reason: 'conflict' }, limited],
+  ])(
     'writeHolds changes a hold outside a batch to reason limit if its field exceeds a limit: %s',
-    async (_, before, then) => {
+    async (_, before, then, held = 'edit_id') => {
       await write(before);
+      await run(`update sync.held_fields set edit_id = ${held}`);
       const [[edit] = []] = await run(`select edit_id from sync.held_fields`);
       const limit = holdField('phone', 'limit', 'user 2 has it', {
         base: '15550100',
@@ -276,12 +271,15 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
     expect(await run('select * from sync.leases')).toEqual([]);
   });
 
-  it('sync.hold wakes the daemon, and askHolds fails for a user who has left', async () => {
+  it('sync.hold wakes the daemon, report.held leaves out its expired holds, and askHolds fails for a user who has left', async () => {
     await run(`insert into sync.due (team, run_group, mark) values ('harbour', 'edits', '1:1:')`);
     expect(
       await run(`select from sync.hold(41, 1, 'tomorrow'); select mark, current_setting('idle_in_transaction_session_timeout')
         from sync.due`),
     ).toEqual([[null, '10s']]);
+    expect(await run('select field from report.held')).toHaveLength(4);
+    await pass();
+    expect(await run('select field from report.held')).toEqual([]);
     const leave = (at: string) =>
       run(`begin; set local musterd.writing = 'on'; update mirror.users set gone_at = ${at}; commit`);
     await leave('now()');

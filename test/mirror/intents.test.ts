@@ -801,15 +801,16 @@ describe('applyResults of an unconfirmed field', () => {
 describe('applyResults on a row that cannot be written', () => {
   it('keeps the push open while an editor has locked the row, and writes other users', async () => {
     const [one, two] = [await opened(), await opened(2n)];
+    const outcome = { email: 'confirmed', phone: 'refused' } as const;
     await other.transaction(async (tx) => {
       await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
-      expect(await apply(resultOf(one), resultOf(two))).toEqual([1n]);
+      expect(await apply(resultOf(one, { outcomes: outcome }), resultOf(two))).toEqual([1n]);
     });
     expect(await mirrored()).toMatchObject(inMirror);
     expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
     expect(await agreed(2)).toMatchObject(takenInSql);
     expect(await ledger()).toMatchObject([
-      { user_id: 1n, state: 'open', outcome: { email: 'confirmed' }, request_id: 'request-1' },
+      { user_id: 1n, state: 'open', outcome, request_id: 'request-1' },
       { user_id: 2n, state: 'closed' },
     ]);
   });

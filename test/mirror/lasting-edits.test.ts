@@ -2,6 +2,7 @@ import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { endWithdrawn } from '../../src/mirror/users/edits.ts';
 import { markSent, openIntents } from '../../src/mirror/users/intents.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users/users-write.ts';
 import type { FieldOutcomes, Intent, IntentResult } from '../../src/model/intent.ts';
@@ -448,6 +449,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       ]);
       expect(await held()).toEqual(['1 phone conflict']);
       await answered(intent, { phone: 'unknown', roleId: 'confirmed' }, false);
+      await write((tx) => endWithdrawn(teamId).execute(tx));
       expect((await edits()).at(-1)).toEqual(back);
     });
 

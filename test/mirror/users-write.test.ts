@@ -350,12 +350,12 @@ describe('a held field', () => {
   });
 
   describe('with a decision made during the run', () => {
-    const decided = (when: string) =>
+    const decided = (when: string, edit = 7) =>
       query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
           shown_value, detail, decision, edit_id)
         values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved', 7);
         insert into sync.changes (team_id, user_id, kind, edits, decision_id, closed_at)
-        select 41, 1, 'approve', '{"email": 7}', 1, started_at ${when} from sync.runs where run_id = ${runId}`);
+        select 41, 1, 'approve', '{"email": ${edit}}', 1, started_at ${when} from sync.runs where run_id = ${runId}`);
     const after = `+ interval '1 second'`;
     const before = `- interval '1 second'`;
     const decisionNow = async () => (await query('select decision from sync.held_fields'))[0]?.['decision'];
@@ -368,10 +368,12 @@ describe('a held field', () => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
-      await query('delete from sync.held_fields; delete from sync.changes');
-      await decided(before);
-      await apply(planOf({ fields, write: null }));
-      expect(await decisionNow()).toBe(otherwise);
+      for (const decide of [() => decided(before), () => decided(after, 8)]) {
+        await query('delete from sync.held_fields; delete from sync.changes');
+        await decide();
+        await apply(planOf({ fields, write: null }));
+        expect(await decisionNow()).toBe(otherwise);
+      }
     });
   });
 
@@ -442,7 +444,7 @@ describe('applyUsers in the ledger', () => {
 });
 
 describe('forgetUsers', () => {
-  it('deletes base, holds and absence of a user in one team, and adds a line to the ledger', async () => {
+  it('deletes base, holds and absence of a user in one team, ends the period, and adds a line to the ledger', async () => {
     for (const team of [41, 42]) {
       await query(
         `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'returned')`,
@@ -450,14 +452,19 @@ describe('forgetUsers', () => {
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
         values (${team}, 'users', 1, now()), (${team}, 'tags', 1, now())`);
     }
+    await force('delete from mirror.users');
+    await query(`delete from sync.user_periods;
+      insert into sync.user_periods (team_id, user_id, valid_from, present, name, first_name, last_name, resolved)
+      values (41, 1, now(), true, '', '', '', true), (42, 1, now(), true, '', '', '', true)`);
     await write((tx) => forgetUsers(tx, run(), [1n]));
     const left = await query(`
       select 'base' as what, team_id from sync.user_base union all select 'held', team_id from sync.held_fields
       union all select resource, team_id from sync.absences
+      union all select 'there', team_id from sync.user_periods where present and valid_to = 'infinity'
       order by 2, 1`);
     expect(left.map((row) => Object.values(row).join(' '))).toEqual([
       'tags 41',
-      ...['base', 'held', 'tags', 'users'].map((what) => `${what} 42`),
+      ...['base', 'held', 'tags', 'there', 'users'].map((what) => `${what} 42`),
     ]);
     expect(await query('select team_id, user_id, kind from sync.changes')).toEqual([
       { team_id: 41n, user_id: 1n, kind: 'forget' },
