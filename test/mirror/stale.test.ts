@@ -67,6 +67,14 @@ describe('the state of a user', () => {
     },
   );
 
+  it('an older version of the same values makes the state stale while a field is held (N25)', async () => {
+    await database.rows(
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'email', 'conflict')`,
+    );
+    expect(await read({ updatedAt: before })).toBe(true);
+    await database.rows('delete from sync.held_fields');
+  });
+
   it('counts an older version as current in the third run, half an hour after the first (A27)', async () => {
     const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
     const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));

@@ -381,6 +381,15 @@ describe.each(servers())('compareSides on $name', (server) => {
     for (const other of others) expect(await agreement(other), other).toBeNull();
   });
 
+  it('returns a user who is gone as unseen only if the team lists the user', async () => {
+    await write(
+      [],
+      `insert into mirror.users (team_id, id, resolved, gone_at) values (46, 1, true, now()), (46, 2, true, now())`,
+    );
+    const nobody = { users: new Map(), roles: new Map(), leftOut: [2n] };
+    expect((await compareSides(database.db, 46n, nobody)).unseen.map(({ id }) => id)).toEqual([2n]);
+  });
+
   it('compares all users in one statement if all agree', async () => {
     const watched = await watchSession(database.url);
     const users = new Map(atRest.map((one) => [one.id, one]));
