@@ -285,6 +285,12 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
       `held, refused, no (batch ${batch})`,
     ],
     ['is held again', 'approve', hold(`decision = null`), `held, limit, (batch ${batch})`],
+    [
+      'is held again, and whose service value has changed',
+      'approve',
+      hold(`decision = null, shown_value = '"web@example.com"'`),
+      'held, conflict, ; the service has changed it since',
+    ],
     ['was withdrawn', 'approve', set('old'), 'ended, it was taken back here'],
     ['was replaced', 'approve', set('other'), 'ended, somebody has edited the field again'],
     [
@@ -561,6 +567,10 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
     async (is) => {
       await decide('approve', ", only_users => '{1}'");
       await run(`update sync.held_fields set decision = '${is}' where decision = 'approved'`);
+      await run(`insert into sync.changes (team_id, user_id, kind, state, new, edits)
+        values (41, 2, 'push', 'open', '{"role_id": 4}', '{"role_id": 0}'), (41, 3, 'push', 'open', '{"email": "x"}', '{}');
+        update sync.held_fields set decision = 'rejected' where user_id = 3;
+        ${past('update mirror.users set resolved = false where id = 2')}`);
       expect(
         await run(`select h.user_id, h.field, h.edit_id = e.edit_id from report.held h
         join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null order by 1`),
@@ -569,12 +579,15 @@ describe.each([oldestServer()])('a decision about held edits on $name', (server)
         [3n, 'email', true],
       ]);
       expect(
-        await run(`select user_id, field, state, reason from report.pending where user_id < 3 order by 1, 2`),
+        await run(
+          `select user_id, field, state, coalesce(reason, detail) from report.pending where user_id < 3 or field = 'email' order by 1, 2`,
+        ),
       ).toEqual([
         [1n, 'email', 'waiting', null],
         [1n, 'role_id', 'waiting', null],
         [2n, 'email', 'held', 'limit'],
-        [2n, 'role_id', 'waiting', null],
+        [2n, 'role_id', 'waiting', 'no lookup of the service answers for the user'],
+        [3n, 'email', 'sending', 'limit'],
       ]);
     },
   );

@@ -130,5 +130,8 @@ describe.each([oldestServer()])('the role of a user in reports on $name', (serve
     expect(await roles(`report.roster_as_of('${before}')`)).toEqual([['member']]);
     const open = `(select * from report.roster_history where valid_to = 'infinity') open`;
     expect(await roles(open)).toEqual([['colleague']]);
+    const ended = `(select * from report.roster_history where valid_to < '${before}') ended`;
+    expect(await roles(ended)).toEqual([['member']]);
+    expect((await promotions())[0]).toEqual(['member', 'admin', 'mirror', 'false']);
   });
 });

@@ -141,14 +141,14 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
     async (_, decision, deed, since) => {
       await team.sql(`delete from sync.changes where user_id = 9;
       insert into sync.changes (team_id, user_id, kind, outcome, edits, new, opened_at, closed_at)
-      select 41, 9, k.kind, k.outcome::jsonb, jsonb_build_object('phone', k.edit), '{"phone": "1"}', now_at, now_at + interval '30 min'
+      select 41, 9, k.kind, k.outcome::jsonb, jsonb_build_object('phone', -k.edit), '{"phone": "1"}', now_at, now_at + interval '30 min'
       from (values ('hold', '{"phone": "limit"}', 1, timestamptz '2026-03-01 10:00Z'), ('push', '{"phone": "refused"}', 3, '2026-03-01 11:00Z'),
         (${decision}, '2026-03-01 12:00Z')) k (kind, outcome, edit, now_at)`);
       expect(
         await team.sql(
-          `select deed, coalesce((held_since at time zone 'UTC')::time::text, '') from report.decisions where user_id = 9`,
+          `select deed, coalesce((held_since at time zone 'UTC')::time::text, ''), coalesce(state, '') as state from report.decisions where user_id = 9`,
         ),
-      ).toEqual([[deed, since]]);
+      ).toEqual([[deed, since, deed === 'service' ? 'confirmed' : '']]);
     },
   );
 });

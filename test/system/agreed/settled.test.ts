@@ -72,6 +72,9 @@ describe('sync.settled', () => {
         'refused',
       ],
     ]);
+    team.emulator.team.editUser(id, { phone: '15550100' });
+    await reconcile();
+    expect(await settled(team.bob)).toEqual([[BigInt(id), 'phone', 'confirmed', null, null, null]]);
   });
 
   it('returns "ended" if the edit was taken back or replaced by a later edit', async () => {
