@@ -234,6 +234,10 @@ describe('prune', () => {
     ).toEqual([1, 3, 5, 7, 8, 9]);
     expect(await left(`count(*)::int from sync.runs where team = 'other'`)).toEqual([10]);
     expect(await prune(database.db, 'other', ages)).toEqual(none);
+    await query(
+      `insert into sync.changes (team_id, user_id, kind, run_id) values (41, 1, 'hold', ${first as bigint})`,
+    );
+    await expect(query('delete from sync.runs')).rejects.toThrow('the ledger refers to run');
   });
 
   it('keeps the last contact count of each old day, in UTC', async () => {

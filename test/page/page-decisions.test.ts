@@ -271,10 +271,13 @@ describe('the form of a waiting batch', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('shows the list again with a request to tick rows if the form has no ticks', async () => {
-    const { status, text, forms } = await dora.press(await openBatch(), 'Approve', () => false);
+  it('shows the list again with a request to tick rows if the form has no ticks, even if it names another site', async () => {
+    const form = await openBatch();
+    const { status, text, forms } = await dora.press(form, 'Approve', () => false);
     expect([status, forms.length]).toEqual([303, 1]);
     expect(text).toContain('No row is ticked. Tick those that you want to decide.');
+    const strange = withField(form, 'back', '//example.com');
+    expect((await dora.press(strange, 'Approve', () => false)).text).toContain('No row is ticked.');
   });
 
   it('links the confirmation page back to the list with the same rows ticked', async () => {
