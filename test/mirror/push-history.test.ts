@@ -214,7 +214,7 @@ describe('readGuardHistory', () => {
     const stopped = { holds: [1n, 2n].map((id) => ({ id, hold })), isNews: false };
     await db.transaction(async (deciding) => {
       await sql`select from sync.held_fields where user_id = 1 for update`.execute(deciding);
-      await db.transaction((tx) => writeStopped(tx, { teamId, runId: 1n }, stopped));
+      await db.transaction((tx) => writeStopped(tx, { teamId, runId: 1n }, stopped), { lockTimeoutMs: 900 });
     });
     const { rows } = await runSqlText(db, 'select user_id, detail from sync.held_fields order by 1');
     expect(rows).toEqual([
