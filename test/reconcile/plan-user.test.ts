@@ -46,7 +46,7 @@ describe('the split of a name', () => {
     expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
   });
 
-  it('is known again after an edit if the service wins and has the name from before the edit', () => {
+  it('returns to known after an edit if the service wins and has the name from before the edit', () => {
     const state = makeState({
       base: { joined: 'Anne Bergmann' },
       mirror: { name: otherValues.name },
