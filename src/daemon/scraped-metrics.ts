@@ -84,9 +84,8 @@ function showHeld(
   for (const team of held === null ? [] : teams)
     for (const state of ['held', 'rejected'])
       for (const reason of reasons) ofHeld.set({ team, state, reason }, 0);
-  for (const { team, state, reason, count } of held ?? []) {
+  for (const { team, state, reason, count } of held ?? [])
     ofHeld.inc({ team, state, reason: knownWord(reasons, reason) }, count);
-  }
 }
 
 function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {

@@ -90,8 +90,7 @@ async function migrateWithin(
 
 /** The names of the migrations that `migrate` would apply. Writes nothing; throws as `migrate` does. */
 export async function pendingMigrations(db: Database, options: MigrateOptions = {}): Promise<string[]> {
-  const files = migrationsIn(options.folder);
-  return missingOf(files, await readApplied(db.kysely).catch(explain));
+  return missingOf(migrationsIn(options.folder), await readApplied(db.kysely).catch(explain));
 }
 
 function explain(error: unknown): never {

@@ -7,6 +7,7 @@ import {
   type Decision,
   decisionsOf,
   type Hold,
+  isApprovable,
   type UserPlan,
   type UserWrite,
   type Values,
@@ -86,7 +87,9 @@ export function roleMove(
   return old === role ? undefined : { old, new: role };
 }
 
-/** True if a later run has seen another value on the service than the value recorded in the hold. */
-export const hasMovedSince = (hold: Hold): boolean =>
-  hold.shown !== undefined &&
-  canonicalService(hold.field, { ...hold, service: hold.shown }) !== canonicalService(hold.field, hold);
+/** As in `report.held`: if the service changes a field that a limit or a review holds, it is held as a conflict. */
+export function shownHold(hold: Hold): Hold {
+  const { field, reason, isAlone, shown = hold.service } = hold;
+  const isMoved = canonicalService(field, { ...hold, service: shown }) !== canonicalService(field, hold);
+  return isMoved && isAlone !== true && isApprovable(reason) ? { ...hold, reason: 'conflict' } : hold;
+}

@@ -100,6 +100,10 @@ describe('musterd with push.approve: always', () => {
       'Kim, said by musterd',
     ];
     expect(await stage.sql('select reason, detail, decided_by from report.held')).toEqual([voided]);
+    const { stdout } = await musterd('why', String(a));
+    expect(stdout).toContain('conflict: ');
+    expect(stdout).not.toContain('waits for an approval');
+    expect((await musterd('verify')).stdout).toContain('held: conflict');
     const seen = ['--if', 'new@example.com', '--if-service', 'web@example.com'];
     const resolve = ['resolve', String(a), 'email', '--take', 'mirror', ...seen];
     expect((await musterd('held')).stderr).toContain(

@@ -2,7 +2,7 @@ import { isApprovable } from '../../model/user-plan.ts';
 import { needDecision } from '../../model/edit-state.ts';
 import { columnOf } from '../../model/fields.ts';
 import { plural, printable } from '../../model/in-words.ts';
-import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../../model/user-changes.ts';
+import { changesOf, type PlannedChange, shownHold, stateOf } from '../../model/user-changes.ts';
 import type { HeldEdit, WaitingField } from '../../model/waiting.ts';
 import { afterBatch } from '../../reconcile/guard/left-waiting.ts';
 import { nameIn } from '../../reconcile/read/roster.ts';
@@ -54,8 +54,7 @@ function showKnown(
   const held = changes.filter((change) => change.state === 'held' && change.reason !== 'asked').length;
   const reason = `the service was not asked, because ${login} does not own the mirror: this is what the last runs saw, and the next run checks the limits`;
   if (context.json) {
-    const team = { id, name: null };
-    const batches = batchesOf(changes);
+    const [team, batches] = [{ id, name: null }, batchesOf(changes)];
     printJson(context, { team, complete: false, reasons: [reason], held, batches, changes });
   } else {
     printLine(context.out, `${markdown === true ? '# ' : ''}Team ${id}: ${plural(changes.length, 'change')}`);
@@ -93,7 +92,7 @@ function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedCha
 
 /** The change of a field that is held by a limit on the whole run or by a review. */
 function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
-  const moved = hasMovedSince(hold);
+  const shown = shownHold(hold);
   return {
     user_id: userId,
     name,
@@ -102,9 +101,9 @@ function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
     base: hold.base ?? null,
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
-    ...stateOf(moved ? { ...hold, reason: 'conflict' } : hold),
-    detail: moved ? 'the service has changed it since it was held' : null,
-    batch: moved ? null : (hold.batch ?? null),
+    ...stateOf(shown),
+    detail: shown.reason === hold.reason ? null : 'the service has changed it since it was held',
+    batch: hold.batch ?? null,
     edited_by: null,
     edited_at: null,
   };

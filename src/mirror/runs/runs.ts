@@ -89,8 +89,7 @@ export async function finishRun(
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
   const withdrawn = waiting === null ? undefined : endWithdrawn(waiting.teamId);
-  const end = noteEnd(closed, outcome, waits, withdrawn);
-  const [row] = (await end.execute(tx)).rows;
+  const [row] = (await noteEnd(closed, outcome, waits, withdrawn).execute(tx)).rows;
   const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
   return { held, waiting: Math.max(atLeast, held + inBatches), isNoted };
 }

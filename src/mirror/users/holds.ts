@@ -25,11 +25,12 @@ export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review'
 /** True if the service has changed the field since, so that a person has to choose a side, as in `report.held`. */
 export const hasMoved = sql`(${isHeldAtGuard} and h.shown_value is distinct from h.service_value)`;
 
-export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
+const reasonNow = sql`case when ${hasMoved} then 'conflict' else h.reason end`;
+export const heldBecause = sql`sync.held_because(${reasonNow}, h.decision, h.until)`;
 
 /** The state of a held field, as in `report.held`. */
 export const heldState = sql`case ${heldBecause} when 'rejected' then 'rejected' else 'held' end`;
-export const heldReason = sql`sync.held_because(case when ${hasMoved} then 'conflict' else h.reason end, null, h.until)`;
+export const heldReason = sql`sync.held_because(${reasonNow}, null, h.until)`;
 
 /** True if the field f.key of user s.id is held, and no decision lets the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`

@@ -7,6 +7,7 @@ import type { MirroredUser } from '../../model/mirrored-user.ts';
 import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey } from '../db/by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
+import { heldBecause } from './holds.ts';
 
 /** A row of a listing; `columns` has the columns whose values come from the service. */
 export interface MirroredRow {
@@ -46,9 +47,9 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
       where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
     ) o
     cross join lateral (
-      select coalesce(jsonb_object_agg(f.field, 'held: ' || sync.held_because(f.reason, f.decision, f.until)), '{}') as held
-      from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
-        and (f.decision is null or f.decision = 'rejected')
+      select coalesce(jsonb_object_agg(h.field, 'held: ' || ${heldBecause}), '{}') as held
+      from sync.held_fields h where h.team_id = u.team_id and h.user_id = u.id
+        and (h.decision is null or h.decision = 'rejected')
     ) h
     where u.team_id = ${teamId} order by u.id`.execute(tx);
   return rows;

@@ -1,7 +1,7 @@
 /** Explains the state of a user, field by field, and what happens next. */
 import { columnOf, type Field, fields } from '../../model/fields.ts';
 import type { FieldOutcomes } from '../../model/intent.ts';
-import { type DecisionWord, sayHold, wordOf } from '../../model/user-changes.ts';
+import { type DecisionWord, sayHold, shownHold, wordOf } from '../../model/user-changes.ts';
 import { type Hold, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isUnreadable, type ServiceUser, serviceValue } from '../../model/user.ts';
@@ -31,7 +31,7 @@ function becauseOf(
 ): string | null {
   const hold = holds.find((candidate) => candidate.field === field);
   if (hold !== undefined && decision !== 'release' && decision !== 'adopt') {
-    return sayHold(hold);
+    return sayHold(shownHold(hold));
   }
   if (rule === 'unread') {
     const shown = service?.[field];
@@ -157,7 +157,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
   ];
   const held = decided('held');
   const requested = held.filter((field) => facts.heldUntil[field] !== undefined);
-  const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && isStopped(hold));
+  const waiting = facts.state.held.map(shownHold).filter((one) => isStopped(one) && held.includes(one.field));
   const others = held.filter(
     (field) => !requested.includes(field) && waiting.every((hold) => hold.field !== field),
   );
