@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askHolds, readHeldFields } from '../../src/mirror/users/held.ts';
-import { readBatches } from '../../src/mirror/users/held-batches.ts';
+import { readBatches, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/users/holds.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { decideEach, holdField, type HoldReason } from '../../src/model/user-plan.ts';
@@ -119,6 +119,7 @@ describe.each([oldestServer()])('a hold that a person requested, on $name,', (se
       expect(await shown()).toEqual([['asked', 'on leave', true]]);
       expect((await held())?.[0]).toBe('asked');
       expect(await waiting()).toEqual([0, 0, 0, 0]);
+      expect((await readGuardHistory(database.db.kysely, 41n)).waiting).toEqual([]);
       // Nothing that a run finds takes its place.
       const found = holdField('phone', 'conflict', 'found by a run', {
         base: '1',
