@@ -259,11 +259,11 @@ describe('several processes on one data folder', () => {
   });
 });
 
-/** The processes of the server by which others see who uses it. */
+/** The processes of the server that hold the shared lock, by which others see who uses it. */
 const presentOf = async (url: string) =>
   await use(url, async (db) => {
     const { rows } = await sql<{ pid: number }>`
-      select pid from pg_stat_activity where application_name = 'musterd presence'`.execute(db.kysely);
+      select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`.execute(db.kysely);
     return rows.map(({ pid }) => pid);
   });
 const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).length > 0;
