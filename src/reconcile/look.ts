@@ -96,7 +96,7 @@ export async function look(
     answeredAtMs.push(monotonicMs());
     return answer;
   };
-  const lookup = createUserLookup({ service: { ...service, users: ask }, mirror }, team);
+  const lookup = await createUserLookup({ service: { ...service, users: ask }, mirror }, team);
   await lookup.find(whom);
   const readAtMs = answeredAtMs[0] ?? monotonicMs();
   const requests = Math.max(1, answeredAtMs.length);

@@ -28,7 +28,6 @@ import { noteUnfound, planUsers, type UsersPlan } from './plan-users.ts';
 import { pushEdits } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
 import { settleIntents } from './push/settle-intents.ts';
-import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { countContacts, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
@@ -93,7 +92,6 @@ async function reconcileUsers(
   }
   const context = createPushContext(places, team);
   const pushSettings = { ...settings.push, policy: settings.policy };
-  await indexMembers(team);
   await settleIntents(context, pushSettings);
   notes.event({ kind: 'step', step: group });
   const edited = group === 'edits' ? (await mirror.readAddresses('edited')).ofUsers : [];

@@ -129,7 +129,7 @@ describe('a limit on one field', () => {
       ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
     );
     const mirror = createMirrorStandIn(ids.map((one) => stateOf(one)));
-    const lookup = createUserLookup({ service, mirror }, teamOf([]));
+    const lookup = await createUserLookup({ service, mirror }, teamOf([]));
     await lookAround(lookup, [planOf(id, edit), ...others], present, admins);
     expect([service.filters, [...lookup.roster.users.keys()]]).toEqual([filters, found]);
   });

@@ -258,7 +258,7 @@ describe('a lookup', () => {
     mirror.lookups = { emails: ['user2@example.com'], phones: [] };
     const of = { ...team, members: member === undefined ? [] : [member] };
     const asked = wanted.map((id) => ({ id, ...addresses }));
-    const lookup = createUserLookup({ service, mirror }, of);
+    const lookup = await createUserLookup({ service, mirror }, of);
     await lookup.find(asked);
     return [...lookup.roster.users.keys()];
   };

@@ -92,7 +92,7 @@ export async function readBackIntents(
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   if (intents.length === 0) return new Map();
   const { users, team } = places;
-  const members = membersOf(team);
+  const members = await membersOf(team);
   const addressesOf = (field: 'email' | 'phone', { userId, base, before, sent }: Intent) =>
     [
       readable(users.get(userId)?.[field]),

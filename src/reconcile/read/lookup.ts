@@ -24,9 +24,9 @@ export interface UserSources {
 }
 
 /** Looks up each address only once, except that a refused request is repeated in two halves. */
-export function createUserLookup({ service, mirror }: UserSources, team: Team): UserLookup {
+export async function createUserLookup({ service, mirror }: UserSources, team: Team): Promise<UserLookup> {
   const { users, rejected, repeated, take } = createUserCollector(team.id, []);
-  const members = membersOf(team);
+  const members = await membersOf(team);
   const askedFor = new Set<string>();
   let hasAskedForAll = false;
   let refusedLookups = 0;

@@ -9,21 +9,14 @@ export type Members = ReadonlyMap<Id, TeamMember>;
 
 const byAnswer = new WeakMap<Team['members'], Members>();
 
-export function membersOf({ members }: Pick<Team, 'members'>): Members {
+/** Pauses for other work, because the answer may be long. */
+export async function membersOf({ members }: Pick<Team, 'members'>): Promise<Members> {
   const index = byAnswer.get(members);
   if (index !== undefined) return index;
   const byId = new Map<Id, TeamMember>();
-  for (const member of members) byId.set(member.id, member);
-  byAnswer.set(members, byId);
-  return byId;
-}
-
-/** Makes the index of a team answer in advance, with pauses for other work, because the answer may be long. */
-export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<void> {
-  if (byAnswer.has(members)) return;
-  const byId = new Map<Id, TeamMember>();
   await inTurns(members, (member) => byId.set(member.id, member));
   byAnswer.set(members, byId);
+  return byId;
 }
 
 /** The names of the members' roles, each read on demand. */

@@ -26,7 +26,7 @@ import {
   someMissing,
 } from './ask.ts';
 import { askForFewer } from './ask-fewer.ts';
-import { indexMembers, membersOf, rolesOf } from './members.ts';
+import { membersOf, rolesOf } from './members.ts';
 
 export interface Roster {
   /** The users who were read. */
@@ -124,9 +124,8 @@ export async function readRoster(
   team: Team,
   everybody: UsersAnswer | null,
 ): Promise<{ readonly roster: Roster; readonly compared: ComparedUsers }> {
-  await indexMembers(team);
   const { users, rejected, repeated, take } = createUserCollector(team.id, team.rejected);
-  const members = membersOf(team);
+  const members = await membersOf(team);
   const roles = rolesOf(members);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
