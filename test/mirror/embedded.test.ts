@@ -263,7 +263,9 @@ describe('several processes on one data folder', () => {
 const presentOf = async (url: string) =>
   await use(url, async (db) => {
     const { rows } = await sql<{ pid: number }>`
-      select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`.execute(db.kysely);
+      select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`.execute(
+      db.kysely,
+    );
     return rows.map(({ pid }) => pid);
   });
 const isPresent = async (url: string) => (await presentOf(url).catch(() => [])).length > 0;
