@@ -116,19 +116,33 @@ export function fateOf(field: Field, state: UserState, policy: ConflictPolicy, c
   return rows.find(([, applies]) => applies(is))?.[0] ?? 'wait';
 }
 
-/** What the merge would push, and what people said of it. `again`: it was in a batch before. `fresh`: it counts. */
-export type Push = { readonly user: bigint; readonly field: Field } & Readonly<
-  Record<'approved' | 'resolved' | 'fresh' | 'again' | 'isShared', boolean>
->;
-/** The guard looks at all pushes of a run together: what is sent, held in a batch, or held alone. */
+/** `again`: it was in a batch before. `fresh`: it counts. `others` have the address, or would get it. */
+export type Push = { readonly user: bigint; readonly field: Field; readonly others: readonly bigint[] } & {
+  readonly transaction: string | undefined;
+} & Readonly<Record<'approved' | 'resolved' | 'fresh' | 'again', boolean>>;
+/** The guard looks at all pushes of a run together: what is sent, held in a batch, held alone, or left to the next run. */
 export function guardFate(all: readonly Push[], people: number, today: Set<bigint>, set: GuardSettings) {
   const users = new Set(all.filter(({ fresh }) => fresh).map(({ user }) => user));
   const most = Math.max(set.maxRows, Math.floor(people * set.maxShare));
   const isTooMuch = users.size > 0 && users.union(today).size > most;
+  const isStopped = ({ approved, again }: Push) => !approved && (set.isReviewed || isTooMuch || again);
+  /** Its only other owner gives the address up in this run, or waits in the same way. */
+  const comesFree = ({ field, others: [other, another] }: Push, seen: readonly Push[]): boolean => {
+    if (other === undefined || another !== undefined) return another === undefined;
+    const gives = all.find((one) => one.user === other && one.field === field);
+    return !!gives && !seen.includes(gives) && !isStopped(gives) && comesFree(gives, [...seen, gives]);
+  };
   const roles = all.filter(({ field, resolved }) => field === 'roleId' && !resolved).length;
-  return ({ field, approved, resolved, again, isShared }: Push): 'push' | 'batch' | 'alone' => {
-    if (!resolved && (field === 'roleId' ? roles > set.maxRoleChanges : isShared)) return 'alone';
-    if (approved) return 'push';
-    return set.isReviewed === true || isTooMuch || again ? 'batch' : 'push';
+  const limitOn = (push: Push) => {
+    if (push.field === 'roleId') return roles > set.maxRoleChanges && !push.resolved && 'alone';
+    return push.others.length > 0 && !push.resolved && (comesFree(push, [push]) ? 'wait' : 'alone');
+  };
+  return (push: Push): 'push' | 'batch' | 'alone' | 'wait' => {
+    // What one transaction edited of a user goes together.
+    const isOfIt = (one: Push) => one.user === push.user && one.transaction === push.transaction;
+    const together = all.filter((one) => one === push || (push.transaction !== undefined && isOfIt(one)));
+    const limits = push.resolved ? [] : together.map(limitOn);
+    if (limits.includes('alone')) return 'alone';
+    return isStopped(push) ? 'batch' : limits.includes('wait') ? 'wait' : 'push';
   };
 }

@@ -94,8 +94,8 @@ export type Decision =
   | { readonly kind: 'hold'; readonly hold: Hold; readonly agrees?: true }
   /** The field stays held. `shown` is the service's value now; `undefined` if it cannot be read. */
   | { readonly kind: 'held'; readonly shown: ServiceValue }
-  /** The field is neither pulled nor pushed, and the next run looks at it again. */
-  | { readonly kind: 'wait' };
+  /** The field is neither pulled nor pushed. `until`: a push of the field has to wait for the next run, or the next whole one. */
+  | { readonly kind: 'wait'; readonly until?: 'next' | 'whole' };
 
 export type Decisions = Readonly<Record<Field, Decision>>;
 

@@ -5,11 +5,9 @@ import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from 
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
 import { type AbsenceSettings, judgeAbsences, readVerdicts, sayWithheld } from './missing-rows.ts';
-import type { AwaitedRun } from './guard/field-limits.ts';
 import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
-import type { GuardVerdict } from './guard/guard.ts';
 import { type Look, staleOf } from './look.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -127,22 +125,20 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   }
 }
 
-/** Reports the demotions that this run leaves for a later run, and which run each of them waits for. */
-export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
-  const waiting = (until: AwaitedRun) =>
-    postponed
-      .values()
-      .filter((awaited) => awaited === until)
-      .toArray().length;
+/** Reports the edited fields that this run leaves for a later run, and which run they wait for. */
+export function notePostponed(plans: readonly UserPlan[], notes: RunNotes): void {
+  const decided = plans.flatMap(({ fields }) => Object.values(fields));
+  const waiting = (until: 'next' | 'whole') =>
+    decided.filter((one) => 'until' in one && one.until === until).length;
   const [next, whole] = [waiting('next'), waiting('whole')];
   notes.count('postponed', next);
   if (next > 0)
     notes.warn(
-      `${next} demotions wait for the next run: if a promotion of this run fails, no administrator would be left`,
+      `${next} edited fields wait for the next run: first, this run must promote another administrator, or another user must give up an address`,
     );
   if (whole > 0)
     notes.warn(
-      `${whole} demotions wait for a run that reads all users: no administrator would be left among the users that this run looked up`,
+      `${whole} edited fields wait for a run that reads all users: no administrator would be left among the users that this run looked up`,
     );
 }
 

@@ -51,7 +51,7 @@ export async function planRun(places: RunContext, team: Team, settings: Reconcil
   const planned = await planUsers(places, await look(places, team, 'everybody'), settings);
   const users = { ...planned, plans: planUnknown(planned, settings.policy) };
   countPlans(users.plans, notes);
-  notePostponed(users.verdict.postponed, notes);
+  notePostponed(users.plans, notes);
   const listings: ListingsPlan[] = [];
   const add = (resource: string, { added, changed, absent }: Awaited<ReturnType<typeof planRefresh>>) => {
     listings.push({ resource, added, changed, absent: absent.length });

@@ -124,9 +124,9 @@ export async function planUsers(
   await noteLook(seen, notes);
   warnOfStale(notes, staleOf(seen).length);
   const { emails, phones } = concernOf([...plans, ...offers], []);
-  if (emails.length + phones.length > 0) await indexAddresses(members);
+  const listed = await indexAddresses(emails.length + phones.length > 0 ? members : new Map());
   const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
-  const view = { states, plans, users, differing, isWhole, members, open, history, offers, present };
+  const view = { states, plans, users, differing, isWhole, members, listed, open, history, offers, present };
   const verdict = guard(view, settings.guard);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = states

@@ -37,7 +37,7 @@ async function stopsAtGuard(
   { mirror, notes, sendBlock }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
-  const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
+  const { refused, reviewed, waiting, isNews, writes } = verdict;
   // If nothing may be sent at all, every edit waits anyway, so the run can continue.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
@@ -50,7 +50,7 @@ async function stopsAtGuard(
       stopped: isStopped,
       isNews: isNews && sendBlock === undefined,
     });
-  notePostponed(postponed, notes);
+  notePostponed(plans, notes);
   // Approved pushes are left to the next run. It continues, because only a new refusal ends a run.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;

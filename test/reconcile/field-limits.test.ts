@@ -5,6 +5,8 @@ import type { Intent } from '../../src/model/intent.ts';
 import type { MirrorRow } from '../../src/model/user.ts';
 import { holdField, isPush } from '../../src/model/user-plan.ts';
 import {
+  indexAddresses,
+  type FieldLimit,
   joinLimits,
   lastAdministrators,
   type Population,
@@ -23,7 +25,7 @@ interface Person {
 }
 
 /** A team, with what each is edited to, as the limits see it. */
-function stage(
+async function stage(
   people: Readonly<Record<number, Person>>,
   more: { readonly open?: readonly Pick<Intent, 'userId' | 'sent'>[]; readonly isWhole?: boolean } = {},
 ) {
@@ -40,13 +42,15 @@ function stage(
       : [[id, reads === 'all' ? service : without('roleId', service)] as const],
   );
   const listed = all.filter(({ person }) => person.listed !== false);
+  const members = new Map(
+    listed.map(({ id, person: { email = null } }) => [id, { ...member, id, email, phone: null }]),
+  );
   const population: Population = {
     users: new Map(read),
     differing: all.map(({ id }) => id),
     isWhole: true,
-    members: new Map(
-      listed.map(({ id, person: { email = null } }) => [id, { ...member, id, email, phone: null }]),
-    ),
+    members,
+    listed: await indexAddresses(members),
     present: all.map(({ id, values }) => ({ id, ...values })),
     open: [],
     ...more,
@@ -59,6 +63,12 @@ const demoted = { role: 1n, to: { roleId: 4n } };
 const promoted = { to: { roleId: 1n } };
 const phone = { to: { phone: '15550177' } };
 const administrator = { role: 1n };
+
+/** By user, the run that a field waits for, or that it waits for a decision. */
+const untilOf = (limits: readonly FieldLimit[]) =>
+  Object.fromEntries(
+    limits.map(({ id, decision }) => [id, decision.kind === 'wait' ? decision.until : 'a decision']),
+  );
 
 describe('lastAdministrators', () => {
   type More = Parameters<typeof stage>[1] & {
@@ -141,16 +151,18 @@ describe('lastAdministrators', () => {
     ],
   ])(
     'holds or sends a demotion if the second administrator is %s',
-    (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
-      const { plans, population } = stage(people, more);
+    async (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
+      const { plans, population } = await stage(people, more);
       const pushes = plans.map((plan) => ({
         plan,
         resolved: plan.id === resolved ? (['roleId'] as const) : [],
       }));
-      const verdict = lastAdministrators(pushes, population, admins, ({ id }) => id !== unsent);
-      const ids = [...joinLimits([verdict.fieldLimits])].map(([id]) => Number(id));
-      // A person's decision passes the limit; what would be held of it is held nowhere.
-      expect({ held: ids, postponed: Object.fromEntries(verdict.postponed) }).toEqual({ held, postponed });
+      const limits = lastAdministrators(pushes, population, admins, ({ plan }) => plan.id !== unsent);
+      // A person's decision passes the limit.
+      expect(untilOf(limits)).toEqual({
+        ...Object.fromEntries(held.map((id) => [id, 'a decision'])),
+        ...postponed,
+      });
     },
   );
 });
@@ -161,36 +173,101 @@ describe('tooManyRoles', () => {
   it.each([
     [3, []],
     [4, [1, 2, 3, 4]],
-  ])('holds %i role changes only if they are more than 3, and never a phone', (count, held) => {
-    const { plans } = stage({ ...roles(count), 8: phone, 9: phone });
+  ])('holds %i role changes only if they are more than 3, and never a phone', async (count, held) => {
+    const { plans } = await stage({ ...roles(count), 8: phone, 9: phone });
     const limits = tooManyRoles(
       plans.map((plan) => ({ plan, resolved: [] })),
       3,
     );
-    expect([...limits.keys()].map(Number)).toEqual(held);
-    const words = [...limits.values()].flat().map(({ detail }) => detail);
+    expect(limits.map(({ id }) => Number(id))).toEqual(held);
+    const words = limits.map(({ decision }) => decision.kind === 'hold' && decision.hold.detail);
     expect(new Set(words)).toEqual(new Set(held.map(() => '4 roles would change in one run, more than 3')));
   });
 });
 
-it.each([2, 3])('sharedAddresses holds an address of two users only for the editing user (%i)', (editor) => {
-  const email = 'both@example.com';
-  const { plans, population } = stage({ 2: { email }, 3: { email }, [editor]: { email, to: { email } } });
-  const limits = sharedAddresses(
-    plans.map((plan) => ({ plan, resolved: [] })),
-    population,
-  );
-  expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([
-    [BigInt(editor), ['email']],
-  ]);
+describe('sharedAddresses', () => {
+  const of = (user: number) => ({ email: `user${user}@example.com` });
+  const to = (user: number) => ({ to: of(user) });
+  const both = { email: 'both@example.com' };
+  it.each<[string, Readonly<Record<number, Person>>, { unsent?: Id; resolved?: Id }, Record<number, string>]>(
+    [
+      [
+        'a listed address, if user 2 takes it',
+        { 2: { ...both, to: both }, 3: both },
+        {},
+        { 2: 'a decision' },
+      ],
+      [
+        'a listed address, if user 3 takes it',
+        { 2: both, 3: { ...both, to: both } },
+        {},
+        { 3: 'a decision' },
+      ],
+      ['an address that its owner keeps', { 2: to(3), 3: phone }, {}, { 2: 'a decision' }],
+      ['an address that its owner gives up', { 2: to(3), 3: to(9) }, {}, { 2: 'next' }],
+      ['an address that its owner gives up, by a lower id', { 3: to(2), 2: to(9) }, {}, { 3: 'next' }],
+      [
+        'an address that its owner only would give up',
+        { 2: to(3), 3: to(9) },
+        { unsent: 3n },
+        { 2: 'a decision' },
+      ],
+      [
+        'an address that two users take',
+        { 2: to(3), 3: to(9), 4: to(3) },
+        {},
+        { 2: 'a decision', 4: 'a decision' },
+      ],
+      [
+        'addresses that move on by one',
+        { 2: to(3), 3: to(4), 4: to(5), 5: to(9) },
+        {},
+        { 2: 'next', 3: 'next', 4: 'next' },
+      ],
+      [
+        'addresses that two users exchange',
+        { 2: to(3), 3: to(2), 4: to(9) },
+        {},
+        { 2: 'a decision', 3: 'a decision' },
+      ],
+      [
+        'addresses that three users exchange',
+        { 2: to(3), 3: to(4), 4: to(2) },
+        {},
+        { 2: 'a decision', 3: 'a decision', 4: 'a decision' },
+      ],
+      ['an address that a person let pass', { 2: to(3), 3: phone }, { resolved: 2n }, {}],
+      ['no address that nobody has', { 2: to(9), 3: { to: { email: null } } }, {}, {}],
+    ],
+  )('holds or postpones %s', async (_, people, { unsent, resolved }, expected) => {
+    const { plans, population } = await stage(people);
+    const limits = sharedAddresses(
+      plans.map((plan) => ({ plan, resolved: plan.id === resolved ? (['email'] as const) : [] })),
+      population,
+      ({ plan }) => plan.id !== unsent,
+    );
+    expect(untilOf(limits)).toEqual(expected);
+  });
 });
 
-it('joinLimits keeps only the first hold of a field that several limits hold', () => {
+it('joinLimits keeps only the first hold of a field, or its wait if no limit holds it', () => {
   const values = { base: null, mirror: null, service: null };
-  const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values).hold;
+  const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values);
+  const [first, second, other] = [hold('email', 'a'), hold('email', 'b'), hold('phone', 'c')];
+  const email = { id: 1n, field: 'email' } as const;
+  const wait = { kind: 'wait', until: 'next' } as const;
   const joined = joinLimits([
-    new Map([[1n, [hold('email', 'a')]]]),
-    new Map([[1n, [hold('email', 'b'), hold('phone', 'c')]]]),
+    { ...email, decision: wait },
+    { ...email, decision: first },
+    { ...email, decision: second },
+    { ...email, field: 'phone', decision: other },
+    { ...email, field: 'phone', decision: wait },
+    { ...email, id: 2n, decision: wait },
   ]);
-  expect(joined.get(1n)?.map(({ field, detail }) => `${field} ${detail}`)).toEqual(['email a', 'phone c']);
+  expect(joined).toEqual(
+    new Map([
+      [1n, { email: first, phone: other }],
+      [2n, { email: wait }],
+    ]),
+  );
 });

@@ -86,7 +86,12 @@ describe('the limits on a run', () => {
 
 it('The guard names three held fields in a refusal, and counts further fields and waiting users', () => {
   const alone = (count: number) =>
-    new Map(Array.from({ length: count }, (_, at) => [BigInt(at + 1), [hold({ detail: `why ${at + 1}` })]]));
+    new Map(
+      Array.from({ length: count }, (_, at) => [
+        BigInt(at + 1),
+        { email: { kind: 'hold', hold: hold({ detail: `why ${at + 1}` }) } } as const,
+      ]),
+    );
   const all = 'fields held by limits on single fields: ';
   expect([0, 1, 3, 4, 5].map((count) => sayLimited(alone(count)))).toEqual([
     [],

@@ -16,7 +16,7 @@ import { isStopped } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernOf } from '../../src/reconcile/guard/concerned.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, makeState, member, shown, guardLimits as settings } from './states.ts';
+import { holdAll, makeState, member, noAddresses, shown, guardLimits as settings } from './states.ts';
 import { inLists } from './in-lists.ts';
 import { splitName } from '../../src/model/name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
@@ -53,13 +53,16 @@ function stateOf(id: Id, edit: Partial<MirrorUser>, says: Partial<ServiceUser> |
 }
 
 /** Forty users, the first of them the only administrator; all that differ from it is given. */
-function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ...given }: Edits): GuardView {
+function viewOf(
+  { edits = {}, shows = {}, held = {}, history = {}, open = [], ...given }: Edits,
+  made: Readonly<Record<number, UserState['edits']>> = {},
+): GuardView {
   const { policy = holdAll, unlisted = [], isWhole = true } = given;
   const ids = Array.from({ length: 40 }, (_, i) => BigInt(i + 1));
   const states = ids.map((id) => {
     const said = shows[Number(id)];
     const state = stateOf(id, edits[Number(id)] ?? {}, said === undefined ? {} : said);
-    return { ...state, held: held[Number(id)] ?? [] };
+    return { ...state, held: held[Number(id)] ?? [], edits: made[Number(id)] ?? {} };
   });
   const waiting = states.flatMap(({ id, held: of }) =>
     of
@@ -77,6 +80,7 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
         .filter((id) => unlisted !== 'everybody' && !unlisted.includes(Number(id)))
         .map((id) => [id, { ...member, id }]),
     ),
+    listed: noAddresses,
     present: ids.map((id) => ({
       id,
       email: emailOf(id),
@@ -147,10 +151,11 @@ it('The guard decides the same if it skips users whose service values equal the 
             phones.includes(canonicalPhone(phone)) ||
             roleIds.some((admin) => admin === roleId),
         );
-        const { plans, postponed, refused } = guard({ ...view, differing, present }, settings);
+        const { plans, refused } = guard({ ...view, differing, present }, settings);
         const all = guard(view, settings);
-        const heldIn = (of: typeof plans) => of.map((plan) => holdsOf(plan).map(({ field }) => field));
-        expect([heldIn(plans), postponed, refused]).toEqual([heldIn(all.plans), all.postponed, all.refused]);
+        const kindsIn = (of: typeof plans) =>
+          of.map((plan) => fields.map((field) => plan.fields[field].kind));
+        expect([kindsIn(plans), refused]).toEqual([kindsIn(all.plans), all.refused]);
       },
     ),
     { numRuns: 300 },
@@ -496,19 +501,100 @@ describe('a limit on single fields', () => {
   });
 });
 
-describe('the demotion of an administrator', () => {
-  it('postpones only the demotion, and sends another edited field of the user (O6, S70)', () => {
-    const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
-    const { plans } = judge({ edits });
-    expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });
-    expect(planOf(plans, 1n)?.moves.map(({ field }) => field)).toEqual(['phone']);
-    expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
+describe('another edited field of the same user', () => {
+  const phone = '15550999';
+  const roles = { 12: { roleId: 5n }, 13: { roleId: 5n }, 14: { roleId: 5n } };
+  const changed = { base: emailOf(11n), mirror: 'new@example.com', service: emailOf(11n) };
+  const undone = { field: 'email', reason: 'conflict', detail: 'changed back', ...changed } as const;
+  const put = { 11: { email: 'new@example.com', phone } };
+  const demoted = { roleId: 4n, phone };
+  const limited = [`edited together with email: user 12 has or will get the same email`];
+  it.each<readonly [string, Id, Field, Edits, readonly string[] | 'wait' | 'push']>([
+    ['another user has the email', 11n, 'email', { edits: { 11: { email: emailOf(12n), phone } } }, limited],
+    [
+      'too many roles would change',
+      11n,
+      'roleId',
+      { edits: { ...roles, 11: { roleId: 5n, phone } } },
+      ['edited together with role_id: 4 roles would change in one run, more than 3'],
+    ],
+    [
+      'no administrator would be left',
+      1n,
+      'roleId',
+      { edits: { 1: demoted } },
+      ['edited together with role_id: no administrator would be left'],
+    ],
+    [
+      'the demotion waits for a promotion',
+      1n,
+      'roleId',
+      { edits: { 1: demoted, 3: { roleId: 1n } } },
+      'wait',
+    ],
+    [
+      'the demotion waits for a run over all users',
+      1n,
+      'roleId',
+      { edits: { 1: demoted }, isWhole: false },
+      'wait',
+    ],
+    [
+      'the service put the email back',
+      11n,
+      'email',
+      { edits: put, history: { undone: [{ id: 11n, hold: undone }] } },
+      'push',
+    ],
+  ])(
+    'waits with the first if one transaction edited both, and is sent otherwise: %s (O6, S70)',
+    (_, id, field, given, expected) => {
+      const phoneOfEdits = (made: UserState['edits']) => {
+        const { plans } = guard(viewOf(given, { [Number(id)]: made }), settings);
+        const plan = plans.find((one) => one.id === id);
+        expect(plan?.fields[field].kind).not.toBe('push');
+        const decision = plan?.fields.phone;
+        return decision?.kind === 'hold' ? [decision.hold.detail] : decision?.kind;
+      };
+      const [edit, other] = [
+        { id: 8n, transaction: '5' },
+        { id: 9n, transaction: '6' },
+      ];
+      expect(phoneOfEdits({ [field]: edit, phone: edit })).toEqual(expected);
+      for (const edits of [{ [field]: edit, phone: other }, { [field]: edit }, { phone: edit }, {}])
+        expect(phoneOfEdits(edits)).toBe('push');
+    },
+  );
+
+  it('leaves with the run if a person let it pass, and keeps its own reason if a limit holds both fields', () => {
+    const edits = { 11: { email: emailOf(12n), phone: phoneOf(12n) } };
+    const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+    const phoneAfter = (held: readonly Hold[]) => {
+      const { plans } = guard(viewOf({ edits, held: { 11: held } }, { 11: both }), settings);
+      const decision = plans.find(({ id }) => id === 11n)?.fields.phone;
+      return decision?.kind === 'hold' ? decision.hold.detail : decision?.kind;
+    };
+    expect(phoneAfter([])).toBe('user 12 has or will get the same phone');
+    const passed = holdOf(11n, phoneOf(12n), { ...resolved, field: 'phone', edit: 9n });
+    expect(phoneAfter([passed])).toBe('push');
+  });
+
+  it('waits with a role, which then neither counts as a promotion nor as a demotion', () => {
+    const edits = { 1: { roleId: 4n }, 11: { roleId: 1n, phone: phoneOf(12n) } };
+    const both = { roleId: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+    const { plans } = guard(viewOf({ edits }, { 11: both }), settings);
+    const kinds = [1n, 11n].map((id) => plans.find((plan) => plan.id === id)?.fields.roleId.kind);
+    expect(kinds).toEqual(['hold', 'hold']);
   });
 });
 
 describe('a hold by a limit on one field', () => {
-  const look = (given: Edits, more: Partial<GuardSettings> = {}) => {
-    const view = viewOf(given);
+  const look = (
+    given: Edits,
+    more: Partial<GuardSettings> = {},
+    made: Readonly<Record<number, UserState['edits']>> = {},
+  ) => {
+    const view = viewOf(given, made);
     const verdict = guard(
       { ...view, offers: offerLimited(view.plans, view.states) },
       { ...settings, ...more },
@@ -598,8 +684,15 @@ describe('a hold by a limit on one field', () => {
   ])('ends the hold of one field while another field stays held: %s', (_, id, field, value, detail) => {
     const edits = { [Number(id)]: { [field]: value, phone }, 2: { roleId: 1n } };
     const held = { [Number(id)]: [alone(id, value, detail, field), alone(id, phone, '', 'phone')] };
-    const plan = planOf(look({ edits, held }).verdict.plans.map(inLists), id);
-    expect(plan).toMatchObject({ patch: { phone }, held: [field] });
+    const planWith = (transaction: string) => {
+      const made = { [field]: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction } };
+      const of = held[Number(id)]?.map((hold) => ({ ...hold, edit: hold.field === 'phone' ? 9n : 8n })) ?? [];
+      const { verdict } = look({ edits, held: { [Number(id)]: of } }, {}, { [Number(id)]: made });
+      return planOf(verdict.plans.map(inLists), id);
+    };
+    expect(planWith('6')).toMatchObject({ patch: { phone }, held: [field] });
+    // What one transaction edited goes together.
+    expect(planWith('5')?.patch).toEqual({});
   });
 
   it('ends the hold of a role once no more than three roles would change (O6, S12)', () => {

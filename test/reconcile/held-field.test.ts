@@ -6,7 +6,7 @@ import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import { voidDetail } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdAll, base, id, makeState, member, guardLimits } from './states.ts';
+import { holdAll, base, id, makeState, member, noAddresses, guardLimits } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { rowsOf } from './truth.ts';
 
@@ -78,6 +78,7 @@ function decisionOn(
       differing: [id],
       isWhole: true,
       members: new Map([[id, member]]),
+      listed: noAddresses,
       present,
       open: [],
       offers: offerLimited([plan], [state]),
@@ -175,7 +176,7 @@ describe('a held field', () => {
       resolved: 'limit alone',
       rejected: 'rejected',
     } as const satisfies Readonly<Record<Decision, Kind>>;
-    const lasting = (edit: bigint) => ({ email: { id: edit, madeMs: 0 } });
+    const lasting = (edit: bigint) => ({ email: { id: edit, transaction: '1' } });
     const fatesOfEdit = {
       'is unchanged': (state: UserState) => ({ ...state, edits: lasting(1n) }),
       'was withdrawn': (state: UserState) => change['edit withdrawn']({ ...state, edits: {} }),
@@ -237,7 +238,7 @@ describe('a held field', () => {
       const held = seen.held.map(
         (hold): Hold => ({ ...hold, edit: 1n, decision, service: 'earlier@example.com' }),
       );
-      const state = { ...seen, held, edits: { email: { id: 1n, madeMs: 0 } } };
+      const state = { ...seen, held, edits: { email: { id: 1n, transaction: '1' } } };
       const decisionNow = decisionOn(state, settings.maxRows, 'hold');
       expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
         'the decision about this edit is void: the service no longer has the value that it was based on',

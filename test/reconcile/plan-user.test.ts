@@ -50,7 +50,7 @@ describe('the split of a name', () => {
     const state = makeState({
       base: { joined: 'Anne Bergmann' },
       mirror: { name: otherValues.name },
-      edits: { name: { id: 1n, split: 'known' } },
+      edits: { name: { id: 1n, transaction: '1', split: 'known' } },
     });
     const { write } = planInLists(state, member, { ...holdAll, name: 'service-wins' });
     expect(write?.mirror).toMatchObject({ name: base.name, split: 'known' });

@@ -382,7 +382,7 @@ describe('right before an edit is sent', () => {
       batch: '1a',
       decision: 'approved',
     };
-    const edits = { email: { id: 1n }, phone: { id: 2n } };
+    const edits = { email: { id: 1n, transaction: '1' }, phone: { id: 2n, transaction: '2' } };
     mirror.states.set(1n, { ...known, edits, held: [hold] });
     const roster = service.users;
     Object.assign(service, {

@@ -115,7 +115,7 @@ describe('the pushes of a run', () => {
     mirror.readAddresses = (whose) => readAddresses(whose === 'edited' ? [1n] : whose);
     mirror.edit(1n, { roleId: 9n });
     const { warnings } = await run('edits');
-    expect(warnings).toEqual([expect.stringMatching(/^1 demotions wait for a run that reads all users/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^1 edited fields wait for a run that reads all users/)]);
     expect(service.updates).toEqual([]);
     await run('users');
     expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);

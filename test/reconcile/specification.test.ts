@@ -13,7 +13,7 @@ import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { longHungAfterMs } from '../support/limits.ts';
-import { holdAll, base, makeState } from './states.ts';
+import { holdAll, base, makeState, noAddresses } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { createWalk, type Walk } from './walk.ts';
 
@@ -105,11 +105,14 @@ function compare({ state, policy }: Walk, seen: Set<string>) {
   expect(does, print({ state, policy })).toEqual(should);
 }
 
-/** The same user under another id and, but for a few, with addresses of their own. */
+/** The same user under another id and, but for a few, with addresses of their own, or of the user with the next id. */
 function renumber(state: UserState, id: bigint): UserState {
   const own = <T>(field: string, value: T): T => {
     if (typeof value !== 'string' || value === '' || id % 6n === 0n) return value;
-    return (field === 'email' ? `${id}${value}` : field === 'phone' ? `${value}${id}` : value) as T;
+    const [owner, first] = /^b|1$/.test(value)
+      ? [id + 1n, value.replace('b', 'a').replace(/1$/, '0')]
+      : [id, value];
+    return (field === 'email' ? `${owner}${first}` : field === 'phone' ? `${first}${owner}` : value) as T;
   };
   const all = <T extends object>(values: T): T =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, own(key, value)])) as T;
@@ -143,12 +146,14 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
   const wanted = plans.flatMap((plan) =>
     decisionsOf(plan, 'push').map(([field, move]) => ({ plan, field, move })),
   );
-  const goesTo = (field: Field, value: string, user: bigint) =>
-    states.some(({ id, service }) => id !== user && canonical(field, service?.[field]) === value) ||
-    wanted.some(
-      (one) =>
-        one.plan.id !== user && one.field === field && canonical(field, one.move.values.mirror) === value,
+  const othersOf = (field: Field, value: string, user: bigint) => {
+    const having = states.filter(({ service }) => canonical(field, service?.[field]) === value);
+    const getting = wanted.filter(
+      (one) => one.field === field && canonical(field, one.move.values.mirror) === value,
     );
+    const owners = new Set([...having.map(({ id }) => id), ...getting.map(({ plan }) => plan.id)]);
+    return [...owners].filter((id) => id !== user);
+  };
   return wanted.map(({ plan: { id: user }, field, move }) => {
     const state = states.find(({ id }) => id === user) as UserState;
     const { hold, decided: isDecided, asSeen } = factsOf(field, state, policy[field], true);
@@ -159,11 +164,12 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
     return {
       user,
       field,
+      transaction: state.edits[field]?.transaction,
       approved,
       again,
       resolved: approved && hold?.decision === 'resolved',
       fresh: !approved && !left,
-      isShared: (field === 'email' || field === 'phone') && value !== '' && goesTo(field, value, user),
+      others: (field === 'email' || field === 'phone') && value !== '' ? othersOf(field, value, user) : [],
     };
   });
 }
@@ -190,6 +196,7 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       users,
       isWhole: true,
       members: new Map(),
+      listed: noAddresses,
       open: [],
       differing: [...users.keys()],
       present: [],
@@ -274,7 +281,7 @@ describe('the specification', () => {
         for (const does of compareGuard(states, policy, random)) seen.set(does, (seen.get(does) ?? 0) + 1);
       }
       const found = [...seen.keys()].toSorted((a, b) => String(a).localeCompare(String(b)));
-      if (comesToAll) expect(found).toEqual(['alone', 'batch', 'push']);
+      if (comesToAll) expect(found).toEqual(['alone', 'batch', 'push', 'wait']);
     },
     longHungAfterMs,
   );

@@ -69,6 +69,8 @@ export function without(field: Field, user: ServiceUser = shown): ServiceUser {
   return Object.fromEntries(Object.entries(user).filter(([key]) => key !== field)) as unknown as ServiceUser;
 }
 
+export const noAddresses = { email: new Map(), phone: new Map() };
+
 /** The limits of a guard that a small team may reach. */
 export const guardLimits: GuardSettings = {
   maxRows: 5,

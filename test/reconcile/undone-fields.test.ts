@@ -39,12 +39,13 @@ describe('undoneFields', () => {
   ])('holds only a push of a value that the service put back: %s', (_, field, values, undone, isHeld) => {
     const push = { plan: planOf(field, values, 7n), pushed: [[field, values]] as const };
     const held = { field, reason: 'conflict', detail: 'changed back', edit: 7n, ...values };
-    expect(undoneFields([{ ...push, approved: [] }], { undone }).get(1n)).toEqual(isHeld ? [held] : []);
-    expect(undoneFields([{ ...push, approved: [field] }], { undone }).get(1n)).toEqual([]);
+    const limit = { id: 1n, field, decision: { kind: 'hold', hold: held } };
+    expect(undoneFields([{ ...push, approved: [] }], { undone })).toEqual(isHeld ? [limit] : []);
+    expect(undoneFields([{ ...push, approved: [field] }], { undone })).toEqual([]);
   });
 
   it('sends a name that restores what an update cleared, even if the service has put the name back before', () => {
     const push = { plan: planOf('name', anne, undefined), pushed: [['name', anne]] as const, approved: [] };
-    expect(undoneFields([push], { undone: wasUndone('name', anne) }).get(1n)).toEqual([]);
+    expect(undoneFields([push], { undone: wasUndone('name', anne) })).toEqual([]);
   });
 });

@@ -39,6 +39,7 @@ export function createWalk(seed: number): Walk {
   /** What the service has, whatever an answer shows of it. */
   let truth: ServiceUser;
   let edits = 0n;
+  let transactions = 0;
   let hasLeft = false;
 
   const someService = (field: Field): ServiceUser[Field] =>
@@ -97,7 +98,8 @@ export function createWalk(seed: number): Walk {
     state = { ...state, mirror };
     edits += 1n;
     const isEdit = base === undefined || !sameBytes(field, mirror, base);
-    const edit = { id: edits };
+    if (one(2)) transactions += 1;
+    const edit = { id: edits, transaction: String(transactions) };
     state = { ...state, edits: isEdit && isRecorded ? { ...others, [field]: edit } : others };
   }
 

@@ -474,6 +474,10 @@ export function createInvariants(
           `${says}: ${noted}, and is ${mirror}`);
       require('a hold shows the service as it is', shown === theirs || (isAbsent && theirs === ''), () =>
         `${says}: ${shown}, and is ${theirs}`);
+      const hasCompanion = (why: string) => {
+        const [, other] = /^edited together with (\w+): /.exec(why) ?? [];
+        return other === undefined || rows.some(([user, held]) => user === id && held === other);
+      };
       const isTrue: Readonly<Record<string, () => boolean>> = {
         conflict: () =>
           (differs || isAbsent) &&
@@ -484,7 +488,7 @@ export function createInvariants(
           ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && differs,
         unsupported: () => differs,
         returned: () => hasReturned === 't' && differs,
-        limit: () => differs && !isOver(detail ?? '', column, mirror),
+        limit: () => differs && !isOver(detail ?? '', column, mirror) && hasCompanion(detail ?? ''),
         review: () => differs,
         asked: () => isAsked === 't',
       };

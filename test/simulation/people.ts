@@ -157,7 +157,9 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     const by = random.pick(editors);
     const isMass = user === undefined && random.between(0, 14) === 0;
     const isBack = random.between(0, 5) === 0;
-    const { set } = drawValue(column);
+    const { set: first } = drawValue(column);
+    const other = random.pick(edited);
+    const set = other === column || random.between(0, 3) > 0 ? first : `${first}, ${drawValue(other).set}`;
     const id = user ?? random.pick([...service.history.keys()]);
     postgres.atRest(() => {
       const where = `${own} and ${isMass ? 'gone_at is null' : `id = ${id}`}`;

@@ -37,8 +37,8 @@ export interface HoldRow {
 /** A row of `sync.edits` that has not ended. */
 interface EditRow {
   readonly id: number;
+  readonly transaction: string;
   readonly value: unknown;
-  readonly at_ms: number;
   /** The `name_split` before an edit of the name. */
   readonly split: MirrorRow['split'] | null;
 }
@@ -112,12 +112,10 @@ export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
 /** The edits by field. Leaves out edits that were replaced while the triggers were off: the mirror has another value. */
 function toEdits({ edits }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
-    Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
+    Object.entries(edits ?? {}).flatMap(([column, { id, transaction, value, split }]) => {
       const field = fieldOf(column);
       if (mirror === undefined || !sameValue(field, valueFromJson(field, value), mirror[field])) return [];
-      return [
-        [field, { id: BigInt(id), madeMs: Math.round(at_ms), ...(split === null ? {} : { split }) }] as const,
-      ];
+      return [[field, { id: BigInt(id), transaction, ...(split === null ? {} : { split }) }] as const];
     }),
   );
 }
@@ -156,8 +154,8 @@ export const heldOf = sql`
 /** Joins the edits of user i that have not ended. */
 export const editsJoin = (teamId: Id) => sql`
   left join lateral (
-    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'value', l.new_value,
-      'at_ms', extract(epoch from l.edited_at) * 1000, 'split', l.old_split)) as edits
+    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'transaction', l.xid::text, 'value', l.new_value,
+      'split', l.old_split)) as edits
     from sync.edits l where l.team_id = ${teamId} and l.user_id = i.id and l.ended_at is null
   ) e on true`;
 

@@ -4,10 +4,11 @@
  * | what                                                  | which fields are held                  |
  * |-------------------------------------------------------|----------------------------------------|
  * | more than `maxRoleChanges` role changes               | all of those roles                     |
- * | an email or phone that another user has or would get  | that email or phone                    |
+ * | an email or phone that another user has or would get  | that email or phone (†)                |
  * | a demotion would leave no administrator               | the demoted administrators' roles (†)  |
  *
- * † If this run also promotes a user, or did not read all users, the demotion waits instead: see `lastAdministrators`.
+ * † Some of these fields wait for a later run instead: see `sharedAddresses` and `lastAdministrators`. With each field
+ * the guard treats those fields of the user in the same way that the same transaction edited (`withCompanions`).
  *
  * A field that such a limit held is sent once a person lets it pass. Its value still counts in the checks of other
  * users. The value of an open push counts, too, because it may have arrived.
@@ -18,21 +19,15 @@
  */
 
 import type { TeamMember } from '../../model/team-member.ts';
-import { type Field, fields } from '../../model/fields.ts';
+import { columnOf, type Field, fields } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
+import { canonicalShown, readable, type ServiceUser, serviceValue } from '../../model/user.ts';
 import {
-  canonicalShown,
-  canonicalValue,
-  readable,
-  type ServiceUser,
-  serviceValue,
-} from '../../model/user.ts';
-import {
+  type Decision,
   decideEach,
-  type Hold,
   holdField,
   pushOf,
   type UserPlan,
@@ -51,6 +46,8 @@ export interface Population {
   readonly isWhole: boolean;
   /** All users that the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
+  /** The members by address (`indexAddresses`). It may be empty if no address is pushed. */
+  readonly listed: Readonly<Record<'email' | 'phone', UsersByAddress>>;
   /** All users of the mirror that the limits concern (`concernOf`), without users marked as gone. */
   readonly present: readonly PresentUser[];
   /** Pushes with an unknown outcome. */
@@ -63,16 +60,22 @@ export interface ReviewedFields {
   readonly resolved: readonly Field[];
 }
 
-export type FieldLimits = ReadonlyMap<Id, readonly Hold[]>;
+/** A pushed field that is held, or that this run neither sends nor holds. */
+export interface FieldLimit {
+  readonly id: Id;
+  readonly field: Field;
+  readonly decision: Extract<Decision, { kind: 'hold' }> | Wait;
+}
+type Wait = Required<Extract<Decision, { kind: 'wait' }>>;
 
-/** Joins the holds of all field limits. If several limits hold the same field, only the first hold is kept. */
-export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
-  const joined = new Map<Id, readonly Hold[]>();
-  for (const [id, holds] of all.flatMap((fieldLimits) => [...fieldLimits])) {
-    const before = joined.get(id) ?? [];
-    const added = holds.filter(({ field }) => before.every((hold) => hold.field !== field));
-    joined.set(id, [...before, ...added]);
-  }
+export type FieldLimits = ReadonlyMap<Id, Readonly<Partial<Record<Field, FieldLimit['decision']>>>>;
+
+/** If several limits concern the same field, the first hold counts, or else the first wait. */
+export function joinLimits(limits: readonly FieldLimit[]): FieldLimits {
+  const joined = new Map<Id, Partial<Record<Field, FieldLimit['decision']>>>();
+  const isWait = ({ decision }: FieldLimit) => Number(decision.kind === 'wait');
+  for (const { id, field, decision } of limits.toSorted((a, b) => isWait(a) - isWait(b)))
+    joined.set(id, { [field]: decision, ...joined.get(id) });
   return joined;
 }
 
@@ -84,46 +87,59 @@ export const limitWords = {
   administrators: () => 'no administrator would be left',
 } as const;
 
-function limitField({ plan, resolved }: ReviewedFields, field: Field, detail: string): FieldLimits {
-  const decision = plan.fields[field];
-  if (decision.kind !== 'push' || resolved.includes(field)) return new Map();
-  const { hold } = holdField(field, 'limit', detail, decision.values);
-  return new Map([[plan.id, [{ ...hold, isAlone: true }]]]);
+/** @param why a sentence about the limit that holds the field, or the run that it waits for */
+function limitField(
+  { plan: { id, fields: decisions }, resolved }: ReviewedFields,
+  field: Field,
+  why: string | Wait,
+): readonly FieldLimit[] {
+  const push = decisions[field];
+  if (push.kind !== 'push' || resolved.includes(field)) return [];
+  if (typeof why === 'object') return [{ id, field, decision: why }];
+  const { hold } = holdField(field, 'limit', why, push.values);
+  return [{ id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
 }
+
+/** Returns these limits, for all that one transaction edited of a user: that goes together. */
+export function withCompanions(
+  pushes: readonly (ReviewedFields & Pick<UserState, 'edits'>)[],
+  limits: readonly FieldLimit[],
+): readonly FieldLimit[] {
+  const pushesOf = Map.groupBy(pushes, ({ plan }) => plan.id);
+  const companions = limits.flatMap(({ id, field, decision }) => {
+    const isHold = decision.kind === 'hold';
+    const why = isHold ? `edited together with ${columnOf(field)}: ${decision.hold.detail}` : decision;
+    return (pushesOf.get(id) ?? []).flatMap(({ edits, ...push }) => {
+      const isCompanion = (other: Field) => edits[other]?.transaction === edits[field]?.transaction;
+      return edits[field] === undefined
+        ? []
+        : fields.filter(isCompanion).flatMap((other) => limitField(push, other, why));
+    });
+  });
+  return [...limits, ...companions];
+}
+
+const waitFor = (until: Wait['until']): Wait => ({ kind: 'wait', until });
 
 type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
 
-const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', UsersByAddress>>>();
+const addressed = new WeakMap<Population['members'], Population['listed']>();
 
 /** Users by their addresses in the team list. Computed once per list: a list is long, and many runs of edits use it. */
-function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', UsersByAddress>> {
+export async function indexAddresses(members: Population['members']): Promise<Population['listed']> {
   const index = addressed.get(members);
   if (index !== undefined) return index;
-  const { found, take } = createAddressed();
-  for (const member of members.values()) take(member);
-  addressed.set(members, found);
-  return found;
-}
-
-/** Computes the indexes of `addressesOf` in advance, with pauses for other work. */
-export async function indexAddresses(members: Population['members']): Promise<void> {
-  if (addressed.has(members)) return;
-  const { found, take } = createAddressed();
-  await inTurns(members.values(), take);
-  addressed.set(members, found);
-}
-
-function createAddressed() {
   const found = { email: new Map<string, Id[]>(), phone: new Map<string, Id[]>() };
-  const take = (member: TeamMember) => {
+  await inTurns(members.values(), (member) => {
     for (const field of ['email', 'phone'] as const) {
       const address = canonicalShown(field, member[field]);
       const ids = found[field].get(address);
       if (ids !== undefined) ids.push(member.id);
       else if (address !== '') found[field].set(address, [member.id]);
     }
-  };
-  return { found, take };
+  });
+  addressed.set(members, found);
+  return found;
 }
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
@@ -132,7 +148,7 @@ type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
-  { users, differing, members, present, open }: Population,
+  { users, differing, listed, present, open }: Population,
 ): Owners {
   const pushed = pushes.map(({ plan }) => canonicalShown(field, pushOf(plan)[field] ?? null));
   const owners = new Map(pushed.filter((value) => value !== '').map((value) => [value, new Set<Id>()]));
@@ -142,8 +158,7 @@ function ownersOf(
   };
   const shownOf = (id: Id) => readable(users.get(id)?.[field]);
   for (const id of differing) ownValue(id, shownOf(id));
-  const listed = addressesOf(members)[field];
-  for (const [address, ids] of owners) for (const id of listed.get(address) ?? []) ids.add(id);
+  for (const [address, ids] of owners) for (const id of listed[field].get(address) ?? []) ids.add(id);
   for (const { id, [field]: agreed } of present) {
     const shown = shownOf(id);
     ownValue(id, shown === undefined ? agreed : shown);
@@ -153,40 +168,47 @@ function ownersOf(
   return owners;
 }
 
-/** Holds emails and phones that two users would have. */
-export function sharedAddresses(pushes: readonly ReviewedFields[], population: Population): FieldLimits {
-  const held = (['email', 'phone'] as const).flatMap((field) => {
+/**
+ * Holds emails and phones that two users would have. An address with only one other owner waits for the next run instead
+ * if this run replaces it for that owner, or lets the replacement wait in the same way.
+ */
+export function sharedAddresses<Push extends ReviewedFields>(
+  pushes: readonly Push[],
+  population: Population,
+  isSent: (push: Push, field: Field) => boolean,
+): readonly FieldLimit[] {
+  return (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
-    return pushes.flatMap((push) => {
-      const { id } = push.plan;
-      const value = pushOf(push.plan)[field];
-      if (value === undefined) return [];
-      const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
-      const other = having?.values().find((owner) => owner !== id);
-      return other === undefined ? [] : [limitField(push, field, limitWords[field](other))];
+    const pushing = pushes.filter(({ plan }) => plan.fields[field].kind === 'push');
+    const shared = pushing.map((push) => {
+      const having = owners.get(canonicalShown(field, pushOf(push.plan)[field] ?? null))?.values();
+      return { push, others: [...(having?.filter((owner) => owner !== push.plan.id).take(2) ?? [])] };
+    });
+    const takers = Map.groupBy(
+      shared.filter(({ others }) => others.length === 1),
+      ({ others }) => others[0],
+    );
+    const free = new Set(shared.flatMap(({ push, others }) => (others.length === 0 ? [push] : [])));
+    for (const giver of free)
+      if (isSent(giver, field)) for (const { push } of takers.get(giver.plan.id) ?? []) free.add(push);
+    return shared.flatMap(({ push, others: [other] }) => {
+      if (other === undefined) return [];
+      return limitField(push, field, free.has(push) ? waitFor('next') : limitWords[field](other));
     });
   });
-  return joinLimits(held);
 }
 
 /** Holds role changes if there are more than `maxRoleChanges`. Role changes that a person resolved do not count. */
-export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
+export function tooManyRoles(
+  pushes: readonly ReviewedFields[],
+  maxRoleChanges: number,
+): readonly FieldLimit[] {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
   );
-  if (changes.length <= maxRoleChanges) return new Map();
+  if (changes.length <= maxRoleChanges) return [];
   const detail = limitWords.roles(changes.length, maxRoleChanges);
-  return joinLimits(changes.map((push) => limitField(push, 'roleId', detail)));
-}
-
-/** The run that a demotion waits for: the next run, or the next run that reads all users. */
-export type AwaitedRun = 'next' | 'whole';
-
-/** The result for demotions that would leave no administrator: they are held, or wait for a later run. */
-export interface LastAdministrators {
-  readonly fieldLimits: FieldLimits;
-  /** Demotions that this run neither sends nor holds, and the run that each demotion waits for. */
-  readonly postponed: ReadonlyMap<Id, AwaitedRun>;
+  return changes.flatMap((push) => limitField(push, 'roleId', detail));
 }
 
 /**
@@ -204,12 +226,12 @@ export interface LastAdministrators {
  * These waits are only for demotions that this run would otherwise send (`isSent`). A demotion that is held for another
  * reason stays in its batch.
  */
-export function lastAdministrators(
-  pushes: readonly ReviewedFields[],
+export function lastAdministrators<Push extends ReviewedFields>(
+  pushes: readonly Push[],
   { users, differing, members, present, open, isWhole }: Population,
   adminRoleIds: readonly Id[],
-  isSent: (plan: UserPlan) => boolean,
-): LastAdministrators {
+  isSent: (push: Push, field: Field) => boolean,
+): readonly FieldLimit[] {
   const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
   const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
   const roleOf = (id: Id) => {
@@ -223,23 +245,20 @@ export function lastAdministrators(
     const { roleId } = pushOf(plan);
     return roleId !== undefined && isAdminNow(plan.id) && !isAdmin(roleId);
   });
-  if (demoted.length === 0) return { fieldLimits: new Map(), postponed: new Map() };
+  if (demoted.length === 0) return [];
   const admins = new Set([...differing, ...agreed.keys()].filter(isAdminNow));
   const left = new Set([...admins].filter(isListed));
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)
     if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
-  if (left.size > 0) return { fieldLimits: new Map(), postponed: new Map() };
-  const promotes = pushes.some(
-    ({ plan }) => isAdmin(pushOf(plan).roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
-  );
-  if (isWhole && !promotes) {
-    const held = demoted.map((push) => limitField(push, 'roleId', limitWords.administrators()));
-    return { fieldLimits: joinLimits(held), postponed: new Map() };
-  }
-  const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));
-  const until = promotes ? 'next' : 'whole';
-  return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
+  if (left.size > 0) return [];
+  const isPromotion = ({ plan }: Push) =>
+    isAdmin(pushOf(plan).roleId) && !admins.has(plan.id) && isListed(plan.id);
+  const promotes = pushes.some((push) => isPromotion(push) && isSent(push, 'roleId'));
+  if (isWhole && !promotes)
+    return demoted.flatMap((push) => limitField(push, 'roleId', limitWords.administrators()));
+  const waiting = demoted.filter((push) => isSent(push, 'roleId'));
+  return waiting.flatMap((push) => limitField(push, 'roleId', waitFor(promotes ? 'next' : 'whole')));
 }
 
 /** Plans that try to push each field that a field limit holds, to see if it still must be held. Other fields wait. */

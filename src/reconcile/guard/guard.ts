@@ -9,7 +9,8 @@
  * | a push exceeds a limit on single fields                     | that field is held        |
  * | a field was pushed and put back by the service three times  | that field is held:       |
  * | within a day, with the same two values each time            | conflict                  |
- * | a demotion that depends on a promotion of this run          | it waits for the next run |
+ * | a demotion that depends on a promotion of this run, or an   | it waits for the next run |
+ * | address that another user gives up in this run              |                           |
  * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
  * With `isReviewed` the first limit does not apply, because a person sees each push. Field limits: `field-limits.ts`.
@@ -59,13 +60,13 @@ import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
 import { isApproved, isSameEdit, isStopped, voidDetail } from '../merge/held-field.ts';
 import {
+  type FieldLimits,
   joinLimits,
-  type LastAdministrators,
   lastAdministrators,
   type Population,
   sharedAddresses,
   tooManyRoles,
-  type AwaitedRun,
+  withCompanions,
   withLifted,
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
@@ -98,14 +99,12 @@ export interface GuardVerdict {
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** All fields that limits on a whole run and reviews hold now. */
   readonly waiting: readonly WaitingField[];
-  /** Demotions that this run neither sends nor holds, by user, and the run that each demotion waits for. */
-  readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** The rows to write to the database. */
   readonly writes: StoppedPushes;
 }
 
 /** A plan with pushes, and people's decisions about the pushed fields. */
-interface ReviewedPush {
+interface ReviewedPush extends Pick<UserState, 'edits'> {
   readonly plan: UserPlan;
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
@@ -132,6 +131,7 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
       hold !== undefined && isStopped(hold) && !isApproved(hold, values, known);
     return {
       plan,
+      edits: known.edits,
       pushed,
       resolved: where((hold, values) => isApproved(hold, values, known) && hold?.decision === 'resolved'),
       approved: where((hold, values) => isApproved(hold, values, known)),
@@ -144,27 +144,24 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
   });
 }
 
-const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
-  (holds ?? []).map(({ field }) => field);
-
 type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
-/** The holds by limits on single fields, and the demotions that must wait for another run. */
+/** Returns the holds and waits by limits on single fields. */
 function limitsOn(
   pushes: readonly ReviewedPush[],
-  sendsRole: (push: ReviewedPush) => boolean,
+  isSent: PushTest,
   view: GuardView,
   settings: GuardSettings,
-): LastAdministrators {
-  const early = joinLimits([
-    undoneFields(pushes, view.history),
-    sharedAddresses(pushes, view),
-    tooManyRoles(pushes, settings.maxRoleChanges),
-  ]);
-  const changing = pushes.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
-  const sent = new Set(changing.filter(sendsRole).map(({ plan }) => plan.id));
-  const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
-  return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
+): FieldLimits {
+  const identity = [
+    ...sharedAddresses(pushes, view, isSent),
+    ...tooManyRoles(pushes, settings.maxRoleChanges),
+  ];
+  const early = [...undoneFields(pushes, view.history), ...withCompanions(pushes, identity)];
+  const limited = joinLimits(early);
+  const changing = pushes.filter(({ plan }) => limited.get(plan.id)?.roleId === undefined);
+  const admins = lastAdministrators(changing, view, settings.adminRoleIds, isSent);
+  return joinLimits([...early, ...withCompanions(pushes, admins)]);
 }
 
 /** True if the guard refused the field. A review only makes a field wait. */
@@ -186,15 +183,15 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],
-  { fieldLimits, postponed }: LastAdministrators,
+  fieldLimits: FieldLimits,
   waits: PushTest,
   { reason, detail }: Pick<Hold, 'reason' | 'detail'>,
 ) {
   const waiting = pushes.flatMap((push) => {
     const { plan, voids } = push;
-    const limited = fieldsOf(fieldLimits.get(plan.id));
+    const limits = fieldLimits.get(plan.id);
     return push.pushed
-      .filter(([field]) => !limited.includes(field) && waits(push, field))
+      .filter(([field]) => limits?.[field]?.kind !== 'hold' && waits(push, field))
       .map(([field, values]): WaitingField => {
         const voidWords = voids.get(field);
         const why = voidWords === undefined ? detail : `${voidWords}; ${detail}`;
@@ -210,11 +207,8 @@ function holdBack(
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
   const mapped = view.plans.map((plan) =>
     mapPushes(plan, (field, push) => {
-      const hold =
-        fieldLimits.get(plan.id)?.find((row) => row.field === field) ??
-        stopped.get(plan.id)?.find((row) => row.hold.field === field)?.hold;
-      if (hold !== undefined) return { kind: 'hold', hold };
-      return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
+      const hold = stopped.get(plan.id)?.find((row) => row.hold.field === field)?.hold;
+      return hold === undefined ? (fieldLimits.get(plan.id)?.[field] ?? push) : { kind: 'hold', hold };
     }),
   );
   return { waiting, plans: mapped };
@@ -235,7 +229,7 @@ function lift(
   if (offers.length === 0) return [];
   const isTooMuch = !settings.isReviewed && massChange(all, history, settings).length > 0;
   const pushes = reviewPushes({ ...view, plans: [...plans, ...offers] });
-  const { fieldLimits, postponed } = limitsOn(pushes, () => true, view, settings);
+  const fieldLimits = limitsOn(pushes, () => true, view, settings);
   const said = new Map(
     states.flatMap(({ id: userId, held }) =>
       held.map((hold) => [waitingKey({ userId, hold }), hold.detail] as const),
@@ -243,13 +237,11 @@ function lift(
   );
   return offers.map((plan) =>
     mapPushes(plan, (field, push) => {
-      if (field === 'roleId' && postponed.has(plan.id)) return { kind: 'wait' };
       const limit =
-        fieldLimits.get(plan.id)?.find((hold) => hold.field === field) ??
-        stillWaits(field, push, isTooMuch, settings.isReviewed);
-      if (limit === undefined) return push;
-      const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit })) === limit.detail;
-      return isSaid ? { kind: 'wait' } : { kind: 'hold', hold: limit };
+        fieldLimits.get(plan.id)?.[field] ?? stillWaits(field, push, isTooMuch, settings.isReviewed);
+      if (limit?.kind !== 'hold') return limit ?? push;
+      const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit.hold })) === limit.hold.detail;
+      return isSaid ? { kind: 'wait' } : limit;
     }),
   );
 }
@@ -268,7 +260,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const waits: PushTest = (push, field) =>
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
-  const limits = limitsOn(pushes, (push) => !waits(push, 'roleId'), view, settings);
+  const limits = limitsOn(pushes, (push, field) => !waits(push, field), view, settings);
   const { waiting: held, plans: decided } = holdBack(
     view,
     pushes,
@@ -298,7 +290,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     ...sayLeft(
       countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)].filter(isRefusedField)),
     ),
-    ...(isRefused ? sayLimited(limits.fieldLimits) : []),
+    ...(isRefused ? sayLimited(limits) : []),
   ];
   const reviewed = sayReviewed(countUsers([...left, ...waiting].filter((field) => !isRefusedField(field))));
   const waitedBefore = history.waiting.some(isRefusedField);
@@ -322,7 +314,6 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     plans,
     approved: new Map(pushes.map(({ plan, approved }) => [plan.id, approved])),
     waiting: [...left, ...waiting],
-    postponed: limits.postponed,
     writes: {
       holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...others],
       isNews,

@@ -8,8 +8,10 @@ const namedBrakes = 3;
 
 /** The sentences of a refusal about fields that limits on single fields hold. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
-  const all = [...fieldLimits].flatMap(([id, holds]) =>
-    holds.map(({ field, detail }) => `${columnOf(field)} of ${id}: ${detail}`),
+  const all = [...fieldLimits].flatMap(([id, limits]) =>
+    Object.values(limits).flatMap((limit) =>
+      limit.kind === 'wait' ? [] : [`${columnOf(limit.hold.field)} of ${id}: ${limit.hold.detail}`],
+    ),
   );
   if (all.length === 0) return [];
   const named = all.slice(0, namedBrakes).join('; ');
@@ -37,8 +39,9 @@ export function stillWaits(
   { values, edit }: Pick<Extract<Decision, { kind: 'push' }>, 'values' | 'edit'>,
   isTooMuch: boolean,
   isReviewed: boolean,
-): Hold | undefined {
-  if (isReviewed) return { field, ...whyHeld([], true), ...values, edit };
+): Extract<Decision, { kind: 'hold' }> | undefined {
+  if (isReviewed) return { kind: 'hold', hold: { field, ...whyHeld([], true), ...values, edit } };
+  if (!isTooMuch) return undefined;
   const detail = 'too many users would be pushed within a day; nothing else holds it now';
-  return isTooMuch ? { field, reason: 'limit', detail, ...values, isAlone: true } : undefined;
+  return { kind: 'hold', hold: { field, reason: 'limit', detail, ...values, isAlone: true } };
 }

@@ -3,7 +3,7 @@ import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
-import type { FieldLimits } from './field-limits.ts';
+import type { FieldLimit } from './field-limits.ts';
 import { pushedEdit, putsBackName } from './planned-push.ts';
 
 interface PushedFields {
@@ -18,9 +18,9 @@ const isSameMove = ({ field, base, mirror }: Hold, values: Values): boolean =>
 export function undoneFields(
   pushes: readonly PushedFields[],
   { undone }: Pick<GuardHistory, 'undone'>,
-): FieldLimits {
+): readonly FieldLimit[] {
   const undoneOf = Map.groupBy(undone, ({ id }) => id);
-  const limited = ({ plan, pushed, approved }: PushedFields): readonly Hold[] =>
+  return pushes.flatMap(({ plan, pushed, approved }) =>
     pushed.flatMap(([field, values]) => {
       const known = undoneOf
         .get(plan.id)
@@ -28,7 +28,8 @@ export function undoneFields(
       if (known === undefined || approved.includes(field) || (field === 'name' && putsBackName(plan)))
         return [];
       const { detail } = known.hold;
-      return [{ field, reason: 'conflict', detail, edit: pushedEdit(plan, field), ...values }];
-    });
-  return new Map(pushes.map((push) => [push.plan.id, limited(push)]));
+      const hold: Hold = { field, reason: 'conflict', detail, edit: pushedEdit(plan, field), ...values };
+      return [{ id: plan.id, field, decision: { kind: 'hold', hold } }];
+    }),
+  );
 }

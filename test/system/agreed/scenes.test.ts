@@ -182,3 +182,68 @@ describe.each(Object.entries(scenes))('one batch for the held edits of each pers
     expect([team.updates(), await held(), await edits()]).toEqual([[], [], '0']);
   });
 });
+
+describe('one transaction that edits users with addresses of each other', () => {
+  let team: Team;
+  const guarded = { approve: 'guarded', fourEyes: false } as const;
+  const open = async () => {
+    team = await teams.open({ push: guarded });
+    return team.ids;
+  };
+  afterEach(() => team.close());
+  const emails = (values: Readonly<Record<number, string>>) =>
+    team.bob.sql(
+      `update mirror.users set email = case id ${Object.entries(values)
+        .map(([id, email]) => `when ${id} then '${email}'`)
+        .join(' ')} end where id in (${Object.keys(values).join(', ')})`,
+    );
+  const emailOf = (id: number) => team.people().find((user) => user.id === id)?.email ?? '';
+
+  it.each([
+    ['lower', 0, 1],
+    ['higher', 1, 0],
+  ])(
+    'musterd sends the new email of the user with the %s id first, then gives the old email to another user',
+    async (_, giver, taker) => {
+      const [first = 0, second = 0] = (await open()).toSorted((a, b) => a - b);
+      const [from, to] = [[first, second][giver] ?? 0, [first, second][taker] ?? 0];
+      const handed = emailOf(from);
+      await emails({ [from]: 'new@example.com', [to]: handed });
+      expect(await team.run()).toMatchObject({ outcome: 'complete' });
+      expect([team.updates(), await team.held()]).toEqual([[{ id: from, email: 'new@example.com' }], []]);
+      await team.run();
+      expect(team.updates().at(-1)).toEqual({ id: to, email: handed });
+      expect([emailOf(from), emailOf(to), await team.held()]).toEqual(['new@example.com', handed, []]);
+    },
+  );
+
+  it('musterd holds the emails that two users exchange, and sends them after an approval', async () => {
+    const [first = 0, second = 0] = await open();
+    const [one, other] = [emailOf(first), emailOf(second)];
+    await emails({ [first]: other, [second]: one });
+    await team.run();
+    expect(team.updates()).toEqual([]);
+    await team.carol.approve(await team.batchOf(first));
+    await team.run();
+    expect(team.updates().map(({ id, email }) => [id, email])).toContainEqual([second, one]);
+  });
+
+  it('musterd sends the phone of a user together with the email that a limit holds, after one approval', async () => {
+    const [first = 0, second = 0] = await open();
+    await team.bob.sql(
+      `update mirror.users set email = '${emailOf(second)}', phone = '15550997' where id = ${first}; update mirror.users set phone = '15550998' where id = ${second}`,
+    );
+    await team.run();
+    expect(team.updates()).toEqual([{ id: second, phone: '15550998' }]);
+    const details = await team.sql(`select field, detail, batch from report.held order by 1`);
+    const words = `user ${second} has or will get the same email`;
+    const batch = await team.batchOf(first);
+    expect(details).toEqual([
+      ['email', words, batch],
+      ['phone', `edited together with email: ${words}`, batch],
+    ]);
+    await team.carol.approve(batch);
+    await team.run();
+    expect(team.updates().at(-1)).toEqual({ id: first, email: emailOf(second), phone: '15550997' });
+  });
+});
