@@ -58,7 +58,7 @@ function unpack(native: string, folder: string): void {
     }
     // The server's account must be able to read the copy, whatever umask is set.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', fresh], { env: CHILD_ENVIRONMENT });
-    if (!isWhole(folder)) fs.rmSync(folder, { recursive: true, force: true });
+    if (fs.existsSync(folder) && !isWhole(folder)) fs.rmSync(folder, { recursive: true, force: true });
     fs.renameSync(fresh, folder);
   } catch (error) {
     fs.rmSync(fresh, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
+import fs, {
   appendFileSync,
   chmodSync,
   chownSync,
@@ -13,10 +13,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { findBinaries } from '../../src/embedded/binaries.ts';
 import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 import { usableFolder } from '../../src/embedded/account.ts';
@@ -542,6 +543,20 @@ describe('unpacking the Postgres binaries', () => {
     spawnSync('cp', ['-a', made, path]);
     return path;
   };
+
+  test('deletes nothing if the cache was empty, because another process may have finished its copy', () => {
+    vi.stubEnv('CACHE_DIRECTORY', cache());
+    const deletes = vi.spyOn(fs, 'rmSync');
+    syncBuiltinESMExports();
+    try {
+      expect(existsSync(findBinaries(() => undefined))).toBe(true);
+      expect(deletes).not.toHaveBeenCalled();
+    } finally {
+      deletes.mockRestore();
+      syncBuiltinESMExports();
+      vi.unstubAllEnvs();
+    }
+  });
 
   test('two processes at once leave one whole copy, and the next start repairs a torn copy', async () => {
     const environment = { CACHE_DIRECTORY: cache() };
