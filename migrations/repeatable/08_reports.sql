@@ -739,7 +739,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
              and (k.kind = 'hold' or k.kind = 'push' and k.outcome ->> f.field in ('refused', 'ineffective', 'changed'))) as held_since,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
-           when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
+           when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'ended'
            else x.state end as state, case when x.state <> 'ended' or c.kind <> 'resolve' then x.detail end as detail, x.reason
   from sync.changes c
   -- The cast to edit_id comes before the joins: in a join condition, row-level security would keep Postgres from the index.

@@ -339,7 +339,7 @@ describe('the form of one held field', () => {
         const { done } = await decide(form, 'Take the service’s');
         expect([path, done.status]).toEqual([path, 303]);
         expect(await receiptOf(done)).toMatch(
-          /1 (name|email address|phone number|role) to be as on the service by you at .*1 confirmed\./,
+          /1 (name|email address|phone number|role) to be as on the service by you at .*1 no longer wanted\./,
         );
         await owned('delete from sync.held_fields; delete from sync.edits');
       }
@@ -457,7 +457,7 @@ describe('a long list of held fields', () => {
     expect(asked.text).toContain('The mirror gets the value of the service; nothing is sent.');
     expect(asked.text).toContain(`Still waiting: ${ids.length}.`);
     expect(await receiptOf(done)).toMatch(
-      /2 email addresses to be as on the service by you at .*2 confirmed\./,
+      /2 email addresses to be as on the service by you at .*2 no longer wanted\./,
     );
     expect(await decisions()).toEqual(['resolve 4 email', 'resolve 5 email']);
     expect(await rowsOf('select count(distinct decision_id) from report.decisions')).toEqual([[1n]]);

@@ -148,7 +148,7 @@ describe('SQL recipes of the cookbook, after three edits, two holds and two deci
         await team.sql(
           `select deed, coalesce((held_since at time zone 'UTC')::time::text, ''), coalesce(state, '') as state from report.decisions where user_id = 9`,
         ),
-      ).toEqual([[deed, since, deed === 'service' ? 'confirmed' : '']]);
+      ).toEqual([[deed, since, deed === 'service' ? 'ended' : '']]);
     },
   );
 });
