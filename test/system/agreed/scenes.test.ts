@@ -42,7 +42,16 @@ async function decideOnPage({ db, config }: Team, { role }: Person, words: strin
   }
 }
 
+const phones = (team: Team) => all(team, `phone = '155505' || id`);
+
 const scenes: Readonly<Record<string, Scene>> = {
+  'the same phone for all users': { does: (team) => all(team, `phone = '15550300'`), held: [{ limit: 180 }] },
+  'no phone for all users': { does: (team) => all(team, 'phone = null'), held: [{ limit: 150 }] },
+  'the same email for all users': {
+    does: (team) => all(team, `email = 'all@example.com'`),
+    held: [{ limit: 180 }],
+  },
+  'the same role for all users': { does: (team) => all(team, 'role_id = 17'), held: [{ limit: 169 }] },
   'the same first name for all users': {
     does: (team) => all(team, `first_name = 'Ada'`),
     held: [{ limit: 172, unsupported: 8 }],
@@ -53,6 +62,22 @@ const scenes: Readonly<Record<string, Scene>> = {
       await team.mallory.sql(`update mirror.users set phone = '1555040' || id where id % 2 = 1`);
     },
     held: [{ limit: 90 }, { limit: 90 }],
+  },
+  '200 transactions of one person, each of one row': {
+    does: async (team) => {
+      const ids = (await team.sql('select id from mirror.users order by id')).flat();
+      for (let at = 0; at < 200; at += 1)
+        await team.bob.edit(Number(ids[at % ids.length]), `phone = '155502${String(at).padStart(4, '0')}'`);
+    },
+    held: [{ limit: 180 }],
+  },
+  'a batch of which one edit is edited again before the decision': {
+    does: async (team) => {
+      await phones(team);
+      await team.run();
+      await team.bob.edit(idAt(team, two), `phone = '15550999'`);
+    },
+    held: [{ limit: 179 }, { limit: 1 }],
   },
   'a conflict, a duplicate email and 50 edits in one transaction': {
     does: async (team) => {
