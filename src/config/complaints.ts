@@ -106,6 +106,8 @@ export function complain(
     const at = dotted(set);
     return at === setting || at.startsWith(`${setting}.`) || setting.startsWith(`${at}.`);
   });
+  if (variable !== undefined && setting.startsWith(`${dotted(variable.path)}.`))
+    return { where: variable.name, setting, message };
   if (variable !== undefined) return { where: variable.name, message };
   if (team !== undefined && isOwn(own, common, path))
     return { where: locate(['teams', team, ...path]), setting, team, message };

@@ -158,6 +158,11 @@ describe('environment variables with several teams', () => {
     [{ MUSTERD__teams__north__pusch__a: '9' }, 'MUSTERD__teams__north__pusch__a: there is no such setting'],
     [{ MUSTERD__teams__north__status__port: '9' }, 'MUSTERD__teams__north__status__port: cannot differ'],
     [{ MUSTERD__teams__north: '9' }, 'MUSTERD__teams__north: a mapping of settings is expected'],
+    [
+      { MUSTERD__teams__north: '{"push":{"batchSize":99}}' },
+      'MUSTERD__teams__north: push.batchSize: a whole',
+    ],
+    [{ MUSTERD__segments: `[{"body":{}}]` }, 'MUSTERD__segments: segments.0.name: text, not nothing'],
     [{ MUSTERD__team: 'north' }, 'MUSTERD__team: the teams are named under "teams"; to choose'],
   ])('musterd rejects %j in one line that begins with "%s"', (env, start) => {
     const said = complaintOf(two, env as Environment);
