@@ -116,33 +116,35 @@ export function fateOf(field: Field, state: UserState, policy: ConflictPolicy, c
   return rows.find(([, applies]) => applies(is))?.[0] ?? 'wait';
 }
 
-/** `again`: it was in a batch before. `fresh`: it counts. `others` have the address, or would get it. */
+/** `again`: was in a batch. `fresh`: counts. `others` have or get the address. `beside`: a companion is held already. */
 export type Push = { readonly user: bigint; readonly field: Field; readonly others: readonly bigint[] } & {
   readonly transaction: string | undefined;
-} & Readonly<Record<'approved' | 'resolved' | 'fresh' | 'again', boolean>>;
+} & Readonly<Record<'approved' | 'resolved' | 'fresh' | 'again' | 'beside', boolean>>;
 /** The guard looks at all pushes of a run together: what is sent, held in a batch, held alone, or left to the next run. */
 export function guardFate(all: readonly Push[], people: number, today: Set<bigint>, set: GuardSettings) {
   const users = new Set(all.filter(({ fresh }) => fresh).map(({ user }) => user));
   const most = Math.max(set.maxRows, Math.floor(people * set.maxShare));
   const isTooMuch = users.size > 0 && users.union(today).size > most;
   const isStopped = ({ approved, again }: Push) => !approved && (set.isReviewed || isTooMuch || again);
-  /** Its only other owner gives the address up in this run, or waits in the same way. */
-  const comesFree = ({ field, others: [other, another] }: Push, seen: readonly Push[]): boolean => {
-    if (other === undefined || another !== undefined) return another === undefined;
-    const gives = all.find((one) => one.user === other && one.field === field);
-    return !!gives && !seen.includes(gives) && !isStopped(gives) && comesFree(gives, [...seen, gives]);
-  };
   const roles = all.filter(({ field, resolved }) => field === 'roleId' && !resolved).length;
-  const limitOn = (push: Push) => {
-    if (push.field === 'roleId') return roles > set.maxRoleChanges && !push.resolved && 'alone';
-    return push.others.length > 0 && !push.resolved && (comesFree(push, [push]) ? 'wait' : 'alone');
-  };
-  return (push: Push): 'push' | 'batch' | 'alone' | 'wait' => {
-    // What one transaction edited of a user goes together.
+  const isLimited = ({ field, others, resolved }: Push) =>
+    !resolved && (field === 'roleId' ? roles > set.maxRoleChanges : others.length > 0);
+  /** What one transaction edited of a user goes together. */
+  const limitsOn = (push: Push) => {
     const isOfIt = (one: Push) => one.user === push.user && one.transaction === push.transaction;
     const together = all.filter((one) => one === push || (push.transaction !== undefined && isOfIt(one)));
-    const limits = push.resolved ? [] : together.map(limitOn);
-    if (limits.includes('alone')) return 'alone';
-    return isStopped(push) ? 'batch' : limits.includes('wait') ? 'wait' : 'push';
+    return push.resolved ? [] : together.filter(isLimited);
+  };
+  const isSent = (push: Push) =>
+    !isStopped(push) && limitsOn(push).length === 0 && (push.resolved || !push.beside);
+  /** The only other owner of the address gives it up in this run. */
+  const comesFree = ({ user, field, others: [other, another] }: Push) => {
+    const given = all.find((one) => one.user === other && one.field === field && !one.others.includes(user));
+    return another === undefined && given !== undefined && isSent(given);
+  };
+  return (push: Push): 'push' | 'batch' | 'alone' | 'wait' => {
+    const limits = limitsOn(push);
+    if ((push.beside && !push.resolved) || !limits.every(comesFree)) return 'alone';
+    return isStopped(push) ? 'batch' : limits.length > 0 ? 'wait' : 'push';
   };
 }

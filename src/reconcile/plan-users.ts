@@ -120,11 +120,11 @@ export async function planUsers(
   const offers = isWhole ? offerLimited(plans, states) : [];
   const { adminRoleIds } = settings.guard;
   const present = await readKnown(mirror, [...plans, ...offers], adminRoleIds);
-  if (!isWhole) await lookAround(seen.lookup, plans, present, adminRoleIds);
-  await noteLook(seen, notes);
-  warnOfStale(notes, staleOf(seen).length);
   const { emails, phones } = concernOf([...plans, ...offers], []);
   const listed = await indexAddresses(emails.length + phones.length > 0 ? members : new Map());
+  if (!isWhole) await lookAround(seen.lookup, plans, present, listed, adminRoleIds);
+  await noteLook(seen, notes);
+  warnOfStale(notes, staleOf(seen).length);
   const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
   const view = { states, plans, users, differing, isWhole, members, listed, open, history, offers, present };
   const verdict = guard(view, settings.guard);

@@ -50,7 +50,7 @@ async function stopsAtGuard(
       stopped: isStopped,
       isNews: isNews && sendBlock === undefined,
     });
-  notePostponed(plans, notes);
+  if (sendBlock === undefined) notePostponed(plans, notes);
   // Approved pushes are left to the next run. It continues, because only a new refusal ends a run.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;

@@ -29,7 +29,7 @@ import { readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
 import { readPresentUsers } from '../../src/mirror/users/present-users.ts';
 import { compareSides } from '../../src/mirror/users/users-compare.ts';
-import { readName, readUserState } from '../../src/mirror/users/users-read.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { readShownEdits } from '../../src/mirror/users/waiting-fields.ts';
 
@@ -117,7 +117,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     notAtRest: () => readNotAtRest(tx, [teamId]),
     presentUsers: () => readPresentUsers(tx, teamId, { emails: [email], phones: [], roleIds: [3n] }),
     state: () => readUserState(tx, teamId, id),
-    name: () => readName(tx, teamId, id),
     knownAddresses: () => readKnownAddresses(tx, teamId),
     compared: () =>
       compareSides(within, teamId, { users: new Map(), roles: new Map(), leftOut: users } as never),

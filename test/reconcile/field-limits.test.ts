@@ -186,67 +186,50 @@ describe('tooManyRoles', () => {
 });
 
 describe('sharedAddresses', () => {
-  const of = (user: number) => ({ email: `user${user}@example.com` });
-  const to = (user: number) => ({ to: of(user) });
   const both = { email: 'both@example.com' };
-  it.each<[string, Readonly<Record<number, Person>>, { unsent?: Id; resolved?: Id }, Record<number, string>]>(
+  const third = { 2: { to: { email: 'user3@example.com' } }, 3: phone };
+  it.each<[string, Readonly<Record<number, Person>>, boolean, boolean, Record<number, string>]>([
     [
-      [
-        'a listed address, if user 2 takes it',
-        { 2: { ...both, to: both }, 3: both },
-        {},
-        { 2: 'a decision' },
-      ],
-      [
-        'a listed address, if user 3 takes it',
-        { 2: both, 3: { ...both, to: both } },
-        {},
-        { 3: 'a decision' },
-      ],
-      ['an address that its owner keeps', { 2: to(3), 3: phone }, {}, { 2: 'a decision' }],
-      ['an address that its owner gives up', { 2: to(3), 3: to(9) }, {}, { 2: 'next' }],
-      ['an address that its owner gives up, by a lower id', { 3: to(2), 2: to(9) }, {}, { 3: 'next' }],
-      [
-        'an address that its owner only would give up',
-        { 2: to(3), 3: to(9) },
-        { unsent: 3n },
-        { 2: 'a decision' },
-      ],
-      [
-        'an address that two users take',
-        { 2: to(3), 3: to(9), 4: to(3) },
-        {},
-        { 2: 'a decision', 4: 'a decision' },
-      ],
-      [
-        'addresses that move on by one',
-        { 2: to(3), 3: to(4), 4: to(5), 5: to(9) },
-        {},
-        { 2: 'next', 3: 'next', 4: 'next' },
-      ],
-      [
-        'addresses that two users exchange',
-        { 2: to(3), 3: to(2), 4: to(9) },
-        {},
-        { 2: 'a decision', 3: 'a decision' },
-      ],
-      [
-        'addresses that three users exchange',
-        { 2: to(3), 3: to(4), 4: to(2) },
-        {},
-        { 2: 'a decision', 3: 'a decision', 4: 'a decision' },
-      ],
-      ['an address that a person let pass', { 2: to(3), 3: phone }, { resolved: 2n }, {}],
-      ['no address that nobody has', { 2: to(9), 3: { to: { email: null } } }, {}, {}],
+      'holds a listed address that user 2 takes',
+      { 2: { ...both, to: both }, 3: both },
+      true,
+      false,
+      { 2: 'a decision' },
     ],
-  )('holds or postpones %s', async (_, people, { unsent, resolved }, expected) => {
-    const { plans, population } = await stage(people);
-    const limits = sharedAddresses(
-      plans.map((plan) => ({ plan, resolved: plan.id === resolved ? (['email'] as const) : [] })),
-      population,
-      ({ plan }) => plan.id !== unsent,
-    );
-    expect(untilOf(limits)).toEqual(expected);
+    [
+      'holds a listed address that user 3 takes',
+      { 2: both, 3: { ...both, to: both } },
+      true,
+      false,
+      { 3: 'a decision' },
+    ],
+    [
+      'sends an address that only the list shows, and the lookup of its owner does not',
+      { 2: { to: both }, 3: both },
+      false,
+      false,
+      {},
+    ],
+    ['holds an address that its owner keeps', third, true, false, { 2: 'a decision' }],
+    ['postpones an address that its only owner gives up', third, true, true, { 2: 'next' }],
+    [
+      'holds an address that two other users have',
+      { ...third, 4: { to: { email: 'user3@example.com' } } },
+      true,
+      true,
+      { 2: 'a decision', 4: 'a decision' },
+    ],
+    [
+      'sends an address that nobody has, and no address',
+      { 2: { to: { email: 'user9@example.com' } }, 3: { to: { email: null } } },
+      true,
+      true,
+      {},
+    ],
+  ])('%s', async (_, people, isWhole, isGiven, expected) => {
+    const { plans, population } = await stage(people, { isWhole });
+    const pushes = plans.map((plan) => ({ plan, resolved: [] }));
+    expect(untilOf(sharedAddresses(pushes, population, () => isGiven))).toEqual(expected);
   });
 });
 

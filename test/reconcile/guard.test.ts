@@ -501,6 +501,60 @@ describe('a limit on single fields', () => {
   });
 });
 
+describe('an email that another user has', () => {
+  const to = (user: number) => ({ email: `user${user}@example.com` });
+  const crossed = { 2: { email: 'new@example.com', phone: phoneOf(3n) }, 3: { ...to(2), phone: '15550998' } };
+  const other = { id: 8n, transaction: '6' };
+  it.each<
+    readonly [string, Edits, Readonly<Record<number, UserState['edits']>>, Readonly<Record<number, string>>]
+  >([
+    [
+      'waits for the next run if this run gives that user another one',
+      { edits: { 2: to(3), 3: to(99) } },
+      {},
+      { 2: 'next' },
+    ],
+    ['waits, whichever id is lower', { edits: { 3: to(2), 2: to(99) } }, {}, { 3: 'next' }],
+    [
+      'is held if the other email is held as a batch',
+      { edits: { 2: to(3), 3: to(99), ...many(9) } },
+      {},
+      { 2: 'alone', 3: 'batch' },
+    ],
+    [
+      'is held if both users exchange their emails',
+      { edits: { 2: to(3), 3: to(2) } },
+      {},
+      { 2: 'alone', 3: 'alone' },
+    ],
+    [
+      'is held if the other user waits, too',
+      { edits: { 2: to(3), 3: to(4), 4: to(99) } },
+      {},
+      { 2: 'alone', 3: 'next' },
+    ],
+    [
+      'is held if the other user takes the same email, which a person let pass',
+      { edits: { 2: to(99), 3: to(99) }, held: { 3: [holdOf(3n, to(99).email, resolved)] } },
+      {},
+      { 2: 'alone' },
+    ],
+    [
+      'is held if the other user waits for this user because of another field',
+      { edits: crossed },
+      { 2: { email: other, phone: other }, 3: { email: other, phone: other } },
+      { 2: 'alone', 3: 'alone' },
+    ],
+  ])('%s', (_, given, made, expected) => {
+    const { plans } = guard(viewOf(given, made), settings);
+    const found = plans.slice(0, 4).flatMap(({ id, fields: { email } }) => {
+      if (email.kind === 'wait' && email.until !== undefined) return [[Number(id), email.until]];
+      return email.kind === 'hold' ? [[Number(id), email.hold.isAlone === true ? 'alone' : 'batch']] : [];
+    });
+    expect(Object.fromEntries(found)).toEqual(expected);
+  });
+});
+
 describe('another edited field of the same user', () => {
   const phone = '15550999';
   const roles = { 12: { roleId: 5n }, 13: { roleId: 5n }, 14: { roleId: 5n } };
@@ -577,6 +631,43 @@ describe('another edited field of the same user', () => {
     expect(phoneAfter([])).toBe('user 12 has or will get the same phone');
     const passed = holdOf(11n, phoneOf(12n), { ...resolved, field: 'phone', edit: 9n });
     expect(phoneAfter([passed])).toBe('push');
+  });
+
+  it.each<readonly [string, Partial<Hold>, Partial<Edits>, boolean]>([
+    ['is held while a limit holds the first since an earlier run', {}, {}, true],
+    [
+      'is held while a person holds the first, which a limit would hold',
+      { reason: 'asked', endsInMs: 9 },
+      {},
+      true,
+    ],
+    ['is sent if a person rejected the first', { reason: 'rejected' }, {}, false],
+    [
+      'is held if the service changes the first, which is held again',
+      {},
+      { shows: { 11: { email: 'moved@example.com' } }, policy: mirrorWins },
+      true,
+    ],
+  ])('%s', (_, more, given, isHeld) => {
+    const edits = { 11: { email: emailOf(12n), phone } };
+    const both = { email: { id: 8n, transaction: '5' }, phone: { id: 9n, transaction: '5' } };
+    const email = holdOf(11n, emailOf(12n), { isAlone: true, edit: 8n, detail: 'why', ...more });
+    const earlier = holdOf(11n, phone, {
+      ...email,
+      field: 'phone',
+      base: phoneOf(11n),
+      mirror: phone,
+      service: phoneOf(11n),
+      edit: 9n,
+      reason: 'limit',
+      detail: 'edited together with email: why',
+    });
+    for (const held of [[email], [email, earlier]]) {
+      const view = viewOf({ edits, held: { 11: held }, ...given }, { 11: both });
+      const { plans } = guard({ ...view, offers: offerLimited(view.plans, view.states) }, settings);
+      const decision = plans.find(({ id }) => id === 11n)?.fields.phone;
+      expect([decision?.kind === 'push', decision?.kind]).toEqual([!isHeld, expect.anything()]);
+    }
   });
 
   it('waits with a role, which then neither counts as a promotion nor as a demotion', () => {

@@ -47,13 +47,17 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
     },
     given,
   );
-  const run = async (...groups: Parameters<typeof reconcile>[3] & object) => {
+  const runAs = async (
+    places: { readonly sendBlock?: 'copy' },
+    ...groups: Parameters<typeof reconcile>[3] & object
+  ) => {
     const notes = createRunNotes();
     service.updates.length = 0;
-    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, team, settings, groups);
+    await reconcile({ service, mirror, notes, monotonicMs: () => 0, ...places }, team, settings, groups);
     return notes;
   };
-  return { service, mirror, run };
+  const run = runAs.bind(undefined, {});
+  return { service, mirror, run, runAs };
 }
 
 describe('the pushes of a run', () => {
@@ -119,6 +123,25 @@ describe('the pushes of a run', () => {
     expect(service.updates).toEqual([]);
     await run('users');
     expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);
+  });
+
+  it.each([
+    ['counts an address that another user gives up as postponed, and sends it in the next run', {}, 1],
+    [
+      'counts no address as postponed if nothing may be sent, so that no run follows',
+      { sendBlock: 'copy' },
+      undefined,
+    ],
+  ] as const)('%s', async (_, places, postponed) => {
+    const { service, mirror, runAs } = createStage();
+    mirror.edit(2n, { email: 'new@example.com' });
+    mirror.edit(3n, { email: valuesOf(2n).email });
+    const { counts, warnings } = await runAs(places, 'users');
+    expect([counts.postponed, warnings.length]).toEqual([postponed, postponed ?? 0]);
+    if (postponed === undefined) return;
+    expect(service.updates).toEqual([new Map([[2n, { email: 'new@example.com' }]])]);
+    await runAs(places, 'users');
+    expect(service.updates).toEqual([new Map([[3n, { email: valuesOf(2n).email }]])]);
   });
 
   it('records a push as approved only if a person approved every field of it', async () => {

@@ -141,6 +141,17 @@ const isWhole = ({ service, base: agreed, mirror, edits, hasOpenIntent, stale }:
   edits.name !== undefined &&
   fields.every((field) => service[field] !== undefined && !(service[field] instanceof Object));
 
+/** True if a limit on a single field holds a field that this transaction edited. */
+const isBeside = (transaction: string, { id, held, edits }: UserState, plans: readonly UserPlan[]): boolean =>
+  held.some(
+    ({ field, reason, isAlone, decision }) =>
+      isAlone === true &&
+      reason !== 'rejected' &&
+      decision === undefined &&
+      edits[field]?.transaction === transaction &&
+      plans.find((plan) => plan.id === id)?.fields[field].kind === 'held',
+  );
+
 /** A run over a small team, as the specification is told of it. */
 function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], policy: Policy): readonly Push[] {
   const wanted = plans.flatMap((plan) =>
@@ -156,6 +167,7 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
   };
   return wanted.map(({ plan: { id: user }, field, move }) => {
     const state = states.find(({ id }) => id === user) as UserState;
+    const transaction = state.edits[field]?.transaction ?? undefined;
     const { hold, decided: isDecided, asSeen } = factsOf(field, state, policy[field], true);
     const approved = isDecided && asSeen;
     const again = hold !== undefined && isStopped(hold) && !approved;
@@ -164,7 +176,8 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
     return {
       user,
       field,
-      transaction: state.edits[field]?.transaction,
+      transaction,
+      beside: transaction !== undefined && isBeside(transaction, state, plans),
       approved,
       again,
       resolved: approved && hold?.decision === 'resolved',

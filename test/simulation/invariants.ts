@@ -487,7 +487,7 @@ export function createInvariants(
         ineffective: () =>
           ['ineffective', 'missing', 'unanswered', 'unsent'].includes(outcome ?? '') && differs,
         unsupported: () => differs,
-        returned: () => hasReturned === 't' && differs,
+        returned: () => hasReturned === 't' && (differs || isAbsent),
         limit: () => differs && !isOver(detail ?? '', column, mirror) && hasCompanion(detail ?? ''),
         review: () => differs,
         asked: () => isAsked === 't',

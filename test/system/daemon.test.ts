@@ -45,6 +45,22 @@ describe('musterd daemon', () => {
   };
   const emailOf = (id: number) => stage.emulator.team.user(id).email;
 
+  it('sends an email that one user gives up to another user in a second run, although the remembered team list has the old one', async () => {
+    await open({ emulator: { users: 30, variants: { 'member-extras': 'email-phone' } } });
+    start();
+    await firstRun();
+    const [giver, taker] = [stage.userAt(0), stage.userAt(1)];
+    stage.emulator.clearRequests();
+    await stage.sql(`update mirror.users set email = case id when ${giver.id} then 'new@example.com' else '${giver.email}' end
+      where id in (${giver.id}, ${taker.id})`);
+    await eventually('both are sent', () => stage.updates().length === 2);
+    expect(stage.updates()).toEqual([
+      { id: giver.id, email: 'new@example.com' },
+      { id: taker.id, email: giver.email },
+    ]);
+    expect(await stage.sql('select field from report.held')).toEqual([]);
+  });
+
   it('sends an edit before the next scheduled run, and updates no other user', async () => {
     await open();
     const daemon = start();

@@ -5,7 +5,7 @@ import type { Id } from '../../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
 import type { ComparedUsers, RoleNames, ShownUsers } from '../../model/plan.ts';
 import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
-import { byKey, idArray } from '../db/by-key.ts';
+import { idArray } from '../db/by-key.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
 import { type Staged, withStaged } from '../db/stage.ts';
@@ -40,8 +40,6 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
 /** Joins some users by key lookups, without reading the whole tables, because the team may be large. */
 const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   cross join lateral (select s.id) as i (id)
-  left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
-  left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
   ${userJoins(teamId)}`;
 
 /** Joins all users of service, mirror and base, and reads each table once. */

@@ -3,7 +3,6 @@ import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import type { LastingEdits, UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import type { NamePair } from '../../model/name.ts';
 import {
   type BaseUser,
   type MirrorRow,
@@ -37,7 +36,7 @@ export interface HoldRow {
 /** A row of `sync.edits` that has not ended. */
 interface EditRow {
   readonly id: number;
-  readonly transaction: string;
+  readonly transaction: string | null;
   readonly value: unknown;
   /** The `name_split` before an edit of the name. */
   readonly split: MirrorRow['split'] | null;
@@ -154,12 +153,15 @@ export const heldOf = sql`
 /** Joins the edits of user i that have not ended. */
 export const editsJoin = (teamId: Id) => sql`
   left join lateral (
-    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'transaction', l.xid::text, 'value', l.new_value,
+    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'transaction', nullif(l.xid::text, '0'), 'value', l.new_value,
       'split', l.old_split)) as edits
     from sync.edits l where l.team_id = ${teamId} and l.user_id = i.id and l.ended_at is null
   ) e on true`;
 
+/** Joins mirror u and base b of user i, and what `userColumns` needs besides. */
 export const userJoins = (teamId: Id) => sql`
+  left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
+  left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
   left join lateral ${absenceByKey('users', teamId, sql`i.id`)} a on true
   left join lateral (
     select * from sync.changes where team_id = ${teamId} and user_id = i.id and state = 'open' offset 0
@@ -178,8 +180,6 @@ export async function readUsersOf(
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
     from ${ids} i (id)
-    left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
-    left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
     ${userJoins(teamId)}`.execute(db);
   return rows.map((row) => toState(row, undefined));
 }
@@ -189,14 +189,4 @@ export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<
   const [state] = await readUsersOf(db, teamId, sql`(select ${id}::bigint)`);
   if (state === undefined) throw new Error('select of one row returned none');
   return state;
-}
-
-/** The halves of a user's name in the mirror. */
-export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NamePair | null> {
-  const name = await db
-    .selectFrom('mirror.users')
-    .select(['first_name as first', 'last_name as last'])
-    .where((eb) => eb.and({ team_id: teamId, id }))
-    .executeTakeFirst();
-  return name ?? null;
 }

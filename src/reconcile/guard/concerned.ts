@@ -5,6 +5,7 @@ import type { Concern, PresentUser } from '../../model/plan.ts';
 import { decisionsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { MirrorPort } from '../ports.ts';
 import type { UserLookup } from '../read/lookup.ts';
+import type { Population } from './field-limits.ts';
 
 /** True if the plan pushes a field other than the name. Limits on such fields compare the user with other users. */
 const concernsOthers = (plan: UserPlan): boolean =>
@@ -56,6 +57,7 @@ export async function lookAround(
   lookup: UserLookup,
   plans: readonly UserPlan[],
   present: readonly PresentUser[],
+  listed: Population['listed'],
   adminRoleIds: readonly Id[],
 ): Promise<void> {
   const patches = plans.map(pushOf);
@@ -63,6 +65,10 @@ export async function lookAround(
     emails: patches.map(({ email }) => email ?? null),
     phones: patches.map(({ phone }) => phone ?? null),
   });
-  const concerned = concernedBy(plans, present, adminRoleIds);
-  await lookup.find(concerned.map((id) => ({ id, emails: [], phones: [] })));
+  const listing = patches.flatMap(({ email, phone }) => [
+    ...(listed.email.get(canonicalEmail(email ?? null)) ?? []),
+    ...(listed.phone.get(canonicalPhone(phone ?? null)) ?? []),
+  ]);
+  const concerned = new Set([...concernedBy(plans, present, adminRoleIds), ...listing]);
+  await lookup.find([...concerned].map((id) => ({ id, emails: [], phones: [] })));
 }

@@ -28,6 +28,7 @@ import { canonicalShown, readable, type ServiceUser, serviceValue } from '../../
 import {
   type Decision,
   decideEach,
+  type Hold,
   holdField,
   pushOf,
   type UserPlan,
@@ -67,11 +68,12 @@ export interface FieldLimit {
   readonly decision: Extract<Decision, { kind: 'hold' }> | Wait;
 }
 type Wait = Required<Extract<Decision, { kind: 'wait' }>>;
+export type FieldLimits = readonly FieldLimit[];
 
-export type FieldLimits = ReadonlyMap<Id, Readonly<Partial<Record<Field, FieldLimit['decision']>>>>;
+export type LimitsOfUsers = ReadonlyMap<Id, Readonly<Partial<Record<Field, FieldLimit['decision']>>>>;
 
 /** If several limits concern the same field, the first hold counts, or else the first wait. */
-export function joinLimits(limits: readonly FieldLimit[]): FieldLimits {
+export function joinLimits(limits: FieldLimits): LimitsOfUsers {
   const joined = new Map<Id, Partial<Record<Field, FieldLimit['decision']>>>();
   const isWait = ({ decision }: FieldLimit) => Number(decision.kind === 'wait');
   for (const { id, field, decision } of limits.toSorted((a, b) => isWait(a) - isWait(b)))
@@ -88,33 +90,31 @@ export const limitWords = {
 } as const;
 
 /** @param why a sentence about the limit that holds the field, or the run that it waits for */
-function limitField(
-  { plan: { id, fields: decisions }, resolved }: ReviewedFields,
-  field: Field,
-  why: string | Wait,
-): readonly FieldLimit[] {
-  const push = decisions[field];
+function limitField({ plan, resolved }: ReviewedFields, field: Field, why: string | Wait): FieldLimits {
+  const push = plan.fields[field];
   if (push.kind !== 'push' || resolved.includes(field)) return [];
-  if (typeof why === 'object') return [{ id, field, decision: why }];
+  if (typeof why === 'object') return [{ id: plan.id, field, decision: why }];
   const { hold } = holdField(field, 'limit', why, push.values);
-  return [{ id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
+  return [{ id: plan.id, field, decision: { kind: 'hold', hold: { ...hold, isAlone: true } } }];
 }
+
+const together = 'edited together with';
 
 /** Returns these limits, for all that one transaction edited of a user: that goes together. */
 export function withCompanions(
   pushes: readonly (ReviewedFields & Pick<UserState, 'edits'>)[],
-  limits: readonly FieldLimit[],
-): readonly FieldLimit[] {
-  const pushesOf = Map.groupBy(pushes, ({ plan }) => plan.id);
+  limits: FieldLimits,
+): FieldLimits {
+  const pushOfUser = new Map(pushes.map((push) => [push.plan.id, push]));
+  const words = (field: Field, { detail }: Hold) =>
+    detail.startsWith(together) ? detail : `${together} ${columnOf(field)}: ${detail}`;
   const companions = limits.flatMap(({ id, field, decision }) => {
-    const isHold = decision.kind === 'hold';
-    const why = isHold ? `edited together with ${columnOf(field)}: ${decision.hold.detail}` : decision;
-    return (pushesOf.get(id) ?? []).flatMap(({ edits, ...push }) => {
-      const isCompanion = (other: Field) => edits[other]?.transaction === edits[field]?.transaction;
-      return edits[field] === undefined
-        ? []
-        : fields.filter(isCompanion).flatMap((other) => limitField(push, other, why));
-    });
+    const push = pushOfUser.get(id);
+    const transaction = push?.edits[field]?.transaction ?? undefined;
+    if (push === undefined || transaction === undefined) return [];
+    const why = decision.kind === 'hold' ? words(field, decision.hold) : decision;
+    const isCompanion = (other: Field) => push.edits[other]?.transaction === transaction;
+    return fields.filter(isCompanion).flatMap((other) => limitField(push, other, why));
   });
   return [...limits, ...companions];
 }
@@ -148,7 +148,7 @@ type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
-  { users, differing, listed, present, open }: Population,
+  { users, differing, listed, present, open, isWhole }: Population,
 ): Owners {
   const pushed = pushes.map(({ plan }) => canonicalShown(field, pushOf(plan)[field] ?? null));
   const owners = new Map(pushed.filter((value) => value !== '').map((value) => [value, new Set<Id>()]));
@@ -158,7 +158,8 @@ function ownersOf(
   };
   const shownOf = (id: Id) => readable(users.get(id)?.[field]);
   for (const id of differing) ownValue(id, shownOf(id));
-  for (const [address, ids] of owners) for (const id of listed[field].get(address) ?? []) ids.add(id);
+  for (const [address, ids] of owners)
+    for (const id of listed[field].get(address) ?? []) if (isWhole || shownOf(id) === undefined) ids.add(id);
   for (const { id, [field]: agreed } of present) {
     const shown = shownOf(id);
     ownValue(id, shown === undefined ? agreed : shown);
@@ -169,40 +170,32 @@ function ownersOf(
 }
 
 /**
- * Holds emails and phones that two users would have. An address with only one other owner waits for the next run instead
- * if this run replaces it for that owner, or lets the replacement wait in the same way.
+ * Holds emails and phones that two users would have.
+ * @param isGiven true if the owner, who is the only one, gets another value in this run: the field waits for the next run
  */
-export function sharedAddresses<Push extends ReviewedFields>(
-  pushes: readonly Push[],
+export function sharedAddresses(
+  pushes: readonly ReviewedFields[],
   population: Population,
-  isSent: (push: Push, field: Field) => boolean,
-): readonly FieldLimit[] {
+  isGiven: (owner: Id, field: Field, address: string) => boolean,
+): FieldLimits {
   return (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
-    const pushing = pushes.filter(({ plan }) => plan.fields[field].kind === 'push');
-    const shared = pushing.map((push) => {
-      const having = owners.get(canonicalShown(field, pushOf(push.plan)[field] ?? null))?.values();
-      return { push, others: [...(having?.filter((owner) => owner !== push.plan.id).take(2) ?? [])] };
-    });
-    const takers = Map.groupBy(
-      shared.filter(({ others }) => others.length === 1),
-      ({ others }) => others[0],
-    );
-    const free = new Set(shared.flatMap(({ push, others }) => (others.length === 0 ? [push] : [])));
-    for (const giver of free)
-      if (isSent(giver, field)) for (const { push } of takers.get(giver.plan.id) ?? []) free.add(push);
-    return shared.flatMap(({ push, others: [other] }) => {
+    return pushes.flatMap((push) => {
+      const address = canonicalShown(field, pushOf(push.plan)[field] ?? null);
+      const having = owners
+        .get(address)
+        ?.values()
+        .filter((owner) => owner !== push.plan.id);
+      const [other, another] = having?.take(2) ?? [];
       if (other === undefined) return [];
-      return limitField(push, field, free.has(push) ? waitFor('next') : limitWords[field](other));
+      const waits = another === undefined && isGiven(other, field, address);
+      return limitField(push, field, waits ? waitFor('next') : limitWords[field](other));
     });
   });
 }
 
 /** Holds role changes if there are more than `maxRoleChanges`. Role changes that a person resolved do not count. */
-export function tooManyRoles(
-  pushes: readonly ReviewedFields[],
-  maxRoleChanges: number,
-): readonly FieldLimit[] {
+export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
   );
@@ -231,7 +224,7 @@ export function lastAdministrators<Push extends ReviewedFields>(
   { users, differing, members, present, open, isWhole }: Population,
   adminRoleIds: readonly Id[],
   isSent: (push: Push, field: Field) => boolean,
-): readonly FieldLimit[] {
+): FieldLimits {
   const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
   const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
   const roleOf = (id: Id) => {

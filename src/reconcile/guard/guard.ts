@@ -46,7 +46,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { readable } from '../../model/user.ts';
+import { canonicalOf, readable } from '../../model/user.ts';
 import {
   decisionsOf,
   type Hold,
@@ -60,7 +60,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
 import { isApproved, isSameEdit, isStopped, voidDetail } from '../merge/held-field.ts';
 import {
-  type FieldLimits,
+  type LimitsOfUsers,
   joinLimits,
   lastAdministrators,
   type Population,
@@ -106,6 +106,8 @@ export interface GuardVerdict {
 /** A plan with pushes, and people's decisions about the pushed fields. */
 interface ReviewedPush extends Pick<UserState, 'edits'> {
   readonly plan: UserPlan;
+  /** Limits on single fields that hold other fields of the user, undecided. */
+  readonly standing: readonly Hold[];
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
   readonly approved: readonly Field[];
@@ -132,6 +134,10 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
     return {
       plan,
       edits: known.edits,
+      standing: [...holdsOf(plan), ...held.filter(({ field }) => plan.fields[field].kind === 'held')].filter(
+        ({ isAlone, decision, reason }) =>
+          isAlone === true && decision === undefined && reason !== 'rejected',
+      ),
       pushed,
       resolved: where((hold, values) => isApproved(hold, values, known) && hold?.decision === 'resolved'),
       approved: where((hold, values) => isApproved(hold, values, known)),
@@ -152,16 +158,28 @@ function limitsOn(
   isSent: PushTest,
   view: GuardView,
   settings: GuardSettings,
-): FieldLimits {
-  const identity = [
-    ...sharedAddresses(pushes, view, isSent),
-    ...tooManyRoles(pushes, settings.maxRoleChanges),
-  ];
-  const early = [...undoneFields(pushes, view.history), ...withCompanions(pushes, identity)];
-  const limited = joinLimits(early);
-  const changing = pushes.filter(({ plan }) => limited.get(plan.id)?.roleId === undefined);
-  const admins = lastAdministrators(changing, view, settings.adminRoleIds, isSent);
-  return joinLimits([...early, ...withCompanions(pushes, admins)]);
+): LimitsOfUsers {
+  if (pushes.length === 0) return new Map();
+  const standing = pushes.flatMap(({ plan: { id }, standing: holds }) =>
+    holds.map((hold) => ({ id, field: hold.field, decision: { kind: 'hold', hold } }) as const),
+  );
+  const all = (isGiven: Parameters<typeof sharedAddresses>[2]): LimitsOfUsers => {
+    const addresses = sharedAddresses(pushes, view, isGiven);
+    const identity = [...addresses, ...tooManyRoles(pushes, settings.maxRoleChanges), ...standing];
+    const early = [...undoneFields(pushes, view.history), ...withCompanions(pushes, identity)];
+    const limited = joinLimits(early);
+    const changing = pushes.filter(({ plan }) => limited.get(plan.id)?.roleId === undefined);
+    const admins = lastAdministrators(changing, view, settings.adminRoleIds, isSent);
+    return joinLimits([...early, ...withCompanions(pushes, admins)]);
+  };
+  const strict = all(() => false);
+  const pushOfUser = new Map(pushes.map((push) => [push.plan.id, push]));
+  return all((owner, field, address) => {
+    const push = pushOfUser.get(owner);
+    if (push === undefined || strict.get(owner)?.[field] !== undefined) return false;
+    const isOther = (value: Values) => canonicalOf(field, value.mirror) !== address;
+    return push.pushed.some(([one, value]) => one === field && isOther(value)) && isSent(push, field);
+  });
 }
 
 /** True if the guard refused the field. A review only makes a field wait. */
@@ -183,7 +201,7 @@ const waitingOf = ({ users }: GuardView, { id }: UserPlan, hold: Hold): WaitingF
 function holdBack(
   view: GuardView,
   pushes: readonly ReviewedPush[],
-  fieldLimits: FieldLimits,
+  fieldLimits: LimitsOfUsers,
   waits: PushTest,
   { reason, detail }: Pick<Hold, 'reason' | 'detail'>,
 ) {
@@ -228,20 +246,16 @@ function lift(
   const all = [...sent, ...offers.map(({ id }) => id)];
   if (offers.length === 0) return [];
   const isTooMuch = !settings.isReviewed && massChange(all, history, settings).length > 0;
-  const pushes = reviewPushes({ ...view, plans: [...plans, ...offers] });
+  const pushes = reviewPushes({ ...view, plans: withLifted(plans, offers) });
   const fieldLimits = limitsOn(pushes, () => true, view, settings);
-  const said = new Map(
-    states.flatMap(({ id: userId, held }) =>
-      held.map((hold) => [waitingKey({ userId, hold }), hold.detail] as const),
-    ),
-  );
+  const heldOf = new Map(states.map(({ id, held }) => [id, held]));
   return offers.map((plan) =>
     mapPushes(plan, (field, push) => {
       const limit =
         fieldLimits.get(plan.id)?.[field] ?? stillWaits(field, push, isTooMuch, settings.isReviewed);
       if (limit?.kind !== 'hold') return limit ?? push;
-      const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit.hold })) === limit.hold.detail;
-      return isSaid ? { kind: 'wait' } : limit;
+      const before = heldOf.get(plan.id)?.find((hold) => hold.field === field);
+      return before?.detail === limit.hold.detail ? { kind: 'wait' } : limit;
     }),
   );
 }
@@ -261,13 +275,8 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
   const limits = limitsOn(pushes, (push, field) => !waits(push, field), view, settings);
-  const { waiting: held, plans: decided } = holdBack(
-    view,
-    pushes,
-    limits,
-    waits,
-    whyHeld(tooMuch, isReviewed),
-  );
+  const why = whyHeld(tooMuch, isReviewed);
+  const { waiting: held, plans: decided } = holdBack(view, pushes, limits, waits, why);
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
   const sent = changed.filter((id) => going.has(id));
   const lifted = lift(view, decided, sent, settings);

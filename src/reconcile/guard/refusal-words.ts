@@ -1,13 +1,13 @@
 /** The guard's messages about held fields, except the messages that name a limit (`limits.ts`, `field-limits.ts`). */
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Decision, Hold } from '../../model/user-plan.ts';
-import type { FieldLimits } from './field-limits.ts';
+import type { LimitsOfUsers } from './field-limits.ts';
 
 /** The message of a refusal names at most this many fields that limits on single fields hold. */
 const namedBrakes = 3;
 
 /** The sentences of a refusal about fields that limits on single fields hold. */
-export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
+export function sayLimited(fieldLimits: LimitsOfUsers): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, limits]) =>
     Object.values(limits).flatMap((limit) =>
       limit.kind === 'wait' ? [] : [`${columnOf(limit.hold.field)} of ${id}: ${limit.hold.detail}`],

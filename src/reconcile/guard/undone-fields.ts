@@ -3,7 +3,7 @@ import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
 import type { Hold, UserPlan, Values } from '../../model/user-plan.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
-import type { FieldLimit } from './field-limits.ts';
+import type { FieldLimits } from './field-limits.ts';
 import { pushedEdit, putsBackName } from './planned-push.ts';
 
 interface PushedFields {
@@ -18,7 +18,7 @@ const isSameMove = ({ field, base, mirror }: Hold, values: Values): boolean =>
 export function undoneFields(
   pushes: readonly PushedFields[],
   { undone }: Pick<GuardHistory, 'undone'>,
-): readonly FieldLimit[] {
+): FieldLimits {
   const undoneOf = Map.groupBy(undone, ({ id }) => id);
   return pushes.flatMap(({ plan, pushed, approved }) =>
     pushed.flatMap(([field, values]) => {

@@ -6,7 +6,7 @@ import { readKnownUsers } from '../../../mirror/users/addresses.ts';
 import type { Database } from '../../../mirror/db/database.ts';
 import { takeLease } from '../../../mirror/team/lease.ts';
 import { keepsNameProbe } from '../../../mirror/team/name-safety.ts';
-import { readName } from '../../../mirror/users/users-read.ts';
+import { readUserState } from '../../../mirror/users/users-read.ts';
 import type { Id } from '../../../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../../model/name.ts';
 import type { Team } from '../../../model/team.ts';
@@ -66,10 +66,10 @@ async function findSubject(
     throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to test an update with`);
   }
   const joined = canonicalName(readable(user.name) ?? '');
-  const knownName = db === undefined ? null : await readName(db.kysely, team.id, user.id);
+  const mirror = db && (await readUserState(db.kysely, team.id, user.id)).mirror;
   return {
     user: { id: user.id, name: readable(user.name) ?? null, phone: readable(user.phone) ?? null, email },
-    name: knownName !== null && joinName(knownName) === joined ? knownName : splitName(joined),
+    name: mirror !== undefined && joinName(mirror.name) === joined ? mirror.name : splitName(joined),
   };
 }
 
