@@ -154,7 +154,7 @@ function underHold(
   const isDecided = hold.decision !== undefined;
   const waitsForPerson = isStopped(hold);
   if (isAsSeen(hold, values, state)) {
-    if (isDecided) return toPush(differing, false);
+    if (isDecided && unsendable(field, state.mirror, base) === undefined) return toPush(differing, false);
     if (waitsForPerson) return { kind: 'held', shown: hold.service };
   }
   // A hold applies to its own edit only. A later edit of the field is decided again.
