@@ -1,7 +1,6 @@
-/** What the client sends, as a plain HTTP server sees it; and what it makes of each documented error. */
+/** What the client sends, as a plain HTTP server sees it. */
 
 import { describe, expect, test } from 'vitest';
-import { endpoints } from '../../src/emulator/rules/endpoints.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
@@ -9,11 +8,10 @@ import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import type { ScheduleRequest } from '../../src/model/message-request.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { call } from '../emulator/call.ts';
 import { bodies } from '../support/interface-bodies.ts';
 import { fieldsOf } from '../support/interface-rows.ts';
 import type { Resource } from '../support/interface-shapes.ts';
-import { openAnswered, openEmulator, openPair, respond } from './client-fixture.ts';
+import { openPair, respond } from './client-fixture.ts';
 import { json } from './raw-server.ts';
 
 const page = {
@@ -197,43 +195,5 @@ describe('the request bodies of the client', () => {
     expect(server.requests.map(({ body, headers }) => [body, headers['content-type']])).toEqual(
       Array.from({ length: 5 }, () => ['', undefined]),
     );
-  });
-});
-
-const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
-test.each(operations)('the emulator checks the token (401) and the rate (429) of %s', async (operation) => {
-  const emulator = await openEmulator({ apiKey: 'legacy' });
-  const path = operation.replace('{id}', '1');
-  expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
-  // Neither credentials nor rate are against it: what is left to say no is the body, or the id.
-  for (const bearer of [undefined, 'legacy']) {
-    expect([200, 400, 404]).toContain((await call(emulator, path, {}, bearer)).status);
-  }
-  emulator.team.setRate(1);
-  expect(await call(emulator, path, {})).toMatchObject({ status: 429, text: '"too many requests"' });
-});
-
-const update = (client: ServiceClient) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
-const errors: readonly (readonly [number, string, (client: ServiceClient) => Promise<unknown>])[] = [
-  [400, 'bad_data', (client) => client.list(inboxes, { memory: nothingLearned })],
-  [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
-  [400, 'error', update],
-  [401, 'Unauthorized', (client) => client.team()],
-  [403, 'link_tracking_not_available', (client) => client.request('GET', '/v1/anything')],
-  [404, 'not found', (client) => client.request('GET', '/v1/anything')],
-  [429, 'too many requests', (client) => client.contactCount({})],
-  [500, 'error', update],
-];
-
-test.each(errors)('after %i "%s", the error has label and request id', async (status, label, ask) => {
-  const { client } = await openAnswered(json(status, label));
-  const error: unknown = await ask(client).catch((reason: unknown) => reason);
-  expect(error).toMatchObject({
-    name: 'ServiceError',
-    code: status === 401 ? 'credentials' : 'service',
-    phase: 'answered',
-    status,
-    label,
-    requestId: 'request-1',
   });
 });

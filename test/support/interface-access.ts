@@ -16,7 +16,7 @@ const authentication: readonly Row[] = [
   rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
     client: ['service/token.ts', 'Credentials'],
     emulator: ['emulator/wire/open-api.ts', 'securitySchemes'],
-    tests: [['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s']],
+    tests: [accepted, refused],
   }),
   rule(jwt, '1. a Secret ID and a Secret Key', {
     client: ['service/token.ts', 'ApiSecret'],
@@ -120,34 +120,34 @@ const authentication: readonly Row[] = [
   }),
 ];
 
-const documented: Proof = ['service/requests.test.ts', 'after %i "%s", the error has label and request id'];
+const labelled: Proof = [
+  'service/faults.test.ts',
+  'takes an error’s label from a JSON string or message, else sets none',
+];
 
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
     client: ['service/answer.ts', 'readRefusal', 'used in messages only, and can be missing'],
     emulator: ['emulator/wire/answer-schemas.ts', 'errorLabel'],
-    tests: [
-      conforms('an error has a JSON string as its body'),
-      ['service/faults.test.ts', 'takes an error’s label from a JSON string or message, else sets none'],
-    ],
+    tests: [conforms('an error has a JSON string as its body'), labelled],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'Endpoint.bad_data'],
-    tests: [documented, ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB']],
+    tests: [labelled, ['emulator/emulator.test.ts', 'answers 413 with a JSON string to a body of 11 MiB']],
     status: '400',
   }),
   rule('Errors', '400 `error`: the user endpoints', {
     client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/wire/endpoint.ts', 'refused'],
-    tests: [documented, conforms('an update of an unknown user gets 400 with the label error')],
+    tests: [labelled, conforms('an update of an unknown user gets 400 with the label error')],
     status: '400',
   }),
   rule('Errors', '401 `Unauthorized`', {
     client: ['service/token.ts', 'createTokens.refused', 'a fresh token, then the other secret, then fails'],
     emulator: ['emulator/wire/answer-request.ts', 'admit.Unauthorized'],
     tests: [
-      documented,
+      labelled,
       ['service/faults.test.ts', 'the client fails a write if the service refuses both secrets (N19)'],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
@@ -171,7 +171,7 @@ const errors: readonly Row[] = [
     client: ['service/rate-limiter.ts', 'createRate.throttled', 'pauses every call of the team'],
     emulator: ['emulator/wire/answer-request.ts', 'admit too many requests'],
     tests: [
-      documented,
+      labelled,
       [
         'service/faults.test.ts',
         'sends fewer than 40 requests in 30 minutes of 429s, and the next call succeeds (N16)',
@@ -194,7 +194,7 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'isRepeatable', 'a write is not sent again: its outcome is unknown'],
     emulator: ['emulator/faults/faults.ts', 'faultTable.status'],
     tests: [
-      documented,
+      labelled,
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
       ['emulator/faults.test.ts', 'faults instead of an answer › fault %s answers %i, and writes nothing'],
     ],
@@ -208,7 +208,7 @@ const errors: readonly Row[] = [
         'service/faults.test.ts',
         'the client sends 70 requests for 50 failing reads, as they share a retry budget (N18)',
       ],
-      ['service/faults.test.ts', 'takes an error’s label from a JSON string or message, else sets none'],
+      labelled,
       ['service/retry.test.ts', 'repeats a read after a %i, and does not repeat a write'],
     ],
   }),

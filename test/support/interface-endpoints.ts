@@ -3,7 +3,10 @@ import { conforms, type Proof, type Row, type Source } from './interface-row.ts'
 
 const section = 'Endpoints';
 const sent: Proof = ['service/client.test.ts', 'sends %s by its method and path, with a signed token'];
-const taken: Proof = ['emulator/manners.test.ts', 'these tests call all sixteen endpoints'];
+const taken: Proof = [
+  'service/emulator.test.ts',
+  'the emulator › %s: calls succeed, or a list is marked incomplete',
+];
 
 function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
   const [file = '', declaration = ''] = emulator.split(' ');
@@ -144,6 +147,9 @@ export const endpointRows: readonly Row[] = [
     name: 'every endpoint requires credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
     emulator: ['emulator/wire/answer-request.ts', 'admit'],
-    tests: [['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s']],
+    tests: [
+      conforms('missing, invalid and expired credentials get 401 Unauthorized'),
+      ['emulator/authentication.test.ts', 'answers 429 from the 501st request of a team in a minute'],
+    ],
   },
 ];

@@ -27,7 +27,7 @@ const general: readonly Row[] = [
     client: ['service/call.ts', 'attempt.authorization', 'no call is sent without credentials'],
     emulator: ['emulator/wire/authenticate.ts', 'authenticate'],
     tests: [
-      ['service/requests.test.ts', 'the emulator checks the token (401) and the rate (429) of %s'],
+      conforms('missing, invalid and expired credentials get 401 Unauthorized'),
       ['service/client.test.ts', 'sends %s by its method and path, with a signed token'],
     ],
   }),
@@ -36,7 +36,10 @@ const general: readonly Row[] = [
     emulator: ['emulator/wire/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries a unique X-Request-Id'),
-      ['service/requests.test.ts', 'after %i "%s", the error has label and request id'],
+      [
+        'service/library.test.ts',
+        'tags() and inboxes() throw an error with status 404 if the service answers 404',
+      ],
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
